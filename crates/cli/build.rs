@@ -20,9 +20,6 @@ fn main() -> io::Result<()> {
     if !released_for_linux {
         return Ok(());
     }
-    // A position-independent program relocates every table of every crate when it starts, whether
-    // the command at hand needs it or not.
-    println!("cargo::rustc-link-arg-bins=-no-pie");
     // What a plain run calls stands together (`cargo xtask order` lists it). Only the linker that
     // rustc brings along on this architecture is known to take such a list.
     if is("CARGO_CFG_TARGET_ARCH", "x86_64") && !has_other_linker() {

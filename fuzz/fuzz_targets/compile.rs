@@ -5,12 +5,12 @@
 use std::rc::Rc;
 
 use libfuzzer_sys::fuzz_target;
-use template::{Engine, Layout, MapLoader};
+use template::{MapLoader, TemplateEngine, TemplateLayout};
 
 fuzz_target!(|text: &str| {
     let loader: MapLoader = [("components/card.jig", "")].into_iter().collect();
-    let engine = Engine::new(Rc::new(loader));
-    for layout in [Layout::Edge, Layout::Jig] {
+    let engine = TemplateEngine::new(Rc::new(loader));
+    for layout in [TemplateLayout::Edge, TemplateLayout::Jig] {
         if let Err(error) = engine.compile("fuzz", text, layout) {
             let lines = text.lines().count() + 1;
             assert!(error.line() as usize <= lines + text.matches('\r').count());

@@ -5,7 +5,7 @@
 use std::rc::Rc;
 
 use libfuzzer_sys::fuzz_target;
-use template::{Engine, Input, Layout, Limits, MapLoader};
+use template::{Limits, MapLoader, RenderInput, TemplateEngine, TemplateLayout};
 
 fuzz_target!(|text: &str| {
     let mut parts = text.split('\0');
@@ -27,13 +27,23 @@ fuzz_target!(|text: &str| {
     let state = serde_json::json!({
         "a": 1, "b": "two", "l": [3, 1, 2], "o": { "k": "v", "n": { "m": null } }, "name": "p",
     });
-    let state = expr::Object::from_json_map(state.as_object().expect("an object"));
-    let engine = Engine::new(Rc::new(loader)).with_limits(limits).strict();
-    let answered = [("k".to_owned(), serde_json::json!(["x", 1]))].into_iter().collect();
-    for layout in [Layout::Edge, Layout::Jig] {
+    let state = expr::JsObject::from_json_map(state.as_object().expect("an object"));
+    let engine = TemplateEngine::new(Rc::new(loader))
+        .with_limits(limits)
+        .strict();
+    let answered = [("k".to_owned(), serde_json::json!(["x", 1]))]
+        .into_iter()
+        .collect();
+    for layout in [TemplateLayout::Edge, TemplateLayout::Jig] {
         for answers in [&Default::default(), &answered] {
             let name = "fuzz";
-            let rendered = engine.render_text(&Input { name, text: main, layout, state: &state, answers });
+            let rendered = engine.render_text(&RenderInput {
+                name,
+                text: main,
+                layout,
+                state: &state,
+                answers,
+            });
             if let Err(error) = rendered {
                 assert!(error.report().contains(error.code()));
             }

@@ -2,8 +2,8 @@
 
 #![no_main]
 
-use flow::engine::{Command, Report, Start};
-use flow::{Memory, Surroundings};
+use flow::engine::{AttemptReport, EngineCommand, RunStart};
+use flow::{CheckSurroundings, MemoryRows};
 use libfuzzer_sys::fuzz_target;
 use serde_json::json;
 
@@ -15,13 +15,13 @@ fuzz_target!(|text: &str| {
         Ok(workflow) => workflow,
         Err(error) => return inside(error.problems(), text),
     };
-    let problems = flow::check(&workflow, &Surroundings::default());
+    let problems = flow::check(&workflow, &CheckSurroundings::default());
     inside(&problems, text);
     if !flow::is_fine(&problems) {
         return;
     }
-    let mut memory = Memory::new();
-    let start = Command::Start(Start::new("r", json!({ "list": [1, 2] })));
+    let mut memory = MemoryRows::new();
+    let start = EngineCommand::Start(RunStart::new("r", json!({ "list": [1, 2] })));
     memory
         .execute(&workflow, &start, 1)
         .expect("a workflow that is fine starts");
@@ -29,7 +29,8 @@ fuzz_target!(|text: &str| {
         let Some(task) = memory.ready(now_ms, 1).into_iter().next() else {
             break;
         };
-        let claim = Command::Claim {
+        let claim = EngineCommand::Claim {
+            rates: Vec::new(),
             task: task.clone(),
             worker: "fuzz".to_owned(),
             lease_ms: 1_000,
@@ -38,8 +39,8 @@ fuzz_target!(|text: &str| {
             .execute(&workflow, &claim, now_ms)
             .expect("what is ready can be claimed");
         let fence = memory.tasks[&task].fence;
-        let report = Report::completed(json!({ "ok": now_ms % 2 == 0, "list": [1, 2] }));
-        let report = Command::Report {
+        let report = AttemptReport::completed(json!({ "ok": now_ms % 2 == 0, "list": [1, 2] }));
+        let report = EngineCommand::Report {
             task,
             fence,
             report,
@@ -50,11 +51,11 @@ fuzz_target!(|text: &str| {
     }
     for (run, events) in &memory.events {
         let replayed = flow::replay(events).expect("events can be replayed");
-        assert_eq!(Some(replayed), flow::Skeleton::of(&memory, run));
+        assert_eq!(Some(replayed), flow::RunSkeleton::of(&memory, run));
     }
 });
 
-fn inside(problems: &[flow::Problem], text: &str) {
+fn inside(problems: &[flow::WorkflowProblem], text: &str) {
     for problem in problems {
         assert!(problem.line <= text.matches('\n').count() + 1);
         assert!(!problem.report("fuzz", text).is_empty());

@@ -10,7 +10,9 @@
 )]
 
 mod bench;
+mod matrix;
 mod order;
+mod sbom;
 mod soak;
 mod tidy;
 mod vocabulary;
@@ -25,11 +27,15 @@ Usage: cargo xtask COMMAND
 
   tidy              check the arrow table, opening sentences, sizes, names and text files
   vocabulary        count one-word types, shared names and idioms; tidy refuses an increase
+  matrix            every toolchain in every sandbox, with Maven and public projects
   order             list the functions a plain run calls, for the linker to put together
+  sbom              list everything the program is made of, as a CycloneDX document
   bench agent       what a turn of the agent loop costs, with a conversation of one megabyte
   bench generators  drawloom beside hygen, plop, copier and cookiecutter: CPU and memory
   bench index       drawloom's index beside ctags, madge, dependency-cruiser and aider's map
-  bench sandbox     a command that does nothing, with and without each kind of sandbox
+  bench sandbox [--drawloom PATH]
+                    a command that does nothing in a project of 5 000 files, with and without each kind
+                    of sandbox; with a PATH that program builds them instead of this one
   bench search      drawloom's search beside ripgrep on a tree of 5 000 files
   bench templates   drawloom's template engine beside edge.js and minijinja, in process
   bench workflows [quick] [ours] [--drawloom PATH]
@@ -42,17 +48,27 @@ Usage: cargo xtask COMMAND
 ";
 
 fn main() -> Result<ExitCode> {
-    let root = workspace_root()?;
     let words: Vec<String> = std::env::args().skip(1).collect();
+    // Names another program as the one that builds sandboxes, before this one names itself.
+    if let [bench, sandbox, flag, path] = words.as_slice()
+        && [bench, sandbox, flag] == ["bench", "sandbox", "--drawloom"]
+    {
+        exec::sandbox::use_stages_of(path);
+    }
+    exec::sandbox::serve_stages();
+    let root = workspace_root()?;
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words.as_slice() {
         ["tidy"] => tidy::run(&root),
         ["vocabulary"] => vocabulary::run(&root),
+        ["matrix"] => matrix::run(&root),
         ["order"] => order::run(&root),
+        ["sbom"] => sbom::run(&root),
         ["bench", "agent"] => bench::agent::run(&root),
         ["bench", "generators"] => bench::generators::run(&root),
         ["bench", "index"] => bench::index::run(&root),
         ["bench", "sandbox"] => bench::sandbox::run(),
+        ["bench", "sandbox", "--drawloom", _] => bench::sandbox::run(),
         ["bench", "search"] => bench::search::run(&root),
         ["bench", "templates"] => bench::templates::run(&root),
         ["bench", "workflows", words @ ..] => bench::workflows::run(&root, words),

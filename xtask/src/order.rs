@@ -15,7 +15,7 @@ use crate::bench::scratch::Scratch;
 
 const LIST: &str = "crates/cli/start.order";
 
-/// What people run most, and what the benchmark of generators runs.
+/// The commands that people run most, and those of the generator benchmark.
 const RUNS: [&str; 9] = [
     "init",
     "run hello World",

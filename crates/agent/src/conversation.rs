@@ -2,57 +2,57 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use workspace::Ledger;
+use workspace::WriteCounter;
 
-use llm::{Block, Cache, Message, Request, Role, ToolCall, ToolResult};
+use llm::{CacheControl, ChatMessage, ChatRole, ModelRequest, SystemBlock, ToolCall, ToolResult};
 
 use crate::error::Error;
-use crate::journal::{History, Journal, Note, Turn};
-use crate::reply::{Reply, Verdict};
-use crate::spending::{Spending, Totals};
-use crate::tool::{Deed, FileChange};
+use crate::journal::{ConversationTurn, TurnHistory, TurnJournal, TurnNote};
+use crate::reply::{ModelReply, ReplyVerdict};
+use crate::spending::{CallSpending, ConversationTotals};
+use crate::tool::{FileChangeKind, ToolAction};
 
-/// What stays the same over a conversation.
+/// The part of a conversation that never changes.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Setting {
+pub struct ConversationConfig {
     /// The model's name, as its provider knows it.
     pub model: String,
     /// The system prompt. Stable text first, so that providers can cache it.
-    pub system: Vec<Block>,
+    pub system: Vec<SystemBlock>,
     /// The longest reply.
     pub max_tokens: u32,
-    /// How freely the model speaks; its own default when not said.
+    /// Sampling temperature; `None` leaves the model's default.
     pub temperature: Option<f64>,
 }
 
-/// What was said so far, as committed, and what is to be said next.
+/// The committed messages, and the ones to be sent next.
 #[derive(Clone, Debug)]
 pub struct Conversation {
     /// Holds the committed messages; the loop lends it to the model without copying it.
-    pub(crate) request: Request,
+    pub(crate) request: ModelRequest,
     /// Said by the user and not yet answered.
-    pub(crate) pending: Vec<Message>,
+    pub(crate) pending: Vec<ChatMessage>,
     /// A reply whose calls are not all made.
     pub(crate) under_way: Option<UnderWay>,
-    pub(crate) totals: Totals,
-    pub(crate) tally: Tally,
-    deeds: Vec<Deed>,
+    pub(crate) totals: ConversationTotals,
+    pub(crate) tally: LimitCounters,
+    deeds: Vec<ToolAction>,
     answer: Option<String>,
     /// The texts of replies that were cut off and are being gone on with.
     cut_text: String,
 }
 
-/// What is counted against the limits.
+/// Counters that are checked against the limits.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Tally {
+pub(crate) struct LimitCounters {
     /// Since the model was last done.
     pub(crate) turns: u32,
     /// Since the model was last done.
     pub(crate) duration_ms: u64,
     pub(crate) cut_in_a_row: u32,
     pub(crate) empty_in_a_row: u32,
-    pub(crate) identical: Identical,
-    /// What the last call to the model cost, as a guess at the next.
+    pub(crate) identical: RepeatedCalls,
+    /// Cost of the last call to the model, used as a guess at the next.
     pub(crate) last_micro_usd: u64,
 }
 
@@ -61,17 +61,17 @@ pub(crate) const REPEATED_SET_MAX: usize = 16;
 
 /// The calls made last, and how often the same ones came in a row: one call, or a set of several.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Identical {
-    recent: VecDeque<(String, llm::Arguments)>,
+pub(crate) struct RepeatedCalls {
+    recent: VecDeque<(String, llm::ToolArguments)>,
     /// For each length of a set, how many calls in a row were the one that many before.
     matched: [u32; REPEATED_SET_MAX],
-    /// How often the set was made in a row.
+    /// Times the set was made in a row.
     pub(crate) times: u32,
-    /// How many calls it has.
+    /// Number of calls in the set.
     pub(crate) calls: usize,
 }
 
-impl Identical {
+impl RepeatedCalls {
     pub(crate) fn count(&mut self, call: &ToolCall) {
         (self.times, self.calls) = (1, 1);
         for (before, matched) in self.matched.iter_mut().enumerate() {
@@ -92,7 +92,7 @@ impl Identical {
     }
 }
 
-fn is_same((name, arguments): &(String, llm::Arguments), call: &ToolCall) -> bool {
+fn is_same((name, arguments): &(String, llm::ToolArguments), call: &ToolCall) -> bool {
     *name == call.name
         && match (arguments.value(), call.arguments.value()) {
             (Ok(a), Ok(b)) => a == b,
@@ -103,15 +103,15 @@ fn is_same((name, arguments): &(String, llm::Arguments), call: &ToolCall) -> boo
 /// A reply and which of its calls are made.
 #[derive(Clone, Debug)]
 pub(crate) struct UnderWay {
-    pub(crate) reply: Reply,
+    pub(crate) reply: ModelReply,
     pub(crate) begun: BTreeSet<u32>,
-    pub(crate) ended: BTreeMap<u32, (ToolResult, Vec<Deed>)>,
+    pub(crate) ended: BTreeMap<u32, (ToolResult, Vec<ToolAction>)>,
 }
 
 impl Conversation {
-    /// A conversation with this past; an empty [`History`] begins one.
-    pub fn open(setting: Setting, history: History) -> Conversation {
-        let mut request = Request::ask(setting.model, String::new());
+    /// Makes a conversation with this past; an empty [`TurnHistory`] begins one.
+    pub fn open(setting: ConversationConfig, history: TurnHistory) -> Conversation {
+        let mut request = ModelRequest::ask(setting.model, String::new());
         request.messages.clear();
         request.system = setting.system;
         request.max_tokens = setting.max_tokens;
@@ -120,8 +120,8 @@ impl Conversation {
             request,
             pending: Vec::new(),
             under_way: None,
-            totals: Totals::default(),
-            tally: Tally::default(),
+            totals: ConversationTotals::default(),
+            tally: LimitCounters::default(),
             deeds: Vec::new(),
             answer: None,
             cut_text: String::new(),
@@ -137,47 +137,51 @@ impl Conversation {
         conversation
     }
 
-    /// As [`Conversation::open`] with everything the journal has kept.
-    pub async fn load(setting: Setting, journal: &mut dyn Journal) -> Result<Conversation, Error> {
+    /// Opens a conversation with everything the journal has stored, as [`Conversation::open`] does.
+    pub async fn load(
+        setting: ConversationConfig,
+        journal: &mut dyn TurnJournal,
+    ) -> Result<Conversation, Error> {
         Ok(Conversation::open(setting, journal.load().await?))
     }
 
     /// Says something to the model, to be answered by the next [`crate::run`].
     pub fn say(&mut self, text: impl Into<String>) {
-        self.pending.push(Message::user(text));
+        self.pending.push(ChatMessage::user(text));
         self.answer = None;
     }
 
-    /// Whether anything was ever said. On resume, what opened the conversation is in it already.
+    /// True if nothing was ever said. On resume, the opening message is already in the
+    /// conversation.
     pub fn is_fresh(&self) -> bool {
         self.totals.turns == 0 && self.pending.is_empty() && self.under_way.is_none()
     }
 
-    /// The model's answer, if it is done and nothing was said since.
+    /// Returns the model's answer, if it is done and nothing was said since.
     pub fn answer(&self) -> Option<&str> {
         self.answer.as_deref()
     }
 
-    /// The committed messages.
-    pub fn messages(&self) -> &[Message] {
+    /// Returns the committed messages.
+    pub fn messages(&self) -> &[ChatMessage] {
         &self.request.messages
     }
 
-    /// What was used so far, failed calls included.
-    pub fn totals(&self) -> &Totals {
+    /// Returns the usage so far, failed calls included.
+    pub fn totals(&self) -> &ConversationTotals {
         &self.totals
     }
 
-    /// Everything the tools did in committed turns, in order.
-    pub fn deeds(&self) -> &[Deed] {
+    /// Returns everything the tools did in committed turns, in order.
+    pub fn deeds(&self) -> &[ToolAction] {
         &self.deeds
     }
 
-    /// What the job has written so far, for a workspace that goes on with it.
-    pub fn ledger(&self) -> Ledger {
-        let mut ledger = Ledger::default();
+    /// Returns the bytes written so far, for a workspace that continues the job.
+    pub fn ledger(&self) -> WriteCounter {
+        let mut ledger = WriteCounter::default();
         for deed in &self.deeds {
-            if let Deed::Wrote {
+            if let ToolAction::Wrote {
                 path,
                 change,
                 bytes,
@@ -185,7 +189,7 @@ impl Conversation {
             } = deed
             {
                 ledger.touched.insert(path.clone());
-                if *change == FileChange::Created {
+                if *change == FileChangeKind::Created {
                     ledger.created.insert(path.clone());
                 }
                 ledger.bytes = ledger.bytes.saturating_add(*bytes);
@@ -199,8 +203,8 @@ impl Conversation {
     }
 
     /// Puts what is pending into the request; [`Conversation::take_back`] undoes it.
-    pub(crate) fn put_pending(&mut self) -> Mark {
-        let mark = Mark {
+    pub(crate) fn put_pending(&mut self) -> CommitMark {
+        let mark = CommitMark {
             messages: self.request.messages.len(),
             parts: self
                 .request
@@ -211,12 +215,12 @@ impl Conversation {
         for message in self.pending.clone() {
             self.push(message);
         }
-        self.mark_for_cache(Cache::UpToHere);
+        self.mark_for_cache(CacheControl::UpToHere);
         mark
     }
 
-    pub(crate) fn take_back(&mut self, mark: &Mark) {
-        self.mark_for_cache(Cache::Off);
+    pub(crate) fn take_back(&mut self, mark: &CommitMark) {
+        self.mark_for_cache(CacheControl::Off);
         self.request.messages.truncate(mark.messages);
         if let Some(last) = self.request.messages.last_mut() {
             last.parts.truncate(mark.parts);
@@ -224,7 +228,7 @@ impl Conversation {
     }
 
     /// Makes a committed turn part of the conversation.
-    pub(crate) fn absorb(&mut self, turn: Turn) {
+    pub(crate) fn absorb(&mut self, turn: ConversationTurn) {
         let verdict = turn.reply.verdict();
         self.count(&turn, &verdict);
         let text = turn.reply.text();
@@ -235,32 +239,32 @@ impl Conversation {
             self.push(message);
         }
         // Providers refuse empty messages, and a refusal kept would only be repeated.
-        if !is_blank && !matches!(verdict, Verdict::Refused(_)) {
+        if !is_blank && !matches!(verdict, ReplyVerdict::Refused(_)) {
             self.push(turn.reply.answer);
         }
         if !turn.results.is_empty() {
-            self.push(Message::results(turn.results));
+            self.push(ChatMessage::results(turn.results));
         }
         self.deeds.extend(turn.deeds);
         self.answer = None;
         match verdict {
-            Verdict::Final => self.answer = Some(std::mem::take(&mut self.cut_text) + &text),
-            Verdict::Empty => self.pending.push(Message::user(EMPTY_NUDGE)),
-            Verdict::Cut => {
+            ReplyVerdict::Final => self.answer = Some(std::mem::take(&mut self.cut_text) + &text),
+            ReplyVerdict::Empty => self.pending.push(ChatMessage::user(EMPTY_NUDGE)),
+            ReplyVerdict::Cut => {
                 self.cut_text.push_str(&text);
                 if !has_calls {
                     self.pending
-                        .push(Message::user(cut_nudge(self.request.max_tokens)));
+                        .push(ChatMessage::user(cut_nudge(self.request.max_tokens)));
                 }
             }
-            Verdict::Calls => self.cut_text.clear(),
-            Verdict::Refused(_) => {}
+            ReplyVerdict::Calls => self.cut_text.clear(),
+            ReplyVerdict::Refused(_) => {}
         }
     }
 
     /// Counts the calls of a reply into the totals.
-    fn spend(&mut self, reply: &Reply) {
-        let mut spending = Spending::default();
+    fn spend(&mut self, reply: &ModelReply) {
+        let mut spending = CallSpending::default();
         for entry in &reply.calls {
             self.totals.add(&reply.phase, entry);
             spending.add(entry);
@@ -268,45 +272,45 @@ impl Conversation {
         self.tally.last_micro_usd = spending.micro_usd;
     }
 
-    fn count(&mut self, turn: &Turn, verdict: &Verdict) {
+    fn count(&mut self, turn: &ConversationTurn, verdict: &ReplyVerdict) {
         self.totals.turns = turn.reply.turn;
         let tally = &mut self.tally;
         tally.turns += 1;
         tally.duration_ms = tally.duration_ms.saturating_add(turn.duration_ms);
-        tally.cut_in_a_row = if *verdict == Verdict::Cut {
+        tally.cut_in_a_row = if *verdict == ReplyVerdict::Cut {
             tally.cut_in_a_row + 1
         } else {
             0
         };
-        tally.empty_in_a_row = if *verdict == Verdict::Empty {
+        tally.empty_in_a_row = if *verdict == ReplyVerdict::Empty {
             tally.empty_in_a_row + 1
         } else {
             0
         };
         match verdict {
-            Verdict::Final => {
+            ReplyVerdict::Final => {
                 tally.turns = 0;
                 tally.duration_ms = 0;
-                tally.identical = Identical::default();
+                tally.identical = RepeatedCalls::default();
             }
-            Verdict::Calls => turn
+            ReplyVerdict::Calls => turn
                 .reply
                 .tool_calls()
                 .for_each(|call| tally.identical.count(call)),
-            Verdict::Cut | Verdict::Empty | Verdict::Refused(_) => {}
+            ReplyVerdict::Cut | ReplyVerdict::Empty | ReplyVerdict::Refused(_) => {}
         }
     }
 
     /// Takes up what a note says about a turn under way.
-    fn recall(&mut self, note: Note) {
+    fn recall(&mut self, note: TurnNote) {
         let next = self.next_turn();
         match note {
-            Note::Charged { phase, calls, .. } => {
+            TurnNote::Charged { phase, calls, .. } => {
                 calls
                     .iter()
                     .for_each(|entry| self.totals.add(&phase, entry));
             }
-            Note::Replied { reply } if reply.turn == next => {
+            TurnNote::Replied { reply } if reply.turn == next => {
                 self.spend(&reply);
                 self.pending.clear();
                 self.answer = None;
@@ -317,12 +321,12 @@ impl Conversation {
                     ended,
                 });
             }
-            Note::Begun { turn, call } if turn == next => {
+            TurnNote::Begun { turn, call } if turn == next => {
                 if let Some(under_way) = &mut self.under_way {
                     under_way.begun.insert(call);
                 }
             }
-            Note::Ended {
+            TurnNote::Ended {
                 turn,
                 call,
                 result,
@@ -333,15 +337,15 @@ impl Conversation {
                 }
             }
             // About a turn that is committed: the process died before they were dropped.
-            Note::Replied { .. } | Note::Begun { .. } | Note::Ended { .. } => {}
+            TurnNote::Replied { .. } | TurnNote::Begun { .. } | TurnNote::Ended { .. } => {}
         }
     }
 
-    /// One message more. What the user says twice in a row is one message: some chat templates
-    /// insist that roles take turns.
-    fn push(&mut self, message: Message) {
+    /// Appends a message. Two messages of the user in a row become one: some chat templates insist
+    /// that roles take turns.
+    fn push(&mut self, message: ChatMessage) {
         match self.request.messages.last_mut() {
-            Some(last) if last.role == Role::User && message.role == Role::User => {
+            Some(last) if last.role == ChatRole::User && message.role == ChatRole::User => {
                 last.parts.extend(message.parts);
             }
             _ => self.request.messages.push(message),
@@ -350,20 +354,20 @@ impl Conversation {
 
     /// Asks the provider to keep everything up to the last message: the next request begins so.
     /// The mark belongs to the request and not to what was said.
-    fn mark_for_cache(&mut self, cache: Cache) {
+    fn mark_for_cache(&mut self, cache: CacheControl) {
         if let Some(last) = self.request.messages.last_mut() {
             last.cache = cache;
         }
     }
 }
 
-/// Where the committed messages end.
-pub(crate) struct Mark {
+/// The end of the committed messages.
+pub(crate) struct CommitMark {
     messages: usize,
     parts: usize,
 }
 
-/// What the model is told after a reply without text and without calls.
+/// Sent to the model after a reply without text and without calls.
 const EMPTY_NUDGE: &str = "Your reply was empty. Go on with the task by calling a tool, or, if it \
                            is done, say so in a sentence.";
 

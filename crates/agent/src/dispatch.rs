@@ -2,98 +2,98 @@
 
 use std::time::Duration;
 
-use exec::{Cancel, Stream};
-use llm::{Outcome, ToolCall, ToolResult};
+use exec::{CommandCancel, OutputStream};
+use llm::{ToolCall, ToolOutcome, ToolResult};
 use serde_json::Value;
 
-use crate::bound;
-use crate::error::{Error, Kind};
-use crate::event::{Event, Observer};
+use crate::error::{AgentErrorKind, Error};
+use crate::event::{AgentEvent, AgentObserver};
 use crate::limits::Limits;
 use crate::schema;
-use crate::tool::{Deed, Effect, Fault, Given, Lines, Output};
-use crate::toolset::{Held, Toolset};
+use crate::tool::{CallContext, CallEffect, LineSender, ToolAction, ToolError, ToolOutput};
+use crate::toolset::{AgentTools, RegisteredTool};
+use crate::truncate;
 
-/// How long a tool may go on after it was cancelled or its time was over.
+/// Time a tool has to end after it was cancelled or its time was over.
 const TOOL_GRACE: Duration = Duration::from_secs(10);
-/// How often the switch is looked at.
+/// Interval between checks of the cancel switch.
 pub(crate) const CANCEL_POLL: Duration = Duration::from_millis(25);
 /// Lines of a command that wait to be shown; more are dropped.
 const LINES_WAITING_MAX: usize = 256;
 
-/// A call that can be made, or what the model is told instead.
-pub(crate) enum Ready<'a> {
-    Call(&'a Held),
+/// A call that can be made, or the sentence the model gets instead.
+pub(crate) enum DispatchDecision<'a> {
+    Call(&'a RegisteredTool),
     Told(String),
 }
 
 /// Finds the tool and holds the arguments against its schema.
-pub(crate) fn prepare<'a>(toolset: &'a Toolset, call: &ToolCall) -> Ready<'a> {
+pub(crate) fn prepare<'a>(toolset: &'a AgentTools, call: &ToolCall) -> DispatchDecision<'a> {
     let Some(held) = toolset.find(&call.name) else {
-        return Ready::Told(toolset.unknown(&call.name));
+        return DispatchDecision::Told(toolset.unknown(&call.name));
     };
     let declaration = held.tool.declaration();
     let arguments = match call.arguments.value() {
         Ok(arguments) => arguments,
-        Err(why) => return Ready::Told(schema::malformed(declaration, why)),
+        Err(why) => return DispatchDecision::Told(schema::malformed(declaration, why)),
     };
     match held.schema.problems(declaration, arguments) {
-        Some(problems) => Ready::Told(format!(
+        Some(problems) => DispatchDecision::Told(format!(
             "The call of `{}` was not made. {problems}",
             call.name
         )),
-        None => Ready::Call(held),
+        None => DispatchDecision::Call(held),
     }
 }
 
-impl Ready<'_> {
-    pub(crate) fn effect(&self) -> Effect {
+impl DispatchDecision<'_> {
+    pub(crate) fn effect(&self) -> CallEffect {
         match self {
-            Ready::Call(held) => held.tool.effect(),
-            Ready::Told(_) => Effect::Reads,
+            DispatchDecision::Call(held) => held.tool.effect(),
+            DispatchDecision::Told(_) => CallEffect::Reads,
         }
     }
 }
 
-/// What a call may use.
-pub(crate) struct Allowance<'a> {
+/// Limits of one call.
+pub(crate) struct CallAllowance<'a> {
     pub(crate) limits: &'a Limits,
-    pub(crate) cancel: &'a Cancel,
+    pub(crate) cancel: &'a CommandCancel,
     pub(crate) time_left: Duration,
 }
 
 /// Makes the call. `Err` is the branch that stops the run.
 pub(crate) async fn make(
-    ready: Ready<'_>,
+    ready: DispatchDecision<'_>,
     call: &ToolCall,
-    allowance: &Allowance<'_>,
-    observer: &mut dyn Observer,
-) -> Result<(ToolResult, Vec<Deed>), Error> {
+    allowance: &CallAllowance<'_>,
+    observer: &mut dyn AgentObserver,
+) -> Result<(ToolResult, Vec<ToolAction>), Error> {
     let made = match ready {
-        Ready::Told(sentence) => Err(Fault::tell(sentence)),
-        Ready::Call(held) => watched(held, call, allowance, observer).await,
+        DispatchDecision::Told(sentence) => Err(ToolError::tell(sentence)),
+        DispatchDecision::Call(held) => watched(held, call, allowance, observer).await,
     };
     let bytes_max = allowance.limits.output_bytes_max;
     match made {
-        Ok(Output { mut value, deeds }) => {
-            let content = bound::bounded(&mut value, bytes_max);
-            Ok((result(call, content, Outcome::Done), deeds))
+        Ok(ToolOutput { mut value, deeds }) => {
+            let content = truncate::bounded(&mut value, bytes_max);
+            Ok((result(call, content, ToolOutcome::Done), deeds))
         }
-        Err(Fault::Tell(mut value)) => {
-            let content = bound::bounded(&mut value, bytes_max);
-            Ok((result(call, content, Outcome::Failed), Vec::new()))
+        Err(ToolError::Tell(mut value)) => {
+            let content = truncate::bounded(&mut value, bytes_max);
+            Ok((result(call, content, ToolOutcome::Failed), Vec::new()))
         }
-        Err(Fault::Stop(error)) => Err(error),
+        Err(ToolError::Stop(error)) => Err(error),
     }
 }
 
-/// A result for a call that was not made, or of which nobody knows whether it was.
+/// Makes a result for a call that was not made, or that may or may not have been made.
 pub(crate) fn untold(call: &ToolCall, sentence: &str) -> ToolResult {
     let value = Value::from_iter([("error", sentence)]);
-    result(call, value.to_string(), Outcome::Failed)
+    result(call, value.to_string(), ToolOutcome::Failed)
 }
 
-fn result(call: &ToolCall, content: String, outcome: Outcome) -> ToolResult {
+fn result(call: &ToolCall, content: String, outcome: ToolOutcome) -> ToolResult {
     ToolResult {
         id: call.id.clone(),
         name: call.name.clone(),
@@ -104,18 +104,18 @@ fn result(call: &ToolCall, content: String, outcome: Outcome) -> ToolResult {
 
 /// Waits for the tool, shows what its command prints, and gives up on a tool that does not end.
 async fn watched(
-    held: &Held,
+    held: &RegisteredTool,
     call: &ToolCall,
-    allowance: &Allowance<'_>,
-    observer: &mut dyn Observer,
-) -> Result<Output, Fault> {
+    allowance: &CallAllowance<'_>,
+    observer: &mut dyn AgentObserver,
+) -> Result<ToolOutput, ToolError> {
     let empty = serde_json::Map::new();
     let (sender, mut lines) = tokio::sync::mpsc::channel(LINES_WAITING_MAX);
-    let given = Given {
+    let given = CallContext {
         arguments: call.arguments.value().unwrap_or(&empty),
         cancel: allowance.cancel,
         time_left: allowance.time_left,
-        lines: Lines(sender),
+        lines: LineSender(sender),
         output_bytes_max: allowance.limits.output_bytes_max,
     };
     let mut work = held.tool.call(given);
@@ -126,8 +126,8 @@ async fn watched(
             biased;
             Some((stream, line)) = lines.recv() => show(observer, stream, &line),
             made = &mut work => return made,
-            () = &mut overdue => return Err(Fault::Stop(Error::new(
-                Kind::Tool,
+            () = &mut overdue => return Err(ToolError::Stop(Error::new(
+                AgentErrorKind::Tool,
                 format!(
                     "`{}` did not end within {} s of being told to; it may have done its work or not",
                     call.name,
@@ -138,15 +138,15 @@ async fn watched(
     }
 }
 
-fn show(observer: &mut dyn Observer, stream: Stream, line: &str) {
+fn show(observer: &mut dyn AgentObserver, stream: OutputStream, line: &str) {
     let stream = match stream {
-        Stream::Stdout => "stdout",
-        Stream::Stderr => "stderr",
+        OutputStream::Stdout => "stdout",
+        OutputStream::Stderr => "stderr",
     };
-    observer.notice(&Event::CommandLine { stream, line });
+    observer.notice(&AgentEvent::CommandLine { stream, line });
 }
 
-async fn overdue(cancel: &Cancel, time_left: Duration) {
+async fn overdue(cancel: &CommandCancel, time_left: Duration) {
     tokio::select! {
         () = cancelled(cancel) => {}
         () = tokio::time::sleep(time_left) => {}
@@ -155,7 +155,7 @@ async fn overdue(cancel: &Cancel, time_left: Duration) {
 }
 
 /// Ends when the switch is on.
-pub(crate) async fn cancelled(cancel: &Cancel) {
+pub(crate) async fn cancelled(cancel: &CommandCancel) {
     while !cancel.is_cancelled() {
         tokio::time::sleep(CANCEL_POLL).await;
     }

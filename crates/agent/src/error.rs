@@ -4,12 +4,12 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::spending::Totals;
+use crate::spending::ConversationTotals;
 
-/// What went wrong, for callers that branch.
+/// The kind of an error, for callers that branch on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub enum AgentErrorKind {
     /// One of [`crate::Limits`] was hit; the message names it.
     Limit,
     /// A budget of `ai.budget` was hit; the message names it.
@@ -24,9 +24,9 @@ pub enum Kind {
     Tool,
     /// A turn could not be stored or read back.
     Journal,
-    /// Somebody asked for the end.
+    /// The caller cancelled the run.
     Cancelled,
-    /// What was handed in does not fit together, such as two tools of one name.
+    /// The values handed in do not fit together, such as two tools of one name.
     Setup,
     /// An MCP server did not start or did not answer.
     Mcp,
@@ -36,14 +36,14 @@ pub enum Kind {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Error {
-    kind: Kind,
+    kind: AgentErrorKind,
     message: String,
-    code: Option<llm::Code>,
+    code: Option<llm::AiErrorCode>,
 }
 
 impl Error {
-    /// An error of this kind; the message is a sentence or two.
-    pub fn new(kind: Kind, message: impl Into<String>) -> Error {
+    /// Makes an error of this kind; the message is a sentence or two.
+    pub fn new(kind: AgentErrorKind, message: impl Into<String>) -> Error {
         Error {
             kind,
             message: message.into(),
@@ -51,20 +51,21 @@ impl Error {
         }
     }
 
-    /// The kind to branch on.
-    pub fn kind(&self) -> Kind {
+    /// Returns the kind to branch on.
+    pub fn kind(&self) -> AgentErrorKind {
         self.kind
     }
 
-    /// The provider's failure, when it was one.
-    pub fn code(&self) -> Option<llm::Code> {
+    /// Returns the provider's failure, when it was one.
+    pub fn code(&self) -> Option<llm::AiErrorCode> {
         self.code
     }
 
-    /// A limit that was hit: its name in the configuration, its value, and what reached it.
+    /// Makes the error of a limit that was hit: its name in the configuration, its value, and what
+    /// reached it.
     pub(crate) fn limit(name: &str, value: impl fmt::Display, reached: &str) -> Error {
         Error::new(
-            Kind::Limit,
+            AgentErrorKind::Limit,
             format!(
                 "the run was stopped by {name} = {value}: {reached}. What is done is kept; raise \
                  the limit and resume to go on."
@@ -76,8 +77,8 @@ impl Error {
 impl From<llm::Error> for Error {
     fn from(error: llm::Error) -> Error {
         let kind = match error.code {
-            llm::Code::BudgetExceeded => Kind::Budget,
-            _ => Kind::Model,
+            llm::AiErrorCode::BudgetExceeded => AgentErrorKind::Budget,
+            _ => AgentErrorKind::Model,
         };
         Error {
             kind,
@@ -87,19 +88,19 @@ impl From<llm::Error> for Error {
     }
 }
 
-/// A run that ended before the model was done. What was committed is kept.
+/// A run that ended before the model was done. Committed turns are kept.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{error}")]
-pub struct Stopped {
+pub struct StoppedRun {
     /// Why.
     pub error: Error,
-    /// What the conversation has used so far, failed calls included.
-    pub totals: Box<Totals>,
+    /// Usage of the conversation so far, failed calls included.
+    pub totals: Box<ConversationTotals>,
 }
 
-impl Stopped {
-    /// The kind to branch on.
-    pub fn kind(&self) -> Kind {
+impl StoppedRun {
+    /// Returns the kind to branch on.
+    pub fn kind(&self) -> AgentErrorKind {
         self.error.kind()
     }
 }

@@ -1,39 +1,39 @@
-//! What whoever watches a run is told, ready to be shown or written as JSON lines.
+//! Events of a run, ready to be shown or written as JSON lines.
 
 use serde::Serialize;
 
-use crate::error::Kind;
-use crate::spending::Totals;
-use crate::tool::Deed;
-use llm::{Cost, Outcome, Usage};
+use crate::error::AgentErrorKind;
+use crate::spending::ConversationTotals;
+use crate::tool::ToolAction;
+use llm::{CallCost, ToolOutcome, Usage};
 
 /// Watches a run: progress for people, never a place to decide anything.
-pub trait Observer: Send {
-    /// Whether pieces of text are wanted as they come. Decides if the wire streams.
+pub trait AgentObserver: Send {
+    /// True if the observer wants pieces of text as they arrive. Decides if the wire streams.
     fn wants_stream(&self) -> bool {
         true
     }
 
-    /// Told as it happens. Must not block: the run waits for it.
-    fn notice(&mut self, event: &Event<'_>);
+    /// Receives each event as it happens. Must not block: the run waits for it.
+    fn notice(&mut self, event: &AgentEvent<'_>);
 }
 
 /// An observer that looks away.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Nobody;
+pub struct NoAgentObserver;
 
-impl Observer for Nobody {
+impl AgentObserver for NoAgentObserver {
     fn wants_stream(&self) -> bool {
         false
     }
 
-    fn notice(&mut self, _event: &Event<'_>) {}
+    fn notice(&mut self, _event: &AgentEvent<'_>) {}
 }
 
 /// One thing that happened.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
-pub enum Event<'a> {
+pub enum AgentEvent<'a> {
     /// The model is asked.
     TurnStarted { turn: u32, phase: &'a str },
     /// A turn that a crash had interrupted is gone on with.
@@ -62,8 +62,8 @@ pub enum Event<'a> {
     /// A call was paid for.
     Spent {
         usage: Usage,
-        cost: Cost,
-        totals: &'a Totals,
+        cost: CallCost,
+        totals: &'a ConversationTotals,
     },
     /// A tool call begins.
     ToolStarted {
@@ -73,28 +73,34 @@ pub enum Event<'a> {
         arguments: &'a str,
     },
     /// A tool read, wrote or ran something.
-    Did { turn: u32, deed: &'a Deed },
+    Did { turn: u32, deed: &'a ToolAction },
     /// A line that a running command printed.
     CommandLine { stream: &'a str, line: &'a str },
-    /// A tool call ended; a failure carries what the model is told.
+    /// A tool call ended; a failure carries the value sent to the model.
     ToolFinished {
         turn: u32,
         id: &'a str,
         name: &'a str,
-        outcome: Outcome,
+        outcome: ToolOutcome,
         #[serde(skip_serializing_if = "Option::is_none")]
         failure: Option<&'a str>,
     },
-    /// The model is told something by the loop itself.
+    /// The loop itself sent the model a message.
     Told { turn: u32, text: &'a str },
     /// A turn is stored.
-    Committed { turn: u32, totals: &'a Totals },
+    Committed {
+        turn: u32,
+        totals: &'a ConversationTotals,
+    },
     /// The model answered without calling a tool.
-    Finished { text: &'a str, totals: &'a Totals },
+    Finished {
+        text: &'a str,
+        totals: &'a ConversationTotals,
+    },
     /// The run ended before the model was done.
     Stopped {
-        kind: Kind,
+        kind: AgentErrorKind,
         message: &'a str,
-        totals: &'a Totals,
+        totals: &'a ConversationTotals,
     },
 }

@@ -1,4 +1,4 @@
-//! What happens to a task: one handler for each kind, all of them the same few stages.
+//! Runs a task: one handler for each kind, all of them the same few stages.
 //!
 //! ```text
 //! code_generation   gather context → prompt → loop → validate ⇄ feed back → result
@@ -8,61 +8,62 @@
 //! no_op                                                                      result
 //! ```
 //!
-//! [`run`] picks the handler. Everything it may touch is in a [`Bench`]: files only through the
-//! policed workspace, commands only through the toolset's `execute_command`. A conversation that
-//! was interrupted is gone on with; checks whose outcome was not recorded are made again.
+//! [`run`] picks the handler. Everything it may touch is in a [`HandlerContext`]: files only through the
+//! policed workspace, commands only through the toolset's `execute_command`. An interrupted
+//! conversation is continued; checks whose outcome was not recorded are made again.
 
 mod ai_interaction;
 mod artifact;
-mod bench;
 mod code_generation;
 mod context;
 mod criteria;
-mod desk;
 mod event;
+mod handler_context;
 mod planning;
 mod prompt;
 mod result;
+mod task_run;
 mod tree;
 mod validation;
 
-use crate::journal::Journal;
+use crate::journal::TurnJournal;
 use crate::task::{Task, TaskKind};
 
-pub use bench::{Bench, Chosen, Models, TaskLimits};
-pub use context::{ContextNote, Earlier, NoteKind};
+pub use context::{ContextNote, EarlierResult, NoteKind};
 pub use event::{TaskEvent, TaskObserver};
+pub use handler_context::{ChosenModel, HandlerContext, ModelChooser, TaskLimits};
 pub use result::{
-    AiResult, Artifact, ArtifactState, CheckedFile, CommandRun, FailureKind, OverallStatus, ReadAs,
-    Reading, Report, TaskFailure, TaskResult, Unjudged, ValidationDetails,
+    AiResult, ArtifactState, CheckedFile, CommandRun, CriterionReading, FailureKind,
+    OutputArtifact, OverallStatus, ReadAs, TaskFailure, TaskReport, TaskResult, UncheckedCriterion,
+    ValidationDetails,
 };
 
-use desk::Desk;
+use task_run::TaskRun;
 
 /// A task to be carried out, with what is known from before.
 #[derive(Clone, Copy)]
-pub struct Order<'a> {
+pub struct TaskInput<'a> {
     /// The task.
     pub task: &'a Task,
-    /// What the tasks it depends on came to, for the model to read.
-    pub earlier: &'a [Earlier],
+    /// Results of the tasks it depends on, for the model to read.
+    pub earlier: &'a [EarlierResult],
 }
 
-impl<'a> Order<'a> {
-    /// A task that stands alone.
-    pub fn new(task: &'a Task) -> Order<'a> {
-        Order { task, earlier: &[] }
+impl<'a> TaskInput<'a> {
+    /// Makes the input of a task without dependencies.
+    pub fn new(task: &'a Task) -> TaskInput<'a> {
+        TaskInput { task, earlier: &[] }
     }
 }
 
 /// Carries out a task. The journal keeps its conversation; what is in it already is not done again.
 pub async fn run(
-    bench: &Bench<'_>,
-    order: Order<'_>,
-    journal: &mut dyn Journal,
+    bench: &HandlerContext<'_>,
+    order: TaskInput<'_>,
+    journal: &mut dyn TurnJournal,
     observer: &mut dyn TaskObserver,
 ) -> Result<TaskResult, TaskFailure> {
-    let mut desk = Desk::new(bench, order, journal, observer);
+    let mut desk = TaskRun::new(bench, order, journal, observer);
     desk.begin();
     let ended = match order.task.kind {
         TaskKind::CodeGeneration => code_generation::handle(&mut desk).await,

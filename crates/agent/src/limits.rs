@@ -1,4 +1,4 @@
-//! What one run of the loop may use. Each field is a setting under `agent.` of the same name.
+//! Limits of one run of the loop. Each field is a setting under `agent.` of the same name.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 pub struct Limits {
     /// Replies of the model in one run.
     pub turns_max: u32,
-    /// Tool calls in one reply; the rest is told not to have been made.
+    /// Tool calls in one reply; the model is told that the rest were not made.
     pub calls_per_turn_max: u32,
     /// The same call with the same arguments, one after the other.
     pub identical_calls_max: u32,
@@ -22,7 +22,7 @@ pub struct Limits {
     pub tokens_max: Option<u64>,
     /// Money for the whole conversation, in millionths of a dollar.
     pub micro_usd_max: Option<u64>,
-    /// What one tool result may hold when the model gets it; the middle is left out.
+    /// Size of one tool result as the model gets it; the middle is left out.
     pub output_bytes_max: usize,
 }
 
@@ -42,7 +42,7 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// The time a run may take.
+    /// Returns the time a run may take.
     pub fn wall_max(&self) -> Duration {
         Duration::from_secs(self.wall_seconds_max)
     }

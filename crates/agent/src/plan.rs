@@ -1,8 +1,8 @@
 //! A plan: tasks, and which of them come first.
 //!
 //! A plan file lists its tasks, each inline or in a file of its own. [`load`] reads them all and
-//! answers with the [`Plan`] or with every problem at once: a plan that could not be run to its
-//! end is not begun. [`Graph`] is the order; [`run`] carries the plan out.
+//! answers with the [`TaskPlan`] or with every problem at once: a plan that could not be run to its
+//! end is not begun. [`TaskGraph`] is the order; [`run`] carries the plan out.
 
 mod graph;
 mod journal;
@@ -15,32 +15,32 @@ use serde::Serialize;
 use serde_json::Value;
 use workspace::RelPath;
 
-use crate::task::{Task, TaskId, TaskKind, schema_of};
+use crate::task::{Task, TaskKind, TaskName, schema_of};
 
-pub use graph::{Graph, Mark, Node};
-pub use journal::{MemoryPlan, PlanJournal, Standing, TaskKey, TaskRecord};
+pub use graph::{TaskGraph, TaskMark, TaskNode};
+pub use journal::{MemoryPlan, PlanJournal, TaskFingerprint, TaskRecord, TaskState};
 pub use load::{PLAN_TASKS_MAX, load, read};
-pub use run::{PlanOutcome, PlanStatus, TaskEnd, keys, run};
+pub use run::{PlanOutcome, PlanStatus, PlanTaskEnd, keys, run};
 
 /// Tasks in the order of the file, checked: ids are unique, dependencies exist, nothing waits for
 /// itself.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Plan {
-    /// What all of it is for.
+pub struct TaskPlan {
+    /// The purpose of the whole plan.
     pub goal: Option<String>,
     /// The tasks, as the file lists them.
     pub tasks: Vec<Task>,
-    /// Which come first.
-    pub graph: Graph,
+    /// The order of the tasks.
+    pub graph: TaskGraph,
 }
 
-impl Plan {
-    /// The task of this id.
-    pub fn task(&self, id: &TaskId) -> Option<&Task> {
+impl TaskPlan {
+    /// Returns the task of this id.
+    pub fn task(&self, id: &TaskName) -> Option<&Task> {
         self.tasks.iter().find(|task| task.subtask_id == *id)
     }
 
-    /// The plan as a file with every task inline.
+    /// Returns the plan as a file with every task inline.
     pub fn to_json(&self) -> String {
         let entries = self.tasks.iter().map(|task| {
             let mut task = task.clone();
@@ -62,7 +62,7 @@ impl Plan {
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PlanFile {
-    /// What all of it is for.
+    /// The purpose of the whole plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub goal: Option<String>,
     /// The tasks. They are run in the order of their dependencies, and in this order where those
@@ -90,25 +90,25 @@ pub struct TaskReference {
     /// The id; it has to be the one in the file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
-    pub subtask_id: Option<TaskId>,
+    pub subtask_id: Option<TaskName>,
     /// The kind; it has to be the one in the file.
     #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<TaskKind>,
-    /// Words for people, instead of those in the file.
+    /// A title for people, instead of the one in the file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Tasks that come first, beside those the file names.
+    /// Tasks that come first, in addition to those the file names.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub depends_on: Vec<String>,
 }
 
-/// The JSON Schema of a plan file.
+/// Returns the JSON Schema of a plan file.
 pub fn schema() -> Value {
     schema_of::<PlanFile>("Drawloom plan")
 }
 
-/// The file a reference names, seen from the plan's own path. `..` may be used as long as the
-/// project is not left; the error is a sentence.
+/// Returns the file a reference names, relative to the plan's own path. `..` may be used as long as
+/// the path stays inside the project; the error is a sentence.
 fn beside(plan: &RelPath, file_path: &str) -> Result<RelPath, String> {
     let slashed = file_path.replace('\\', "/");
     if slashed.starts_with('/') || slashed.starts_with('~') {

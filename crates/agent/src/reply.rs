@@ -1,32 +1,33 @@
 //! One reply of the model, and what the loop makes of it.
 
-use llm::budget::Entry;
-use llm::{Message, Part, Stop, ToolCall};
+use llm::budget::SpendEntry;
+use llm::{ChatMessage, MessagePart, StopReason, ToolCall};
 use serde::{Deserialize, Serialize};
 
-/// What the model answered, with what it had been asked since the turn before.
+/// The model's answer, with the messages sent since the turn before.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Reply {
+pub struct ModelReply {
     /// Counts from 1 over the whole conversation.
     pub turn: u32,
-    /// What the turn was for, such as `generate`.
+    /// The phase of the turn, such as `generate`.
     pub phase: String,
     /// The user's messages that this turn added; none after tool results.
-    pub asked: Vec<Message>,
+    pub asked: Vec<ChatMessage>,
     /// The assistant's message.
-    pub answer: Message,
+    pub answer: ChatMessage,
     /// Why the model stopped.
-    pub stop: Stop,
+    pub stop: StopReason,
     /// The calls it took, failed attempts that were billed included.
-    pub calls: Vec<Entry>,
-    /// How long the model took. Named apart from the whole turn's time, which is written beside it.
+    pub calls: Vec<SpendEntry>,
+    /// Time the model took. Its name differs from the whole turn's time, which is written next to
+    /// it.
     #[serde(rename = "answered_in_ms")]
     pub duration_ms: u64,
 }
 
-/// What is to be done about a reply. Nothing but this decides how a run goes on.
+/// The action a reply calls for. Only this decides how a run continues.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum ReplyVerdict {
     /// The model is done.
     Final,
     /// It wants tools.
@@ -39,41 +40,41 @@ pub(crate) enum Verdict {
     Refused(String),
 }
 
-impl Reply {
-    /// The text without thoughts and tool calls.
+impl ModelReply {
+    /// Returns the text without thoughts and tool calls.
     pub fn text(&self) -> String {
         let texts = self.answer.parts.iter().filter_map(|part| match part {
-            Part::Text(text) => Some(text.as_str()),
+            MessagePart::Text(text) => Some(text.as_str()),
             _ => None,
         });
         texts.collect()
     }
 
-    /// The tool calls, in the order the model made them.
+    /// Returns the tool calls, in the order the model made them.
     pub fn tool_calls(&self) -> impl Iterator<Item = &ToolCall> {
         self.answer.parts.iter().filter_map(|part| match part {
-            Part::ToolCall(call) => Some(call),
+            MessagePart::ToolCall(call) => Some(call),
             _ => None,
         })
     }
 
-    pub(crate) fn verdict(&self) -> Verdict {
+    pub(crate) fn verdict(&self) -> ReplyVerdict {
         let has_calls = self.tool_calls().next().is_some();
         match &self.stop {
-            Stop::MaxTokens => Verdict::Cut,
-            Stop::Refusal(word) => Verdict::Refused(word.clone()),
-            _ if has_calls => Verdict::Calls,
-            _ if self.is_blank() => Verdict::Empty,
-            _ => Verdict::Final,
+            StopReason::MaxTokens => ReplyVerdict::Cut,
+            StopReason::Refusal(word) => ReplyVerdict::Refused(word.clone()),
+            _ if has_calls => ReplyVerdict::Calls,
+            _ if self.is_blank() => ReplyVerdict::Empty,
+            _ => ReplyVerdict::Final,
         }
     }
 
-    /// Whether there is nothing in it that a provider would take back as a message.
+    /// True if the reply holds nothing that a provider would accept back as a message.
     pub(crate) fn is_blank(&self) -> bool {
-        let says = |part: &Part| match part {
-            Part::Text(text) => !text.trim().is_empty(),
-            Part::ToolCall(_) => true,
-            Part::Reasoning(_) | Part::ToolResult(_) => false,
+        let says = |part: &MessagePart| match part {
+            MessagePart::Text(text) => !text.trim().is_empty(),
+            MessagePart::ToolCall(_) => true,
+            MessagePart::Reasoning(_) | MessagePart::ToolResult(_) => false,
         };
         !self.answer.parts.iter().any(says)
     }

@@ -5,70 +5,70 @@ mod sentences;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use exec::Cancel;
-use llm::budget::{Entry, expected_usage};
+use exec::CommandCancel;
+use llm::budget::{SpendEntry, expected_usage};
 use llm::usage::dollars;
-use llm::{Cost, Message, Model, Outcome, ToolCall, ToolResult};
+use llm::{CallCost, ChatMessage, Model, ToolCall, ToolOutcome, ToolResult};
 use serde::Serialize;
 
-use crate::ask::{Ear, answer};
-use crate::conversation::{Conversation, Identical, UnderWay};
-use crate::dispatch::{self, Allowance};
-use crate::error::{Error, Kind, Stopped};
-use crate::event::{Event, Observer};
-use crate::journal::{Journal, Note, Turn};
+use crate::conversation::{Conversation, RepeatedCalls, UnderWay};
+use crate::dispatch::{self, CallAllowance};
+use crate::error::{AgentErrorKind, Error, StoppedRun};
+use crate::event::{AgentEvent, AgentObserver};
+use crate::journal::{ConversationTurn, TurnJournal, TurnNote};
 use crate::limits::Limits;
-use crate::reply::{Reply, Verdict};
-use crate::spending::Totals;
-use crate::tool::{Deed, Effect};
-use crate::toolset::Toolset;
+use crate::model_call::{CallObserver, answer};
+use crate::reply::{ModelReply, ReplyVerdict};
+use crate::spending::ConversationTotals;
+use crate::tool::{CallEffect, ToolAction};
+use crate::toolset::AgentTools;
 use sentences::{INTERRUPTED, cut_sentence, last_warning};
 
-/// What a run works with.
+/// Dependencies of a run.
 #[derive(Clone, Copy)]
-pub struct Job<'a> {
-    /// Who is asked.
+pub struct LoopConfig<'a> {
+    /// The model to ask.
     pub model: &'a dyn Model,
-    /// What the model may call; file access and its policy are inside.
-    pub toolset: &'a Toolset,
-    /// What the run may use.
+    /// Tools the model may call; file access and its policy are inside.
+    pub toolset: &'a AgentTools,
+    /// Limits of the run.
     pub limits: &'a Limits,
     /// The time.
-    pub clock: &'a dyn Clock,
+    pub clock: &'a dyn AgentClock,
     /// Ends the run when switched.
-    pub cancel: &'a Cancel,
-    /// What the run is for, such as `generate` or `repair`; usage is added up by it.
+    pub cancel: &'a CommandCancel,
+    /// Purpose of the run, such as `generate` or `repair`; usage is added up by it.
     pub phase: &'a str,
 }
 
 /// The time, handed in.
-pub trait Clock: Send + Sync {
+pub trait AgentClock: Send + Sync {
     /// Milliseconds since 1970.
     fn now_ms(&self) -> u64;
 }
 
 /// A run that came to its end.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Finished {
+pub struct FinishedRun {
     /// The model's last words.
     pub text: String,
-    /// What the whole conversation has used.
-    pub totals: Totals,
+    /// Usage of the whole conversation.
+    pub totals: ConversationTotals,
 }
 
 /// Goes on with the conversation until the model answers without calling a tool.
 ///
 /// A conversation that has such an answer and to which nothing was said since is left as it is.
 pub async fn run(
-    job: &Job<'_>,
+    job: &LoopConfig<'_>,
     conversation: &mut Conversation,
-    journal: &mut dyn Journal,
-    observer: &mut dyn Observer,
-) -> Result<Finished, Stopped> {
+    journal: &mut dyn TurnJournal,
+    observer: &mut dyn AgentObserver,
+) -> Result<FinishedRun, StoppedRun> {
     let started_ms = job.clock.now_ms();
     let spent_ms = conversation.tally.duration_ms;
     conversation.request.tools = job.toolset.declarations();
-    let mut run = Run {
+    let mut run = AgentLoop {
         job,
         conversation,
         journal,
@@ -80,20 +80,20 @@ pub async fn run(
     let totals = run.conversation.totals.clone();
     match ended {
         Ok(text) => {
-            run.observer.notice(&Event::Finished {
+            run.observer.notice(&AgentEvent::Finished {
                 text: &text,
                 totals: &totals,
             });
-            Ok(Finished { text, totals })
+            Ok(FinishedRun { text, totals })
         }
         Err(error) => {
             let (kind, message) = (error.kind(), error.to_string());
-            run.observer.notice(&Event::Stopped {
+            run.observer.notice(&AgentEvent::Stopped {
                 kind,
                 message: &message,
                 totals: &totals,
             });
-            Err(Stopped {
+            Err(StoppedRun {
                 error,
                 totals: Box::new(totals),
             })
@@ -101,17 +101,17 @@ pub async fn run(
     }
 }
 
-struct Run<'a, 'j> {
-    job: &'a Job<'j>,
+struct AgentLoop<'a, 'j> {
+    job: &'a LoopConfig<'j>,
     conversation: &'a mut Conversation,
-    journal: &'a mut dyn Journal,
-    observer: &'a mut dyn Observer,
+    journal: &'a mut dyn TurnJournal,
+    observer: &'a mut dyn AgentObserver,
     started_ms: u64,
-    /// What the run had taken before the process died.
+    /// Time the run had taken before the process died.
     spent_ms: u64,
 }
 
-impl Run<'_, '_> {
+impl AgentLoop<'_, '_> {
     async fn go_on(&mut self) -> Result<String, Error> {
         loop {
             if let Some(answer) = self.conversation.answer() {
@@ -123,7 +123,7 @@ impl Run<'_, '_> {
                 self.ask().await?;
             } else {
                 let turn = self.conversation.next_turn();
-                self.observer.notice(&Event::TurnResumed {
+                self.observer.notice(&AgentEvent::TurnResumed {
                     turn,
                     phase: self.job.phase,
                 });
@@ -158,7 +158,7 @@ impl Run<'_, '_> {
             return Ok(());
         };
         let name = "agent.usd_max";
-        if all.cost() == Cost::Unknown {
+        if all.cost() == CallCost::Unknown {
             let reached = "the price of the model is not known, so money cannot be counted";
             return Err(Error::limit(name, dollars(micro_usd_max), reached));
         }
@@ -174,7 +174,7 @@ impl Run<'_, '_> {
     fn not_cancelled(&self) -> Result<(), Error> {
         if self.job.cancel.is_cancelled() {
             return Err(Error::new(
-                Kind::Cancelled,
+                AgentErrorKind::Cancelled,
                 "the run was cancelled. What is done is kept; resume to go on.",
             ));
         }
@@ -203,14 +203,14 @@ impl Run<'_, '_> {
     /// Asks the model; its reply becomes the turn under way.
     async fn ask(&mut self) -> Result<(), Error> {
         let (job, turn) = (self.job, self.conversation.next_turn());
-        self.observer.notice(&Event::TurnStarted {
+        self.observer.notice(&AgentEvent::TurnStarted {
             turn,
             phase: job.phase,
         });
         let asked_ms = job.clock.now_ms();
         let time_left = self.time_left()?;
         let mark = self.conversation.put_pending();
-        let mut ear = Ear {
+        let mut ear = CallObserver {
             observer: self.observer,
             totals: &mut self.conversation.totals,
             phase: job.phase,
@@ -236,7 +236,7 @@ impl Run<'_, '_> {
             .filter_map(|entry| entry.cost.micro_usd())
             .sum();
         let stop = response.stop.clone();
-        let reply = Reply {
+        let reply = ModelReply {
             turn,
             phase: job.phase.to_owned(),
             asked: self.conversation.pending.clone(),
@@ -251,27 +251,27 @@ impl Run<'_, '_> {
             begun,
             ended,
         };
-        if under_way.reply.verdict() == Verdict::Calls {
+        if under_way.reply.verdict() == ReplyVerdict::Calls {
             let reply = Box::new(under_way.reply.clone());
-            self.journal.note(&Note::Replied { reply }).await?;
+            self.journal.note(&TurnNote::Replied { reply }).await?;
         }
         self.conversation.under_way = Some(under_way);
         Ok(())
     }
 
     /// Keeps calls that were billed and led to no turn.
-    async fn charge(&mut self, turn: u32, calls: Vec<Entry>) -> Result<(), Error> {
+    async fn charge(&mut self, turn: u32, calls: Vec<SpendEntry>) -> Result<(), Error> {
         if calls.is_empty() {
             return Ok(());
         }
         let phase = self.job.phase.to_owned();
         self.journal
-            .note(&Note::Charged { turn, phase, calls })
+            .note(&TurnNote::Charged { turn, phase, calls })
             .await
     }
 
     /// Makes the calls of the reply under way, in order. An error leaves it under way.
-    async fn carry_out(&mut self) -> Result<(Vec<ToolResult>, Vec<Deed>), Error> {
+    async fn carry_out(&mut self) -> Result<(Vec<ToolResult>, Vec<ToolAction>), Error> {
         let Some(mut under_way) = self.conversation.under_way.take() else {
             return Ok((Vec::new(), Vec::new()));
         };
@@ -289,14 +289,16 @@ impl Run<'_, '_> {
         let reply = &under_way.reply;
         for (index, call) in (0_u32..).zip(reply.tool_calls()) {
             let sentence = match &verdict {
-                Verdict::Cut => Some(cut_sentence(self.conversation.request.max_tokens)),
-                Verdict::Calls if index >= self.job.limits.calls_per_turn_max => Some(format!(
-                    "Not made: a reply may hold {} calls (agent.calls_per_turn_max). Make it again in your next reply.",
-                    self.job.limits.calls_per_turn_max
-                )),
-                Verdict::Calls => None,
+                ReplyVerdict::Cut => Some(cut_sentence(self.conversation.request.max_tokens)),
+                ReplyVerdict::Calls if index >= self.job.limits.calls_per_turn_max => {
+                    Some(format!(
+                        "Not made: a reply may hold {} calls (agent.calls_per_turn_max). Make it again in your next reply.",
+                        self.job.limits.calls_per_turn_max
+                    ))
+                }
+                ReplyVerdict::Calls => None,
                 // A refusal's calls are part of what is thrown away.
-                Verdict::Refused(_) | Verdict::Final | Verdict::Empty => continue,
+                ReplyVerdict::Refused(_) | ReplyVerdict::Final | ReplyVerdict::Empty => continue,
             };
             if let Some(sentence) = sentence {
                 under_way
@@ -324,7 +326,7 @@ impl Run<'_, '_> {
         Ok(())
     }
 
-    fn not_too_often(&self, call: &ToolCall, identical: &Identical) -> Result<(), Error> {
+    fn not_too_often(&self, call: &ToolCall, identical: &RepeatedCalls) -> Result<(), Error> {
         let times_max = self.job.limits.identical_calls_max;
         let times = identical.times;
         if times <= times_max {
@@ -344,32 +346,33 @@ impl Run<'_, '_> {
         ))
     }
 
-    /// One call, with notes before and after it if it changes something. The end of the last call
-    /// is kept by the commit, which follows at once: another note would only flush the disk twice.
+    /// Makes one call, with notes before and after it if it changes something. The commit that
+    /// follows at once records the end of the last call: another note would only flush the disk
+    /// twice.
     async fn make_call(
         &mut self,
-        reply: &Reply,
+        reply: &ModelReply,
         index: u32,
         call: &ToolCall,
-    ) -> Result<(ToolResult, Vec<Deed>), Error> {
+    ) -> Result<(ToolResult, Vec<ToolAction>), Error> {
         self.not_cancelled()?;
         let turn = reply.turn;
         let more_follow = reply.tool_calls().nth(index as usize + 1).is_some();
         let ready = dispatch::prepare(self.job.toolset, call);
-        let changes = ready.effect() == Effect::Changes;
-        let allowance = Allowance {
+        let changes = ready.effect() == CallEffect::Changes;
+        let allowance = CallAllowance {
             limits: self.job.limits,
             cancel: self.job.cancel,
             time_left: self.time_left()?,
         };
         if changes {
             self.journal
-                .note(&Note::Begun { turn, call: index })
+                .note(&TurnNote::Begun { turn, call: index })
                 .await?;
         }
         let (id, name) = (call.id.as_str(), call.name.as_str());
         let arguments = call.arguments.raw();
-        self.observer.notice(&Event::ToolStarted {
+        self.observer.notice(&AgentEvent::ToolStarted {
             turn,
             id,
             name,
@@ -379,7 +382,7 @@ impl Run<'_, '_> {
         if changes && more_follow {
             let (result, deeds) = (result.clone(), deeds.clone());
             self.journal
-                .note(&Note::Ended {
+                .note(&TurnNote::Ended {
                     turn,
                     call: index,
                     result,
@@ -388,11 +391,11 @@ impl Run<'_, '_> {
                 .await?;
         }
         for deed in &deeds {
-            self.observer.notice(&Event::Did { turn, deed });
+            self.observer.notice(&AgentEvent::Did { turn, deed });
         }
         let outcome = result.outcome;
-        let failure = (outcome == Outcome::Failed).then_some(result.content.as_str());
-        self.observer.notice(&Event::ToolFinished {
+        let failure = (outcome == ToolOutcome::Failed).then_some(result.content.as_str());
+        self.observer.notice(&AgentEvent::ToolFinished {
             turn,
             id,
             name,
@@ -406,15 +409,18 @@ impl Run<'_, '_> {
     async fn commit(
         &mut self,
         results: Vec<ToolResult>,
-        deeds: Vec<Deed>,
+        deeds: Vec<ToolAction>,
         began_ms: u64,
-    ) -> Result<Verdict, Error> {
+    ) -> Result<ReplyVerdict, Error> {
         let Some(under_way) = self.conversation.under_way.take() else {
-            return Err(Error::new(Kind::Setup, "there is no turn to commit"));
+            return Err(Error::new(
+                AgentErrorKind::Setup,
+                "there is no turn to commit",
+            ));
         };
         let (reply, at_ms) = (under_way.reply, self.job.clock.now_ms());
         let duration_ms = at_ms.saturating_sub(began_ms).max(reply.duration_ms);
-        let turn = Turn {
+        let turn = ConversationTurn {
             reply,
             results,
             deeds,
@@ -434,7 +440,7 @@ impl Run<'_, '_> {
         let (number, verdict) = (turn.reply.turn, turn.reply.verdict());
         self.conversation.absorb(turn);
         let totals = &self.conversation.totals;
-        self.observer.notice(&Event::Committed {
+        self.observer.notice(&AgentEvent::Committed {
             turn: number,
             totals,
         });
@@ -445,21 +451,21 @@ impl Run<'_, '_> {
     }
 
     /// Stops what does not get anywhere.
-    fn judge(&self, verdict: &Verdict) -> Result<(), Error> {
+    fn judge(&self, verdict: &ReplyVerdict) -> Result<(), Error> {
         let (limits, tally) = (self.job.limits, &self.conversation.tally);
         match verdict {
-            Verdict::Refused(word) => Err(Error::new(
-                Kind::Refused,
+            ReplyVerdict::Refused(word) => Err(Error::new(
+                AgentErrorKind::Refused,
                 format!(
                     "the model refused ({word}). Change the task's words, or ask another model."
                 ),
             )),
-            Verdict::Empty if tally.empty_in_a_row > EMPTY_REPLIES_TOLD => Err(Error::new(
-                Kind::EmptyReply,
+            ReplyVerdict::Empty if tally.empty_in_a_row > EMPTY_REPLIES_TOLD => Err(Error::new(
+                AgentErrorKind::EmptyReply,
                 "the model's reply was empty again after it was told so. Ask another model, or \
                  raise `max_tokens` if it thinks at length.",
             )),
-            Verdict::Cut if tally.cut_in_a_row > limits.cut_replies_max => {
+            ReplyVerdict::Cut if tally.cut_in_a_row > limits.cut_replies_max => {
                 let reached = format!(
                     "{} replies in a row were cut off at max_tokens = {}",
                     tally.cut_in_a_row, self.conversation.request.max_tokens
@@ -475,13 +481,13 @@ impl Run<'_, '_> {
     }
 }
 
-/// An empty reply is told to the model this often before it ends the run.
+/// Times the model is told about an empty reply before one ends the run.
 const EMPTY_REPLIES_TOLD: u32 = 1;
 
-fn tell(observer: &mut dyn Observer, turn: u32, message: &Message) {
+fn tell(observer: &mut dyn AgentObserver, turn: u32, message: &ChatMessage) {
     for part in &message.parts {
-        if let llm::Part::Text(text) = part {
-            observer.notice(&Event::Told { turn, text });
+        if let llm::MessagePart::Text(text) = part {
+            observer.notice(&AgentEvent::Told { turn, text });
         }
     }
 }

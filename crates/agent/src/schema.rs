@@ -4,24 +4,25 @@ use jsonschema::Validator;
 use jsonschema::error::ValidationErrorKind;
 use serde_json::{Map, Value};
 
-/// At most this many things wrong with one call are told.
+/// Number of problems reported for one call.
 const PROBLEMS_MAX: usize = 5;
 /// The longest piece of a schema that is quoted.
 const QUOTE_BYTES_MAX: usize = 400;
 
-/// A schema ready to check with. A schema that is none checks nothing: it is the server's to mend,
-/// and its tool may work all the same.
-pub(crate) struct Schema(Option<Validator>);
+/// A compiled schema. An invalid schema checks nothing: only the server can correct it, and its
+/// tool may work all the same.
+pub(crate) struct ArgumentSchema(Option<Validator>);
 
-impl Schema {
-    pub(crate) fn new(schema: &Value) -> Schema {
-        Schema(jsonschema::validator_for(schema).ok())
+impl ArgumentSchema {
+    pub(crate) fn new(schema: &Value) -> ArgumentSchema {
+        ArgumentSchema(jsonschema::validator_for(schema).ok())
     }
 
-    /// What is wrong with the arguments, with the schema's line about each; `None` if nothing.
+    /// Returns the problems of the arguments, each with the schema's line about it; `None` if there
+    /// are no problems.
     pub(crate) fn problems(
         &self,
-        tool: &llm::Tool,
+        tool: &llm::ToolDeclaration,
         arguments: &Map<String, Value>,
     ) -> Option<String> {
         let validator = self.0.as_ref()?;
@@ -36,8 +37,8 @@ impl Schema {
     }
 }
 
-/// What the model is told about arguments that could not be read at all.
-pub(crate) fn malformed(tool: &llm::Tool, why: &str) -> String {
+/// Returns the sentence sent to the model about arguments that could not be read at all.
+pub(crate) fn malformed(tool: &llm::ToolDeclaration, why: &str) -> String {
     format!(
         "The call of `{}` was not made: {why}. Its arguments are one JSON object; {}",
         tool.name,
@@ -45,7 +46,7 @@ pub(crate) fn malformed(tool: &llm::Tool, why: &str) -> String {
     )
 }
 
-fn sentence(tool: &llm::Tool, error: &jsonschema::ValidationError<'_>) -> String {
+fn sentence(tool: &llm::ToolDeclaration, error: &jsonschema::ValidationError<'_>) -> String {
     let place = error.instance_path().to_string();
     let field = place.split('/').nth(1).unwrap_or_default();
     match error.kind() {
@@ -83,7 +84,7 @@ fn at(place: &str) -> String {
     }
 }
 
-/// The schema of one argument, on one line.
+/// Returns the schema of one argument, on one line.
 fn line(schema: &Value, name: &str) -> String {
     let property = schema.get("properties").and_then(|all| all.get(name));
     let text = property.map(|property| format!("{{\"{name}\":{property}}}"));

@@ -1,14 +1,14 @@
-//! What a conversation used: per call in its turns, per phase and in all.
+//! Usage of a conversation: per call in its turns, per phase and in all.
 
 use std::collections::BTreeMap;
 
-use llm::budget::Entry;
-use llm::{Cost, Usage};
+use llm::budget::SpendEntry;
+use llm::{CallCost, Usage};
 use serde::{Deserialize, Serialize};
 
 /// Usage and money of some calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Spending {
+pub struct CallSpending {
     /// Calls that reached a provider, failed ones that were billed included.
     pub calls: u64,
     /// Tokens in the five buckets.
@@ -19,45 +19,45 @@ pub struct Spending {
     pub unpriced_calls: u64,
 }
 
-impl Spending {
-    /// The money, if it is known for every call.
-    pub fn cost(&self) -> Cost {
+impl CallSpending {
+    /// Returns the money, if it is known for every call.
+    pub fn cost(&self) -> CallCost {
         if self.unpriced_calls == 0 {
-            Cost::Known(self.micro_usd)
+            CallCost::Known(self.micro_usd)
         } else {
-            Cost::Unknown
+            CallCost::Unknown
         }
     }
 
-    pub(crate) fn add(&mut self, entry: &Entry) {
+    pub(crate) fn add(&mut self, entry: &SpendEntry) {
         self.calls += 1;
         self.usage += entry.usage;
         match entry.cost {
-            Cost::Known(micro_usd) => self.micro_usd = self.micro_usd.saturating_add(micro_usd),
-            Cost::Unknown => self.unpriced_calls += 1,
+            CallCost::Known(micro_usd) => self.micro_usd = self.micro_usd.saturating_add(micro_usd),
+            CallCost::Unknown => self.unpriced_calls += 1,
         }
     }
 }
 
-/// What a whole conversation used.
+/// Usage of a whole conversation.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Totals {
+pub struct ConversationTotals {
     /// Committed turns.
     pub turns: u32,
     /// All calls.
     #[serde(flatten)]
-    pub all: Spending,
+    pub all: CallSpending,
     /// The same by phase, such as `generate` and `repair`.
-    pub phases: BTreeMap<String, Spending>,
+    pub phases: BTreeMap<String, CallSpending>,
 }
 
-impl Totals {
-    pub(crate) fn add(&mut self, phase: &str, entry: &Entry) {
+impl ConversationTotals {
+    pub(crate) fn add(&mut self, phase: &str, entry: &SpendEntry) {
         self.all.add(entry);
         match self.phases.get_mut(phase) {
             Some(spending) => spending.add(entry),
             None => {
-                let mut spending = Spending::default();
+                let mut spending = CallSpending::default();
                 spending.add(entry);
                 self.phases.insert(phase.to_owned(), spending);
             }

@@ -15,31 +15,31 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use workspace::RelPath;
 
-pub(crate) use field::{Fields, Source, nearest};
-pub use problem::{PROBLEMS_MAX, Problem, Problems};
+pub(crate) use field::{ObjectFields, TaskFileReader, nearest};
+pub use problem::{PROBLEMS_MAX, TaskFileProblem, TaskFileProblems};
 pub use read::{TASK_BYTES_MAX, read};
 pub(crate) use read::{TASK_KEYS, check_size, read_object};
 
-/// One thing to do.
+/// One unit of work for a model.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Task {
     /// The name by which other tasks and records refer to it: letters, digits, `.`, `_` and `-`.
     #[schemars(with = "String", regex(pattern = r"^[A-Za-z0-9._-]{1,128}$"))]
-    pub subtask_id: TaskId,
+    pub subtask_id: TaskName,
     /// The plan this task belongs to. Kept for the reader; nothing depends on it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task_id: Option<String>,
-    /// A few words for people; the id when not said.
+    /// A short title for people; the id by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// What kind of task it is, which decides what happens.
+    /// The kind of task, which decides what happens.
     #[serde(rename = "type")]
     pub kind: TaskKind,
     /// The goal, in a sentence or two.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub description: String,
-    /// What to do, step by step. A single text is one step.
+    /// The steps to take. A single text is one step.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "OneOrMany")]
     pub instructions: Vec<String>,
@@ -56,7 +56,7 @@ pub struct Task {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "OneOrMany")]
     pub constraints: Vec<String>,
-    /// How one knows that it is done.
+    /// Checks that decide whether it is done.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "OneOrManyCriteria")]
     pub validation_criteria: Vec<Criterion>,
@@ -68,14 +68,14 @@ pub struct Task {
     /// Another model than the configured one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model_preference: Option<ModelPreference>,
-    /// The task as it was written; taken from the file when not said. The model sees it last.
+    /// The task as it was written; the file's text by default. The model sees it last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub raw_text: Option<String>,
 }
 
 impl Task {
-    /// A task of this kind in which nothing else is said.
-    pub fn new(id: TaskId, kind: TaskKind) -> Task {
+    /// Makes a task of this kind with every other field empty.
+    pub fn new(id: TaskName, kind: TaskKind) -> Task {
         Task {
             subtask_id: id,
             task_id: None,
@@ -93,9 +93,9 @@ impl Task {
         }
     }
 
-    /// The task behind `plan create`: requirements in, a plan file out.
+    /// Returns the task behind `plan create`: requirements in, a plan file out.
     pub fn planning(requirements: &RelPath, plan: RelPath) -> Task {
-        let mut task = Task::new(TaskId("plan".to_owned()), TaskKind::Planning);
+        let mut task = Task::new(TaskName("plan".to_owned()), TaskKind::Planning);
         task.description =
             format!("Make a plan that fulfils the requirements in `{requirements}`.");
         task.input_artifacts = vec![requirements.to_string(), ".".to_owned()];
@@ -103,7 +103,7 @@ impl Task {
         task
     }
 
-    /// The words for people.
+    /// Returns the words for people.
     pub fn title(&self) -> &str {
         self.name.as_deref().unwrap_or(self.subtask_id.as_str())
     }
@@ -112,55 +112,55 @@ impl Task {
 /// The name of a task: letters, digits, `.`, `_` and `-`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub struct TaskId(String);
+pub struct TaskName(String);
 
-impl TaskId {
+impl TaskName {
     /// The longest id.
     pub const BYTES_MAX: usize = 128;
 
     /// Reads an id; the error is a sentence.
-    pub fn parse(text: &str) -> Result<TaskId, String> {
+    pub fn parse(text: &str) -> Result<TaskName, String> {
         let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
         if text.is_empty() {
             return Err("an id cannot be empty".to_owned());
         }
-        if text.len() > TaskId::BYTES_MAX {
+        if text.len() > TaskName::BYTES_MAX {
             return Err(format!(
                 "the id has {} characters, more than TaskId::BYTES_MAX ({})",
                 text.len(),
-                TaskId::BYTES_MAX
+                TaskName::BYTES_MAX
             ));
         }
         match text.chars().find(|c| !allowed(*c)) {
             Some(bad) => Err(format!(
                 "the id `{text}` contains {bad:?}; use letters, digits, `.`, `_` and `-`"
             )),
-            None => Ok(TaskId(text.to_owned())),
+            None => Ok(TaskName(text.to_owned())),
         }
     }
 
-    /// The text.
+    /// Returns the text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-impl fmt::Display for TaskId {
+impl fmt::Display for TaskName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl TryFrom<String> for TaskId {
+impl TryFrom<String> for TaskName {
     type Error = String;
 
-    fn try_from(text: String) -> Result<TaskId, String> {
-        TaskId::parse(&text)
+    fn try_from(text: String) -> Result<TaskName, String> {
+        TaskName::parse(&text)
     }
 }
 
-impl From<TaskId> for String {
-    fn from(id: TaskId) -> String {
+impl From<TaskName> for String {
+    fn from(id: TaskName) -> String {
         id.0
     }
 }
@@ -191,7 +191,7 @@ impl TaskKind {
         TaskKind::NoOp,
     ];
 
-    /// The word for it in a task file.
+    /// Returns the word for it in a task file.
     pub fn word(self) -> &'static str {
         match self {
             TaskKind::CodeGeneration => "code_generation",
@@ -202,13 +202,13 @@ impl TaskKind {
         }
     }
 
-    /// The kind of this word.
+    /// Returns the kind that a word names.
     pub fn from_word(word: &str) -> Option<TaskKind> {
         TaskKind::ALL.into_iter().find(|kind| kind.word() == word)
     }
 }
 
-/// One way to know that a task is done.
+/// One check that decides whether a task is done.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Criterion {
@@ -228,11 +228,11 @@ pub enum Criterion {
 pub struct RunCriterion {
     /// The command line, for `sh`.
     pub run: String,
-    /// The directory it runs in; the project's root when not said.
+    /// The directory it runs in; the project's root by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub cwd: Option<RelPath>,
-    /// How many seconds it may take.
+    /// Seconds it may take.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub timeout: Option<u64>,
@@ -251,11 +251,11 @@ pub struct FileCriterion {
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DescribeCriterion {
-    /// What has to be the case.
+    /// The condition to judge.
     pub describe: String,
 }
 
-/// Which model to ask, where not the configured one.
+/// The model to ask instead of the configured one.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ModelPreference {
@@ -265,7 +265,7 @@ pub struct ModelPreference {
     /// The model's name, as its provider knows it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// How freely the model speaks.
+    /// Sampling temperature.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0, max = 2.0))]
     pub temperature: Option<f64>,
@@ -275,12 +275,12 @@ pub struct ModelPreference {
     pub max_tokens: Option<u32>,
 }
 
-/// The JSON Schema of a task file.
+/// Returns the JSON Schema of a task file.
 pub fn schema() -> Value {
     schema_of::<Task>("Drawloom task")
 }
 
-/// The schema of a type under a title.
+/// Returns the schema of a type under a title.
 pub(crate) fn schema_of<T: JsonSchema>(title: &str) -> Value {
     let mut schema = schemars::generate::SchemaSettings::draft2020_12()
         .into_generator()

@@ -1,10 +1,10 @@
-//! What a tool is: a declaration for the model and a handler, with two ways to fail.
+//! The interface of a tool: a declaration for the model and a handler, with two ways to fail.
 
 use std::future::Future;
 use std::pin::Pin;
 use std::time::Duration;
 
-use exec::Cancel;
+use exec::CommandCancel;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use workspace::RelPath;
@@ -12,51 +12,51 @@ use workspace::RelPath;
 use crate::error::Error;
 
 /// A call under way. Boxed, so that tools can be kept as `dyn Tool`.
-pub type Called<'a> = Pin<Box<dyn Future<Output = Result<Output, Fault>> + Send + 'a>>;
+pub type ToolFuture<'a> = Pin<Box<dyn Future<Output = Result<ToolOutput, ToolError>> + Send + 'a>>;
 
 /// Something the model may call.
 pub trait Tool: Send + Sync {
     /// Name, description and the JSON Schema of the arguments, as the model sees them.
-    fn declaration(&self) -> &llm::Tool;
+    fn declaration(&self) -> &llm::ToolDeclaration;
 
-    /// Whether a call can change something, so that it must never be made twice.
-    fn effect(&self) -> Effect;
+    /// Tells if a call can change something, so that it must never be made twice.
+    fn effect(&self) -> CallEffect;
 
     /// Makes the call. The arguments fit the schema. Must end soon after `given.cancel` is
     /// switched or `given.time_left` is over; a call that does not is given up.
-    fn call<'a>(&'a self, given: Given<'a>) -> Called<'a>;
+    fn call<'a>(&'a self, given: CallContext<'a>) -> ToolFuture<'a>;
 }
 
-/// What a call is handed.
-pub struct Given<'a> {
+/// Arguments and limits of one call.
+pub struct CallContext<'a> {
     /// The arguments, which fit the tool's schema.
     pub arguments: &'a Map<String, Value>,
     /// Switched when the run is to end.
-    pub cancel: &'a Cancel,
-    /// What is left of the run's time.
+    pub cancel: &'a CommandCancel,
+    /// Time left for the run.
     pub time_left: Duration,
     /// Told the lines of a running command; may be called from another thread.
-    pub lines: Lines,
-    /// What one result may hold; output beyond it need not be kept.
+    pub lines: LineSender,
+    /// Size of one result; output beyond it need not be kept.
     pub output_bytes_max: usize,
 }
 
-/// Where a tool sends the lines of a running command. Lines nobody has time for are dropped:
-/// they are for watching, the result has what counts.
+/// Sends the lines of a running command to the observer. Lines that the observer has no time for
+/// are dropped: they are only for watching, the result holds the full output.
 #[derive(Clone)]
-pub struct Lines(pub(crate) tokio::sync::mpsc::Sender<(exec::Stream, String)>);
+pub struct LineSender(pub(crate) tokio::sync::mpsc::Sender<(exec::OutputStream, String)>);
 
-impl Lines {
+impl LineSender {
     /// Shows a line. Does not wait.
-    pub fn show(&self, stream: exec::Stream, line: &str) {
+    pub fn show(&self, stream: exec::OutputStream, line: &str) {
         self.0.try_send((stream, line.to_owned())).ok();
     }
 }
 
-/// Whether a call can change something.
+/// The effect of a call on the project.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Effect {
+pub enum CallEffect {
     /// It only looks; making it again does no harm.
     Reads,
     /// It changes files or runs something.
@@ -65,44 +65,44 @@ pub enum Effect {
 
 /// A call that did what it was asked to.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Output {
-    /// What the model gets, as JSON.
+pub struct ToolOutput {
+    /// The value the model gets, as JSON.
     pub value: Value,
-    /// What was done on the way, for observers and for the record.
-    pub deeds: Vec<Deed>,
+    /// Actions taken on the way, for observers and for the record.
+    pub deeds: Vec<ToolAction>,
 }
 
-impl Output {
-    /// A result without anything worth telling observers.
-    pub fn new(value: Value) -> Output {
-        Output {
+impl ToolOutput {
+    /// Makes a result without actions to report to observers.
+    pub fn new(value: Value) -> ToolOutput {
+        ToolOutput {
             value,
             deeds: Vec::new(),
         }
     }
 
-    /// The same, having done one thing more.
+    /// Adds one action.
     #[must_use]
-    pub fn having(mut self, deed: Deed) -> Output {
+    pub fn having(mut self, deed: ToolAction) -> ToolOutput {
         self.deeds.push(deed);
         self
     }
 }
 
-/// A call that failed: the model is told, or the run stops. There is no third way.
+/// A failed call: the model gets the error, or the run stops. There is no third way.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Fault {
+pub enum ToolError {
     /// The model can do something about it. The value is an object with `error`, a sentence, and
     /// whatever else helps.
     Tell(Value),
-    /// Nobody in this run can.
+    /// Nothing in this run can recover from it.
     Stop(Error),
 }
 
-impl Fault {
+impl ToolError {
     /// Tells the model one sentence.
-    pub fn tell(sentence: impl Into<String>) -> Fault {
-        Fault::Tell(Value::Object(Map::from_iter([(
+    pub fn tell(sentence: impl Into<String>) -> ToolError {
+        ToolError::Tell(Value::Object(Map::from_iter([(
             "error".to_owned(),
             Value::String(sentence.into()),
         )])))
@@ -112,7 +112,7 @@ impl Fault {
 /// Something a tool did, in the order it did it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "did", rename_all = "snake_case")]
-pub enum Deed {
+pub enum ToolAction {
     /// A file was read.
     Read {
         /// The file.
@@ -126,24 +126,24 @@ pub enum Deed {
     Listed {
         /// The directory.
         path: RelPath,
-        /// How many entries were shown.
+        /// Number of entries shown.
         entries: u64,
     },
     /// Files were searched.
     Searched {
         /// The pattern.
         pattern: String,
-        /// Where.
+        /// The folder or file that was searched.
         path: RelPath,
-        /// How many lines matched.
+        /// Number of lines that matched.
         hits: u64,
     },
     /// A file was written, or is gone.
     Wrote {
         /// The file.
         path: RelPath,
-        /// What became of it.
-        change: FileChange,
+        /// The kind of change.
+        change: FileChangeKind,
         /// Lines it has that it had not.
         lines_added: u64,
         /// Lines it had that it has no more.
@@ -157,9 +157,9 @@ pub enum Deed {
         command: String,
         /// Its code, where it ended by itself.
         exit_code: Option<i32>,
-        /// Whether its time was up.
+        /// True if it ran out of time.
         timed_out: bool,
-        /// How long it took.
+        /// Time it took.
         duration_ms: u64,
     },
     /// A tool of an MCP server was called.
@@ -171,10 +171,10 @@ pub enum Deed {
     },
 }
 
-/// What became of a file.
+/// The change made to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum FileChange {
+pub enum FileChangeKind {
     /// It was not there before.
     Created,
     /// It has another content.

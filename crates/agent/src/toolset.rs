@@ -2,75 +2,75 @@
 
 use std::sync::Arc;
 
-use crate::error::{Error, Kind};
-use crate::schema::Schema;
+use crate::error::{AgentErrorKind, Error};
+use crate::schema::ArgumentSchema;
 use crate::tool::Tool;
 
 /// Tools that a model may call; no two have one name.
 #[derive(Clone, Default)]
-pub struct Toolset {
-    tools: Vec<Arc<Held>>,
+pub struct AgentTools {
+    tools: Vec<Arc<RegisteredTool>>,
 }
 
-pub(crate) struct Held {
+pub(crate) struct RegisteredTool {
     pub(crate) tool: Arc<dyn Tool>,
-    pub(crate) schema: Schema,
+    pub(crate) schema: ArgumentSchema,
 }
 
-impl Toolset {
-    /// No tools.
-    pub fn new() -> Toolset {
-        Toolset::default()
+impl AgentTools {
+    /// Makes an empty set.
+    pub fn new() -> AgentTools {
+        AgentTools::default()
     }
 
-    /// One tool more.
+    /// Adds a tool.
     pub fn add(&mut self, tool: Arc<dyn Tool>) -> Result<(), Error> {
         let name = &tool.declaration().name;
         if self.find(name).is_some() {
             return Err(Error::new(
-                Kind::Setup,
+                AgentErrorKind::Setup,
                 format!("there are two tools called `{name}`; rename one of them"),
             ));
         }
-        let schema = Schema::new(&tool.declaration().schema);
-        self.tools.push(Arc::new(Held { tool, schema }));
+        let schema = ArgumentSchema::new(&tool.declaration().schema);
+        self.tools.push(Arc::new(RegisteredTool { tool, schema }));
         Ok(())
     }
 
-    /// The same without the tools whose name `keep` turns down.
+    /// Drops the tools whose name `keep` turns down.
     #[must_use]
-    pub fn only(mut self, keep: impl Fn(&str) -> bool) -> Toolset {
+    pub fn only(mut self, keep: impl Fn(&str) -> bool) -> AgentTools {
         self.tools
             .retain(|held| keep(&held.tool.declaration().name));
         self
     }
 
-    /// The names, in the order the model sees them.
+    /// Returns the names, in the order the model sees them.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.tools
             .iter()
             .map(|held| held.tool.declaration().name.as_str())
     }
 
-    /// The tool of this name.
+    /// Returns the tool of this name.
     pub fn get(&self, name: &str) -> Option<&Arc<dyn Tool>> {
         self.find(name).map(|held| &held.tool)
     }
 
-    pub(crate) fn find(&self, name: &str) -> Option<&Arc<Held>> {
+    pub(crate) fn find(&self, name: &str) -> Option<&Arc<RegisteredTool>> {
         self.tools
             .iter()
             .find(|held| held.tool.declaration().name == name)
     }
 
-    pub(crate) fn declarations(&self) -> Vec<llm::Tool> {
+    pub(crate) fn declarations(&self) -> Vec<llm::ToolDeclaration> {
         self.tools
             .iter()
             .map(|held| held.tool.declaration().clone())
             .collect()
     }
 
-    /// What the model is told about a name that no tool has.
+    /// Returns the sentence sent to the model about a name that no tool has.
     pub(crate) fn unknown(&self, name: &str) -> String {
         let near = self
             .names()

@@ -1,14 +1,14 @@
-//! The main job from beginning to end, in a folder of its own: what `drawloom demo` shows.
+//! The main job from beginning to end, in a folder of its own, for `drawloom demo`.
 //!
-//! The program runs itself, so that what is shown is what a user would see. Only the answers are
-//! canned: a file that somebody, a person or a model, would have written.
+//! The program runs itself, so that the demo shows exactly what a user would see. Only the answers
+//! are canned: a file in place of the answers of a person or a model.
 
 use std::path::{Path, PathBuf};
 
-use exec::{Env, Invocation};
+use exec::{ChildEnvironment, Invocation};
 use workspace::{ChangeSet, RelPath, Root};
 
-use crate::{Code, Error};
+use crate::{AppErrorCode, Error};
 
 pub const ANSWERS_FILE: &str = "answers.json";
 /// The file that the demo's recipe writes.
@@ -33,26 +33,26 @@ const FILES: [(&str, &str); 5] = [
 
 /// A folder with everything the demo needs.
 #[derive(Debug)]
-pub struct Demo {
+pub struct DemoFolder {
     pub folder: PathBuf,
     program: PathBuf,
 }
 
-/// One command of the demo and what came of it.
+/// One command of the demo and its output.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ran {
+pub struct DemoCommand {
     pub line: String,
     pub out: String,
     pub err: String,
     pub exit: Option<i32>,
 }
 
-impl Demo {
-    /// Writes the project into a temporary folder, which stays so that it can be looked at.
+impl DemoFolder {
+    /// Writes the project into a temporary folder, which stays so that the user can look at it.
     pub fn prepare() -> Result<Self, Error> {
         let program = std::env::current_exe().map_err(|cause| {
             Error::new(
-                Code::Command,
+                AppErrorCode::Command,
                 format!("cannot tell where this program is: {cause}"),
             )
         })?;
@@ -66,8 +66,8 @@ impl Demo {
     }
 
     /// Runs `drawloom` with these words in the demo's folder.
-    pub fn run(&self, words: &[&str]) -> Result<Ran, Error> {
-        let env = Env::default()
+    pub fn run(&self, words: &[&str]) -> Result<DemoCommand, Error> {
+        let env = ChildEnvironment::default()
             .remove("DRAWLOOM_RUN_ON_CONFLICT")
             .remove("DRAWLOOM_AI_MODE")
             .remove("DRAWLOOM_AI_PROVIDER")
@@ -76,7 +76,7 @@ impl Demo {
             .remove("DRAWLOOM_AI_COMMAND");
         let invocation = Invocation::new(&self.program).args(words.iter().copied());
         let outcome = exec::run(&invocation.cwd(&self.folder).env(env))?;
-        Ok(Ran {
+        Ok(DemoCommand {
             line: format!("drawloom {}", words.join(" ")),
             out: outcome.stdout_text().into_owned(),
             err: outcome.stderr_text().into_owned(),
@@ -86,6 +86,6 @@ impl Demo {
 
     pub fn read(&self, path: &str) -> Result<String, Error> {
         let text = workspace::fs::read_text(&self.folder.join(Path::new(path)))?;
-        text.ok_or_else(|| Error::new(Code::File, format!("{path} was not written")))
+        text.ok_or_else(|| Error::new(AppErrorCode::File, format!("{path} was not written")))
     }
 }

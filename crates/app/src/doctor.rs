@@ -1,44 +1,47 @@
-//! Whether everything drawloom needs is there and in order, one finding per thing looked at.
+//! Checks that everything Drawloom needs is there and in order, with one finding per thing.
 
 use std::path::Path;
 
-use exec::sandbox::Kind;
-use recipe::kits::{self, Lock};
-use transport::{Mode, Way};
+use exec::sandbox::SandboxKind;
+use recipe::kits::{self, KitLock};
+use transport::{ResolvedMode, TransportMode};
 use workspace::{RecoverOutcome, RelPath, Root, fs};
 
 use crate::project::{self, HOME};
-use crate::settings::{self, Settings};
+use crate::settings::{self, ProjectSettings};
 use crate::surroundings::PREFIX;
-use crate::{Error, Project, Surroundings, ai, builds, recipes, tasks, trust};
+use crate::{Error, ProcessEnvironment, Project, ai, builds, recipes, tasks, trust};
 
-/// One thing that was looked at.
+/// The result of one check.
 #[derive(Debug)]
-pub struct Finding {
+pub struct DoctorFinding {
     pub about: &'static str,
-    pub state: State,
+    pub state: FindingState,
     pub detail: String,
-    /// What to do about it.
+    /// Advice for the user.
     pub fix: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
+pub enum FindingState {
     Good,
     /// Works, and is worth knowing.
     Note,
     Bad,
 }
 
-/// What the command line knows and this crate cannot.
+/// Facts that only the command line knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Terminal {
+pub enum TerminalPresence {
     There,
     Absent,
 }
 
 /// Looks at everything; a project that cannot be opened is a finding like any other.
-pub fn examine(surroundings: &Surroundings, terminal: Terminal) -> Vec<Finding> {
+pub async fn examine(
+    surroundings: &ProcessEnvironment,
+    terminal: TerminalPresence,
+) -> Vec<DoctorFinding> {
     let mut findings = vec![git(), this_terminal(terminal)];
     let place = match project::find(&surroundings.cwd, surroundings) {
         Ok(place) => place,
@@ -53,7 +56,7 @@ pub fn examine(surroundings: &Surroundings, terminal: Terminal) -> Vec<Finding> 
     }));
     let settings_file = place.settings_file();
     let folder = place.folder;
-    let settings = Settings::resolve(settings_file.as_deref(), surroundings);
+    let settings = ProjectSettings::resolve(settings_file.as_deref(), surroundings);
     findings.push(settings_finding(
         settings_file.as_deref(),
         settings.as_ref().err(),
@@ -72,7 +75,7 @@ pub fn examine(surroundings: &Surroundings, terminal: Terminal) -> Vec<Finding> 
     let settings = settings.unwrap_or_default();
     findings.extend(answers(&settings, surroundings, terminal));
     findings.push(sandbox(&settings));
-    // Settings that cannot be read ask for nothing; their own finding says what is wrong.
+    // Unreadable settings are skipped here; their own finding reports them.
     let file = settings_file.as_deref().filter(|_| is_readable);
     let trusted = &settings.trust.projects;
     let Ok(trust) = trust::TrustGate::new(root.path(), file, trusted, surroundings) else {
@@ -89,7 +92,7 @@ pub fn examine(surroundings: &Surroundings, terminal: Terminal) -> Vec<Finding> 
         passed_over: Vec::new(),
     };
     findings.push(work_of_builds(&project, surroundings));
-    findings.extend(tasks::database_problem(&project).map(|error| {
+    findings.extend(tasks::database_problem(&project).await.map(|error| {
         bad(
             "database",
             error.to_string(),
@@ -101,8 +104,12 @@ pub fn examine(surroundings: &Surroundings, terminal: Terminal) -> Vec<Finding> 
     findings
 }
 
-/// Who would answer questions. Nobody is asked: a model would cost.
-fn answers(settings: &Settings, surroundings: &Surroundings, terminal: Terminal) -> Vec<Finding> {
+/// Reports which transport would answer questions. Asks none, because a model would cost money.
+fn answers(
+    settings: &ProjectSettings,
+    surroundings: &ProcessEnvironment,
+    terminal: TerminalPresence,
+) -> Vec<DoctorFinding> {
     let chosen = match ai::choice(&settings.ai, surroundings) {
         Ok(chosen) => chosen,
         Err(Error::Ai(error)) => {
@@ -113,25 +120,29 @@ fn answers(settings: &Settings, surroundings: &Surroundings, terminal: Terminal)
     };
     let because = &chosen.because;
     let first = match &chosen.way {
-        Way::Api(plan) => {
+        ResolvedMode::Api(plan) => {
             let route = &plan.first.route;
             let detail = format!("from {} of {}", route.model, route.provider.name());
             good("answers", format!("{detail}: {because}"))
         }
-        Way::Command(plan) => program(surroundings, "ai.command", &plan.words.program, because),
-        Way::Stdio(plan) => program(surroundings, "ai.stdio_command", &plan.program, because),
-        Way::Off if terminal == Terminal::There => {
+        ResolvedMode::Command(plan) => {
+            program(surroundings, "ai.command", &plan.words.program, because)
+        }
+        ResolvedMode::Stdio(plan) => {
+            program(surroundings, "ai.stdio_command", &plan.program, because)
+        }
+        ResolvedMode::Off if terminal == TerminalPresence::There => {
             good("answers", format!("from you, at the terminal: {because}"))
         }
-        Way::Off => note(
+        ResolvedMode::Off => note(
             "answers",
             format!("questions are printed: {because}, and there is no terminal"),
             "answer with `--answers FILE`",
         ),
-        Way::Stdout if settings.ai.mode == Mode::Stdout => {
+        ResolvedMode::Stdout if settings.ai.mode == TransportMode::Stdout => {
             good("answers", format!("questions are printed: {because}"))
         }
-        Way::Stdout => note(
+        ResolvedMode::Stdout => note(
             "answers",
             format!("questions are printed: {because}"),
             "set `ai.provider` and `ai.model`, or `ai.command`, to have them answered (docs/ai.md)",
@@ -142,13 +153,13 @@ fn answers(settings: &Settings, surroundings: &Surroundings, terminal: Terminal)
     std::iter::once(first).chain(warnings).collect()
 }
 
-/// What holds the commands that a model runs, found out by starting it.
-fn sandbox(settings: &Settings) -> Finding {
+/// Reports which sandbox holds the commands of a model, by starting it.
+fn sandbox(settings: &ProjectSettings) -> DoctorFinding {
     let requirement = settings.agent.sandbox.requirement;
     let probe = exec::sandbox::probed();
     let detail = probe.explain(requirement).replace('\n', "\n    ");
     match probe.choose(requirement) {
-        Ok(Kind::None) => note("sandbox", detail, "set `agent.sandbox.kind` to \"auto\""),
+        Ok(SandboxKind::None) => note("sandbox", detail, "set `agent.sandbox.kind` to \"auto\""),
         Ok(_) => good("sandbox", detail),
         // Everything but the commands of a model works without.
         Err(_) => note(
@@ -159,25 +170,26 @@ fn sandbox(settings: &Settings) -> Finding {
     }
 }
 
-/// How far the work of a build could go: a worktree, a remote, a pull request. Nobody is asked.
-fn work_of_builds(project: &Project, surroundings: &Surroundings) -> Finding {
-    use builds::Standing;
+/// Reports how far a build could be published: a worktree, a remote, a pull request. Sends no
+/// request.
+fn work_of_builds(project: &Project, surroundings: &ProcessEnvironment) -> DoctorFinding {
+    use builds::PublishReadiness;
     match builds::standing(project, surroundings) {
-        Standing::Ready { remote, kind, api } => good(
+        PublishReadiness::Ready { remote, kind, api } => good(
             "builds",
             format!("end as pull requests for {remote} ({kind}), by way of {api}"),
         ),
-        Standing::NoPull { remote, why } => note(
+        PublishReadiness::NoPull { remote, why } => note(
             "builds",
             format!("end as branches that are pushed to {remote}: {why}"),
             "see [builder.forge] of drawloom.toml, and docs/builder.md",
         ),
-        Standing::NoRemote(name) => note(
+        PublishReadiness::NoRemote(name) => note(
             "builds",
             format!("end as local branches and patches: there is no remote `{name}`"),
             "`git remote add`, or name another in `builder.forge.remote`",
         ),
-        Standing::NoRepository(why) => note(
+        PublishReadiness::NoRepository(why) => note(
             "builds",
             format!("not available here: {why}"),
             "`git init`, and make a first commit",
@@ -185,8 +197,13 @@ fn work_of_builds(project: &Project, surroundings: &Surroundings) -> Finding {
     }
 }
 
-/// A program that answers has to be there.
-fn program(surroundings: &Surroundings, key: &str, name: &str, because: &str) -> Finding {
+/// Checks that a program that would answer exists.
+fn program(
+    surroundings: &ProcessEnvironment,
+    key: &str,
+    name: &str,
+    because: &str,
+) -> DoctorFinding {
     let path = surroundings.variable("PATH").unwrap_or_default();
     match exec::which(name, path.as_ref()) {
         Some(_) => good("answers", format!("from `{name}`: {because}")),
@@ -198,35 +215,35 @@ fn program(surroundings: &Surroundings, key: &str, name: &str, because: &str) ->
     }
 }
 
-fn good(about: &'static str, detail: impl Into<String>) -> Finding {
-    Finding {
+fn good(about: &'static str, detail: impl Into<String>) -> DoctorFinding {
+    DoctorFinding {
         about,
-        state: State::Good,
+        state: FindingState::Good,
         detail: detail.into(),
         fix: None,
     }
 }
 
-fn note(about: &'static str, detail: impl Into<String>, fix: &str) -> Finding {
-    Finding {
+fn note(about: &'static str, detail: impl Into<String>, fix: &str) -> DoctorFinding {
+    DoctorFinding {
         about,
-        state: State::Note,
+        state: FindingState::Note,
         detail: detail.into(),
         fix: Some(fix.to_owned()),
     }
 }
 
-fn bad(about: &'static str, detail: impl Into<String>, fix: &str) -> Finding {
-    Finding {
+fn bad(about: &'static str, detail: impl Into<String>, fix: &str) -> DoctorFinding {
+    DoctorFinding {
         about,
-        state: State::Bad,
+        state: FindingState::Bad,
         detail: detail.into(),
         fix: Some(fix.to_owned()),
     }
 }
 
-fn git() -> Finding {
-    match vcs::Git::at(".").version() {
+fn git() -> DoctorFinding {
+    match vcs::GitProgram::at(".").version() {
         Ok(version) => good("git", version),
         Err(error) => note(
             "git",
@@ -236,10 +253,10 @@ fn git() -> Finding {
     }
 }
 
-fn this_terminal(terminal: Terminal) -> Finding {
+fn this_terminal(terminal: TerminalPresence) -> DoctorFinding {
     match terminal {
-        Terminal::There => good("terminal", "questions can be asked here"),
-        Terminal::Absent => note(
+        TerminalPresence::There => good("terminal", "questions can be asked here"),
+        TerminalPresence::Absent => note(
             "terminal",
             "none here: nobody is asked, missing values and conflicts are errors",
             "give values as options, and `--force` or `--skip-existing`",
@@ -247,7 +264,7 @@ fn this_terminal(terminal: Terminal) -> Finding {
     }
 }
 
-fn settings_finding(file: Option<&Path>, error: Option<&Error>) -> Finding {
+fn settings_finding(file: Option<&Path>, error: Option<&Error>) -> DoctorFinding {
     match (error, file) {
         (Some(error), _) => {
             let hint = match error {
@@ -257,7 +274,7 @@ fn settings_finding(file: Option<&Path>, error: Option<&Error>) -> Finding {
             bad(
                 "settings",
                 error.to_string(),
-                &hint.unwrap_or_else(|| "mend that line".to_owned()),
+                &hint.unwrap_or_else(|| "correct that line".to_owned()),
             )
         }
         (None, Some(file)) => good("settings", file.display().to_string()),
@@ -272,7 +289,7 @@ fn settings_finding(file: Option<&Path>, error: Option<&Error>) -> Finding {
     }
 }
 
-fn unknown_variables(surroundings: &Surroundings) -> Vec<Finding> {
+fn unknown_variables(surroundings: &ProcessEnvironment) -> Vec<DoctorFinding> {
     let known = settings::variables();
     let names = surroundings
         .variables
@@ -293,7 +310,7 @@ fn unknown_variables(surroundings: &Surroundings) -> Vec<Finding> {
     findings.collect()
 }
 
-fn writable(root: &Root) -> Finding {
+fn writable(root: &Root) -> DoctorFinding {
     let home = root.path().join(HOME);
     let place = if fs::is_dir(&home) {
         home
@@ -310,7 +327,7 @@ fn writable(root: &Root) -> Finding {
 }
 
 /// Runs that did not come to their end: an apply is finished here, commands wait for a decision.
-fn interrupted(root: &Root) -> Vec<Finding> {
+fn interrupted(root: &Root) -> Vec<DoctorFinding> {
     let applied = match root.recover() {
         Ok(None) => None,
         Ok(Some(recovered)) => Some(good(
@@ -334,14 +351,14 @@ fn interrupted(root: &Root) -> Vec<Finding> {
             "look at .drawloom/unfinished",
         )],
     };
-    let mut findings: Vec<Finding> = applied.into_iter().chain(cut_off).collect();
+    let mut findings: Vec<DoctorFinding> = applied.into_iter().chain(cut_off).collect();
     if findings.is_empty() {
         findings.push(good("last run", "nothing was left unfinished"));
     }
     findings
 }
 
-fn cut_off(run: &recipe::Unfinished) -> Finding {
+fn cut_off(run: &recipe::UnfinishedRun) -> DoctorFinding {
     bad(
         "last run",
         recipes::cut_off_sentence(run),
@@ -349,10 +366,10 @@ fn cut_off(run: &recipe::Unfinished) -> Finding {
     )
 }
 
-fn all_recipes(project: &Project) -> Vec<Finding> {
+fn all_recipes(project: &Project) -> Vec<DoctorFinding> {
     let catalog = match recipes::catalog(project) {
         Ok(catalog) => catalog,
-        Err(error) => return vec![bad("recipes", error.to_string(), "mend the folder")],
+        Err(error) => return vec![bad("recipes", error.to_string(), "correct the folder")],
     };
     let mut findings = Vec::new();
     let mut sound = 0;
@@ -366,7 +383,7 @@ fn all_recipes(project: &Project) -> Vec<Finding> {
         }
     }
     let broken = catalog.kits.iter().filter_map(|kit| kit.problem.as_ref());
-    findings.extend(broken.map(|problem| bad("kits", problem.to_string(), "mend its kit.yml")));
+    findings.extend(broken.map(|problem| bad("kits", problem.to_string(), "correct its kit.yml")));
     if sound > 0 {
         let detail = format!("{sound} can be run");
         findings.insert(0, good("recipes", detail));
@@ -377,8 +394,8 @@ fn all_recipes(project: &Project) -> Vec<Finding> {
     findings
 }
 
-fn all_kits(project: &Project) -> Vec<Finding> {
-    let lock = match Lock::read(&project.root) {
+fn all_kits(project: &Project) -> Vec<DoctorFinding> {
+    let lock = match KitLock::read(&project.root) {
         Ok(lock) => lock,
         Err(error) => return vec![bad("kits", error.to_string(), "restore the lock file")],
     };

@@ -3,20 +3,20 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// What kind of failure it is; the text form is stable and appears in `--json`.
+/// Category of a failure; the text form is stable and appears in `--json`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Code {
+pub enum AppErrorCode {
     /// `drawloom.toml` or a `DRAWLOOM_…` variable is wrong.
     Settings,
     /// Another user could have written a file that would be obeyed.
     Owner,
     /// A file named by the user cannot be read or written.
     File,
-    /// The text given as data is not what it should be.
+    /// The text given as data is not valid.
     Data,
     /// No recipe or kit has that name.
     NotFound,
-    /// The kit cannot be added, removed or trusted as it is.
+    /// The kit cannot be added, removed or trusted in its state.
     Kit,
     /// git failed.
     Git,
@@ -24,18 +24,24 @@ pub enum Code {
     Command,
     /// A named limit was reached.
     Limit,
-    /// Nobody is set up who could do the work.
+    /// No model is configured that could do the work.
     NoModel,
     /// Another process works on the run.
     RunLocked,
     /// The project's database cannot be used.
     Database,
+    /// The database does not answer at the moment: the same again may work.
+    DatabaseAway,
     /// A run cannot be set up.
     Agent,
-    /// What was asked for cannot be asked for so.
+    /// The request is not valid in this form.
     Usage,
-    /// The build does not stand, or does no longer stand, where this is possible.
+    /// The actor's role does not allow it.
+    Forbidden,
+    /// The build is not, or no longer, in a state in which this is possible.
     Conflict,
+    /// The caller has seen an older version than the one that is there now.
+    Stale,
     /// A plan of a build cannot be carried out.
     BuildPlan,
     /// A build cannot be set up.
@@ -44,7 +50,7 @@ pub enum Code {
     Interrupted,
 }
 
-impl Code {
+impl AppErrorCode {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Settings => "E_SETTINGS",
@@ -58,10 +64,12 @@ impl Code {
             Self::Limit => "E_LIMIT",
             Self::NoModel => "E_NO_MODEL",
             Self::RunLocked => "E_RUN_LOCKED",
-            Self::Database => "E_DATABASE",
+            Self::Database | Self::DatabaseAway => "E_DATABASE",
             Self::Agent => "E_AGENT",
             Self::Usage => "E_USAGE",
+            Self::Forbidden => "E_FORBIDDEN",
             Self::Conflict => "E_CONFLICT",
+            Self::Stale => "E_STALE",
             Self::BuildPlan => "E_BUILD_PLAN",
             Self::Build => "E_BUILD",
             Self::Interrupted => "E_INTERRUPTED",
@@ -69,9 +77,9 @@ impl Code {
     }
 }
 
-/// Where in a text file the trouble is; lines and columns count from 1.
+/// Position of the problem in a text file; lines and columns count from 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct FilePosition {
     pub file: PathBuf,
     pub line: usize,
     pub column: usize,
@@ -79,8 +87,8 @@ pub struct Place {
     pub excerpt: String,
 }
 
-impl Place {
-    /// The place of byte `offset` in `text`.
+impl FilePosition {
+    /// Makes the position of byte `offset` in `text`.
     pub fn of(file: &Path, text: &str, offset: usize) -> Self {
         let mut offset = offset.min(text.len());
         while !text.is_char_boundary(offset) {
@@ -99,11 +107,11 @@ impl Place {
     }
 }
 
-/// Why a use case stopped: something of its own, or what a product below says.
+/// Reason why a use case stopped: its own, or an error of a crate below.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error("{0}")]
-    Own(Box<Fault>),
+    Own(Box<AppFailure>),
     #[error(transparent)]
     Recipe(#[from] recipe::Error),
     #[error(transparent)]
@@ -112,26 +120,26 @@ pub enum Error {
     Ai(#[from] transport::Error),
     /// The project would do what its user has not trusted.
     #[error("{0}")]
-    Untrusted(Box<crate::trust::Untrusted>),
+    Untrusted(Box<crate::trust::UntrustedActs>),
     /// A task or plan file is wrong.
     #[error(transparent)]
-    Definition(#[from] agent::task::Problems),
+    Definition(#[from] agent::task::TaskFileProblems),
 }
 
 /// A failure that this crate found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
-    pub code: Code,
+pub struct AppFailure {
+    pub code: AppErrorCode,
     /// A whole sentence or several lines of them.
     pub message: String,
-    pub place: Option<Place>,
+    pub place: Option<FilePosition>,
     pub hint: Option<String>,
 }
 
 impl Error {
-    pub fn new(code: Code, message: impl Into<String>) -> Self {
+    pub fn new(code: AppErrorCode, message: impl Into<String>) -> Self {
         let message = message.into();
-        Self::Own(Box::new(Fault {
+        Self::Own(Box::new(AppFailure {
             code,
             message,
             place: None,
@@ -140,7 +148,7 @@ impl Error {
     }
 
     #[must_use]
-    pub fn at(mut self, place: Place) -> Self {
+    pub fn at(mut self, place: FilePosition) -> Self {
         if let Self::Own(fault) = &mut self {
             fault.place = Some(place);
         }
@@ -158,16 +166,19 @@ impl Error {
 
 impl From<workspace::Error> for Error {
     fn from(error: workspace::Error) -> Self {
-        Self::new(Code::File, error.to_string())
+        Self::new(AppErrorCode::File, error.to_string())
     }
 }
 
 impl From<store::Error> for Error {
     fn from(error: store::Error) -> Self {
         let code = match error.kind() {
-            store::Kind::Locked => Code::RunLocked,
-            store::Kind::Missing => Code::NotFound,
-            _ => Code::Database,
+            store::DatabaseErrorKind::Locked => AppErrorCode::RunLocked,
+            store::DatabaseErrorKind::Missing => AppErrorCode::NotFound,
+            store::DatabaseErrorKind::Lost
+            | store::DatabaseErrorKind::Busy
+            | store::DatabaseErrorKind::Open => AppErrorCode::DatabaseAway,
+            _ => AppErrorCode::Database,
         };
         Self::new(code, error.to_string())
     }
@@ -176,8 +187,8 @@ impl From<store::Error> for Error {
 impl From<agent::Error> for Error {
     fn from(error: agent::Error) -> Self {
         let code = match error.kind() {
-            agent::Kind::Journal => Code::Database,
-            _ => Code::Agent,
+            agent::AgentErrorKind::Journal => AppErrorCode::Database,
+            _ => AppErrorCode::Agent,
         };
         Self::new(code, error.to_string())
     }
@@ -186,14 +197,14 @@ impl From<agent::Error> for Error {
 impl From<builder::Error> for Error {
     fn from(error: builder::Error) -> Self {
         let code = match error.kind() {
-            builder::Kind::NotFound => Code::NotFound,
-            builder::Kind::Conflict => Code::Conflict,
-            builder::Kind::Held => Code::RunLocked,
-            builder::Kind::Invalid => Code::Usage,
-            builder::Kind::Plan => Code::BuildPlan,
-            builder::Kind::Store => Code::Database,
-            builder::Kind::Setup => Code::Build,
-            builder::Kind::Interrupted => Code::Interrupted,
+            builder::BuildErrorKind::NotFound => AppErrorCode::NotFound,
+            builder::BuildErrorKind::Conflict => AppErrorCode::Conflict,
+            builder::BuildErrorKind::Held => AppErrorCode::RunLocked,
+            builder::BuildErrorKind::Invalid => AppErrorCode::Usage,
+            builder::BuildErrorKind::Plan => AppErrorCode::BuildPlan,
+            builder::BuildErrorKind::Store => AppErrorCode::Database,
+            builder::BuildErrorKind::Setup => AppErrorCode::Build,
+            builder::BuildErrorKind::Interrupted => AppErrorCode::Interrupted,
         };
         Self::new(code, error.to_string())
     }
@@ -201,17 +212,17 @@ impl From<builder::Error> for Error {
 
 impl From<vcs::Error> for Error {
     fn from(error: vcs::Error) -> Self {
-        Self::new(Code::Git, error.to_string())
+        Self::new(AppErrorCode::Git, error.to_string())
     }
 }
 
 impl From<exec::Error> for Error {
     fn from(error: exec::Error) -> Self {
-        Self::new(Code::Command, error.to_string())
+        Self::new(AppErrorCode::Command, error.to_string())
     }
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for AppFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(place) = &self.place {
             write!(
@@ -233,10 +244,10 @@ mod tests {
     #[test]
     fn a_place_counts_lines_and_characters_from_one() {
         let text = "a = 1\r\nb = \"ä\" x\n";
-        let place = Place::of(Path::new("f"), text, text.find('x').unwrap());
+        let place = FilePosition::of(Path::new("f"), text, text.find('x').unwrap());
         assert_eq!((place.line, place.column), (2, 9));
         assert_eq!(place.excerpt, "b = \"ä\" x");
-        let past_end = Place::of(Path::new("f"), text, 999);
+        let past_end = FilePosition::of(Path::new("f"), text, 999);
         assert_eq!((past_end.line, past_end.column), (3, 1));
     }
 }

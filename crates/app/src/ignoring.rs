@@ -1,15 +1,16 @@
-//! What git must not take in: everything private that Drawloom keeps in `.drawloom`.
+//! Keeps private files out of git: everything private that Drawloom has in `.drawloom`.
 
 use workspace::{ChangeSet, RelPath, Root, fs};
 
 use crate::Error;
 use crate::project::HOME;
 
-/// What is private or made anew, from `.drawloom`.
-const PRIVATE: [&str; 8] = [
+/// The files that are private or can be made anew, from `.drawloom`.
+const PRIVATE: [&str; 9] = [
     "drawloom.db*",
     "apply/",
     "answers/",
+    "asked/",
     "ledger/",
     "patches/",
     "unfinished/",
@@ -19,13 +20,13 @@ const PRIVATE: [&str; 8] = [
 
 const IGNORE_FILE: &str = ".drawloom/.gitignore";
 
-/// The lines for the `.gitignore` of a project.
+/// Returns the lines for the `.gitignore` of a project.
 pub(crate) fn lines() -> impl Iterator<Item = String> {
     PRIVATE.iter().map(|name| format!(".drawloom/{name}"))
 }
 
-/// Sees to it that git ignores what is private, also where `init` was not run: in a repository
-/// whose own `.gitignore` does not say so, `.drawloom` gets one.
+/// Makes git ignore private files, also if `init` was not run: in a repository whose own
+/// `.gitignore` does not list them, `.drawloom` gets one.
 pub(crate) fn ignore_private(root: &Root) -> Result<(), Error> {
     let ignore_file = RelPath::parse(IGNORE_FILE)?;
     let is_needed = root.is_dir(&RelPath::parse(HOME)?)? && root.kind(&ignore_file)?.is_none();

@@ -2,26 +2,30 @@
 
 use std::path::Path;
 
-use recipe::hygen::{self, Warning};
+use recipe::hygen::{self, ConversionWarning};
 use workspace::{ChangeSet, RelPath, Root, fs};
 
-use crate::kits::{self, Added, Addition};
-use crate::{Code, Error, Project};
+use crate::kits::{self, AddedKit, KitAddition};
+use crate::{AppErrorCode, Error, Project};
 
 /// A kit that was made of something else.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Imported {
-    pub kit: Added,
-    /// What was not carried over, or not exactly.
-    pub warnings: Vec<Warning>,
+pub struct ImportedKit {
+    pub kit: AddedKit,
+    /// The parts that were not carried over, or not exactly.
+    pub warnings: Vec<ConversionWarning>,
 }
 
 /// Turns hygen's templates below `source`, relative to `cwd`, into the kit that `addition` names.
-pub fn hygen(project: &Project, cwd: &Path, addition: &Addition<'_>) -> Result<Imported, Error> {
+pub fn hygen(
+    project: &Project,
+    cwd: &Path,
+    addition: &KitAddition<'_>,
+) -> Result<ImportedKit, Error> {
     let folder = cwd.join(addition.source);
     if !fs::is_dir(&folder) {
         let message = format!("there is no folder {}", addition.source);
-        return Err(Error::new(Code::NotFound, message)
+        return Err(Error::new(AppErrorCode::NotFound, message)
             .hint("name the folder with hygen's generators, usually `_templates`"));
     }
     let (files, mut warnings) = read(&Root::open(&folder)?)?;
@@ -31,7 +35,7 @@ pub fn hygen(project: &Project, cwd: &Path, addition: &Addition<'_>) -> Result<I
     // `kit.yml` alone means that there was nothing to convert.
     if conversion.files.len() < 2 {
         let message = format!("{} has no generators", addition.source);
-        return Err(Error::new(Code::NotFound, message)
+        return Err(Error::new(AppErrorCode::NotFound, message)
             .hint("hygen's templates are at GENERATOR/ACTION/FILE below the folder"));
     }
     let scratch = fs::scratch_dir()?;
@@ -42,13 +46,13 @@ pub fn hygen(project: &Project, cwd: &Path, addition: &Addition<'_>) -> Result<I
     }
     made.apply(&changes)?;
     let kit = kits::put(project, &made, addition, None)?;
-    Ok(Imported { kit, warnings })
+    Ok(ImportedKit { kit, warnings })
 }
 
-type Files = Vec<(String, String)>;
+type KitFiles = Vec<(String, String)>;
 
-/// Every text file by its path; what is not text is a warning.
-fn read(root: &Root) -> Result<(Files, Vec<Warning>), Error> {
+/// Reads every text file by its path; other files are warnings.
+fn read(root: &Root) -> Result<(KitFiles, Vec<ConversionWarning>), Error> {
     let mut files = Vec::new();
     let mut warnings = Vec::new();
     for entry in root.walk(&RelPath::root())? {
@@ -60,7 +64,7 @@ fn read(root: &Root) -> Result<(Files, Vec<Warning>), Error> {
             Ok(text) => files.push((path, text)),
             Err(_) => {
                 let message = "is not text; copy it into the kit by hand".to_owned();
-                warnings.push(Warning {
+                warnings.push(ConversionWarning {
                     file: path,
                     line: 1,
                     message,

@@ -1,26 +1,26 @@
-//! The index of a project, and whom a change of its files reaches.
+//! The index of a project, and the files that a change reaches.
 
 use std::path::{Component, Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
-use workspace::index::{Cache, Impact, Index};
-use workspace::{Policy, RelPath, Root, Workspace, fs};
+use workspace::index::{ChangeImpact, IndexCache, SourceIndex};
+use workspace::{AccessPolicy, RelPath, Root, Workspace, fs};
 
 use crate::project;
-use crate::settings::Settings;
-use crate::{Code, Error, Surroundings, nearest};
+use crate::settings::ProjectSettings;
+use crate::{AppErrorCode, Error, ProcessEnvironment, nearest};
 
-/// How many names are offered in place of one that is not there.
+/// Number of similar names in the error about one that does not exist.
 const OFFERED_MAX: usize = 3;
 
-/// Why something that is there is not in an index.
+/// Reason why an existing file is not in an index.
 const NOT_INDEXED: &str = "it is ignored by git, a link, or kept from being read by `agent.policy`";
 
 /// A project that has been read.
 #[derive(Debug)]
-pub struct Indexed {
-    pub index: Index,
-    /// Where the project is.
+pub struct IndexedFolder {
+    pub index: SourceIndex,
+    /// The project's folder.
     pub folder: PathBuf,
     /// The part of it that was asked for; the root for all of it.
     pub part: RelPath,
@@ -28,32 +28,34 @@ pub struct Indexed {
 
 /// Reads the project around `at`, or around the current folder: the one with a `drawloom.toml` or a
 /// `.drawloom`, else the repository, else the current folder, or `at` where that is outside of it.
-pub fn index(surroundings: &Surroundings, at: Option<&Path>) -> Result<Indexed, Error> {
+pub fn index(surroundings: &ProcessEnvironment, at: Option<&Path>) -> Result<IndexedFolder, Error> {
     index_with(surroundings, at, |_, _| Vec::new())
 }
 
-/// As [`index`], with files that are gone; `gone` is told the project's folder and what may be read.
+/// Indexes like [`index`], with deleted files; calls `gone` with the project's folder and the
+/// policy.
 fn index_with(
-    surroundings: &Surroundings,
+    surroundings: &ProcessEnvironment,
     at: Option<&Path>,
-    gone: impl FnOnce(&Path, &Policy) -> Vec<RelPath>,
-) -> Result<Indexed, Error> {
+    gone: impl FnOnce(&Path, &AccessPolicy) -> Vec<RelPath>,
+) -> Result<IndexedFolder, Error> {
     let start = at.map_or_else(|| surroundings.cwd.clone(), |at| surroundings.path(at));
     if !fs::exists(&start) {
         let message = format!("there is no folder {}", start.display());
-        return Err(Error::new(Code::File, message).hint("name a folder of a project"));
+        return Err(Error::new(AppErrorCode::File, message).hint("name a folder of a project"));
     }
     if !fs::is_dir(&start) {
         let message = format!("{} is not a folder", start.display());
         let hint = "name the folder it is in; `drawloom impact FILE` says who imports a file";
-        return Err(Error::new(Code::File, message).hint(hint));
+        return Err(Error::new(AppErrorCode::File, message).hint(hint));
     }
     let start = fs::canonical(&start)?;
     let place = project::find(&start, surroundings)?;
-    // Nobody wants a `.drawloom` in a folder that is none of ours: it would make it a project.
+    // A `.drawloom` in a folder that is not a project would make it one, so nothing is written
+    // there.
     let is_ours = place.is_marked;
     let settings_file = place.settings_file().filter(|_| is_ours);
-    let settings = Settings::resolve(settings_file.as_deref(), surroundings)?;
+    let settings = ProjectSettings::resolve(settings_file.as_deref(), surroundings)?;
     let folder = match is_ours {
         true => place.folder,
         false => unmarked_root(&start, &fs::canonical(&surroundings.cwd)?),
@@ -63,48 +65,48 @@ fn index_with(
         root.recover()?;
     }
     let cache = match is_ours {
-        true => Cache::at(UNIX_EPOCH + Duration::from_secs_f64(surroundings.now_ms / 1000.0)),
-        false => Cache::none(),
+        true => IndexCache::at(UNIX_EPOCH + Duration::from_secs_f64(surroundings.now_ms / 1000.0)),
+        false => IndexCache::none(),
     };
     let agent = &settings.agent;
-    let space = Workspace::new(root, Policy::new(&agent.policy)?, agent.files);
+    let space = Workspace::new(root, AccessPolicy::new(&agent.policy)?, agent.files);
     let gone = gone(&folder, space.policy());
-    let index = Index::build_with_gone(&space, &cache, &gone)?;
+    let index = SourceIndex::build_with_gone(&space, &cache, &gone)?;
     let part = match at {
         Some(_) => inside(&folder, &start)?,
         None => RelPath::root(),
     };
-    Ok(Indexed {
+    Ok(IndexedFolder {
         index,
         folder,
         part,
     })
 }
 
-/// What changing these files reaches, at most `depth_max` imports away.
+/// The files that a change reaches, at most `depth_max` imports away.
 #[derive(Debug)]
-pub struct Reached {
+pub struct ReachedFiles {
     /// The files, as the project names them.
     pub changed: Vec<RelPath>,
-    pub impact: Impact,
+    pub impact: ChangeImpact,
     /// Those of them that are not there any more.
     pub gone: Vec<RelPath>,
-    /// Why something that was given has no part in it.
+    /// Reasons why given paths are left out.
     pub left_out: Vec<Error>,
 }
 
-/// Whom changes to `files` reach, given relative to the current folder or to the project's; a
-/// folder stands for the files in it. A file that is gone reaches those who still import it, and under
-/// the name that git knows it by now, if it was renamed. What never was there is left out, as long as
-/// anything else is given.
+/// Finds the files that changes to `files` reach. Paths are relative to the current folder or to
+/// the project's; a folder means the files in it. A deleted file reaches the files that still
+/// import it, and if git knows that it was renamed, those that import its new name. A path that
+/// never existed is left out, as long as another one is given.
 pub fn impact(
-    surroundings: &Surroundings,
+    surroundings: &ProcessEnvironment,
     files: &[PathBuf],
     depth_max: u32,
-) -> Result<(Indexed, Reached), Error> {
-    let mut lost = Gone::default();
+) -> Result<(IndexedFolder, ReachedFiles), Error> {
+    let mut lost = DeletedFiles::default();
     let indexed = index_with(surroundings, None, |folder, policy| {
-        lost = Gone::find(folder, surroundings, files);
+        lost = DeletedFiles::find(folder, surroundings, files);
         lost.paths.retain(|path| policy.check_read(path).is_ok());
         lost.paths.clone()
     })?;
@@ -124,7 +126,7 @@ pub fn impact(
     changed.sort();
     changed.dedup();
     let impact = indexed.index.impact(&changed, depth_max);
-    let reached = Reached {
+    let reached = ReachedFiles {
         changed,
         impact,
         gone: lost.paths,
@@ -133,18 +135,18 @@ pub fn impact(
     Ok((indexed, reached))
 }
 
-/// What was given and is not there, but was committed.
+/// Given paths that do not exist, but were committed.
 #[derive(Default)]
-struct Gone<'f> {
+struct DeletedFiles<'f> {
     given: Vec<&'f PathBuf>,
-    /// The files of the project it stands for.
+    /// The files of the project that it means.
     paths: Vec<RelPath>,
-    /// Where git says some of them are now.
+    /// The new paths of some of them, according to git.
     renamed: Vec<RelPath>,
 }
 
-impl<'f> Gone<'f> {
-    fn find(folder: &Path, surroundings: &Surroundings, files: &'f [PathBuf]) -> Self {
+impl<'f> DeletedFiles<'f> {
+    fn find(folder: &Path, surroundings: &ProcessEnvironment, files: &'f [PathBuf]) -> Self {
         let mut found = Self::default();
         let is_there =
             |file: &PathBuf| fs::exists(&surroundings.path(file)) || fs::exists(&folder.join(file));
@@ -152,14 +154,14 @@ impl<'f> Gone<'f> {
         if missing.is_empty() {
             return found;
         }
-        let Ok(repository) = vcs::Repository::open(&vcs::Git::at(folder)) else {
+        let Ok(repository) = vcs::Repository::open(&vcs::GitProgram::at(folder)) else {
             return found;
         };
         let top = repository.top().to_owned();
         let renamed = repository.renamed().unwrap_or_default();
         let in_project = |path: &PathBuf| inside(folder, &top.join(path)).ok();
         for given in missing {
-            // As one stands, and as git names files, from the top.
+            // Relative to the current folder, and as git names files, from the top.
             let spellings = [plain(&surroundings.path(given)), top.join(given)];
             let committed = spellings.iter().find_map(|path| {
                 let path = path.strip_prefix(&top).ok()?;
@@ -183,10 +185,10 @@ impl<'f> Gone<'f> {
     }
 }
 
-impl Indexed {
-    /// The files of the index that are meant by `path`, which was written as `given`.
+impl IndexedFolder {
+    /// Returns the files of the index that `path` means, which was written as `given`.
     fn meant(&self, path: &Path, given: &Path) -> Result<Vec<RelPath>, Error> {
-        // Git names files from the top, wherever one stands.
+        // Git names files from the top, whatever the current folder is.
         let from_top = Some(self.folder.join(given)).filter(|it| fs::exists(it));
         let path = match from_top {
             Some(from_top) if !fs::exists(path) => from_top,
@@ -199,7 +201,7 @@ impl Indexed {
                 "{shown} is outside of the project {}",
                 self.folder.display()
             );
-            return Err(Error::new(Code::File, message)
+            return Err(Error::new(AppErrorCode::File, message)
                 .hint("name a file of this project, or use `--cwd` to work in another"));
         }
         let named = inside(&self.folder, &real)?;
@@ -211,23 +213,24 @@ impl Indexed {
             let inside: Vec<_> = paths.filter(|it| it.is_within(&named)).cloned().collect();
             if inside.is_empty() {
                 let message = format!("no file in the folder {shown} is in the index");
-                return Err(Error::new(Code::NotFound, message).hint(NOT_INDEXED));
+                return Err(Error::new(AppErrorCode::NotFound, message).hint(NOT_INDEXED));
             }
             return Ok(inside);
         }
         if fs::exists(&real) {
             let message = format!("{shown} is not in the index");
-            return Err(Error::new(Code::NotFound, message).hint(NOT_INDEXED));
+            return Err(Error::new(AppErrorCode::NotFound, message).hint(NOT_INDEXED));
         }
         let message = format!("there is no file {shown} in the project");
-        let error = Error::new(Code::NotFound, message);
+        let error = Error::new(AppErrorCode::NotFound, message);
         Err(match self.similar(&named).as_slice() {
             [] => error.hint("`drawloom index` lists the files of the project"),
             names => error.hint(format!("did you mean {}?", names.join(", or "))),
         })
     }
 
-    /// The names that a mistyped one was probably meant to be: those of the same last name first.
+    /// Returns the names that a mistyped one was probably meant to be: those of the same last name
+    /// first.
     fn similar(&self, wanted: &RelPath) -> Vec<String> {
         let paths = || self.index.files().iter().map(|file| &file.path);
         let stem = |path: &RelPath| {
@@ -247,29 +250,29 @@ impl Indexed {
     }
 }
 
-/// The root for a folder outside of any project: its repository, else the current folder.
+/// Returns the root for a folder outside of any project: its repository, else the current folder.
 fn unmarked_root(start: &Path, cwd: &Path) -> PathBuf {
     let otherwise = || if start.starts_with(cwd) { cwd } else { start }.to_owned();
     fs::find_upward(start, ".git").unwrap_or_else(otherwise)
 }
 
-/// `path` as the project in `folder` names it.
+/// Returns `path` as the project in `folder` names it.
 fn inside(folder: &Path, path: &Path) -> Result<RelPath, Error> {
     let below = path.strip_prefix(folder).map_err(|_| {
         let message = format!("{} is outside of {}", path.display(), folder.display());
-        Error::new(Code::File, message)
+        Error::new(AppErrorCode::File, message)
     })?;
     match below.to_str() {
         Some("") => Ok(RelPath::root()),
         Some(text) => Ok(RelPath::parse(text)?),
         None => {
             let message = format!("{} is not UTF-8", path.display());
-            Err(Error::new(Code::File, message).hint("rename it"))
+            Err(Error::new(AppErrorCode::File, message).hint("rename it"))
         }
     }
 }
 
-/// The path without `.` and `..`, for a file that is not there.
+/// Removes `.` and `..` from the path of a file that does not exist.
 fn plain(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {

@@ -5,9 +5,9 @@ use workspace::{ChangeSet, RelPath, Root};
 use crate::Error;
 use crate::{ignoring, settings};
 
-/// What `init` did with each file, in the order they are listed.
+/// The files that `init` wrote or left alone, in the order they are listed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Initialized {
+pub struct InitReport {
     pub written: Vec<String>,
     /// Left as they were, because they exist.
     pub kept: Vec<String>,
@@ -33,7 +33,7 @@ const STARTER: [(&str, &str); 4] = [
 ];
 
 const IGNORE_FILE: &str = ".gitignore";
-/// Whether nothing of a project is in the folder yet: then all of it is made here.
+/// Returns true if the folder has nothing of a project yet, so that `init` makes all of it.
 pub fn is_new(root: &Root) -> Result<bool, Error> {
     for mark in [settings::FILE_NAME, crate::project::HOME] {
         if root.kind(&RelPath::parse(mark)?)?.is_some() {
@@ -43,9 +43,9 @@ pub fn is_new(root: &Root) -> Result<bool, Error> {
     Ok(true)
 }
 
-/// Writes what is missing and overwrites nothing.
-pub fn init(root: &Root) -> Result<Initialized, Error> {
-    let mut done = Initialized::default();
+/// Writes missing files and overwrites nothing.
+pub fn init(root: &Root) -> Result<InitReport, Error> {
+    let mut done = InitReport::default();
     let mut changes = ChangeSet::new();
     let settings = settings::commented_file();
     let files = [(settings::FILE_NAME, settings.as_str())]
@@ -70,7 +70,7 @@ pub fn init(root: &Root) -> Result<Initialized, Error> {
     Ok(done)
 }
 
-/// `.gitignore` with our lines added, or `None` if it has them.
+/// Returns `.gitignore` with our lines added, or `None` if it has them.
 fn ignore_file(root: &Root) -> Result<Option<String>, Error> {
     let mut text = root
         .read_text(&RelPath::parse(IGNORE_FILE)?)?

@@ -2,19 +2,19 @@
 
 use std::path::Path;
 
-use recipe::kits::{KITS_DIR, LOCK_FILE, Lock, Locked, hash_tree};
+use recipe::kits::{KITS_DIR, KitLock, LOCK_FILE, LockedKit, hash_tree};
 use workspace::{ChangeSet, RelPath};
 
-use crate::kits::{self, Addition, Existing};
-use crate::{Cancel, Code, Error, Project};
+use crate::kits::{self, ExistingKit, KitAddition};
+use crate::{AppErrorCode, CommandCancel, Error, Project};
 
-/// What became of one kit.
+/// Result of refreshing one kit.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refreshed {
+pub struct RefreshedKit {
     pub name: String,
     pub before: Option<String>,
     pub after: Option<String>,
-    /// Whether its files are other ones than before.
+    /// True if its files differ from before.
     pub changed: bool,
 }
 
@@ -24,14 +24,14 @@ pub fn update(
     project: &Project,
     cwd: &Path,
     name: Option<&str>,
-    cancel: &Cancel,
-) -> Result<Vec<Refreshed>, Error> {
-    let lock = Lock::read(&project.root)?;
+    cancel: &CommandCancel,
+) -> Result<Vec<RefreshedKit>, Error> {
+    let lock = KitLock::read(&project.root)?;
     let mut refreshed = Vec::new();
     for (name, locked) in chosen(project, &lock, name)? {
         let added = fetch(project, cwd, (name, locked, locked.rev.as_deref()), cancel)?;
-        let now = Lock::read(&project.root)?;
-        refreshed.push(Refreshed {
+        let now = KitLock::read(&project.root)?;
+        refreshed.push(RefreshedKit {
             name: name.clone(),
             before: locked.commit.clone(),
             after: added,
@@ -42,8 +42,12 @@ pub fn update(
 }
 
 /// Brings back kits whose folder is missing, exactly as the lock file pins them.
-pub fn restore(project: &Project, cwd: &Path, cancel: &Cancel) -> Result<Vec<Refreshed>, Error> {
-    let lock = Lock::read(&project.root)?;
+pub fn restore(
+    project: &Project,
+    cwd: &Path,
+    cancel: &CommandCancel,
+) -> Result<Vec<RefreshedKit>, Error> {
+    let lock = KitLock::read(&project.root)?;
     let mut refreshed = Vec::new();
     for (name, locked) in &lock.kits {
         let dir = RelPath::parse(&format!("{KITS_DIR}/{name}"))?;
@@ -53,22 +57,22 @@ pub fn restore(project: &Project, cwd: &Path, cancel: &Cancel) -> Result<Vec<Ref
         let rev = locked.commit.as_deref().or(locked.rev.as_deref());
         let after = fetch(project, cwd, (name, locked, rev), cancel)?;
         let hash = hash_tree(&project.root, &dir)?;
-        // The lock says what was agreed upon, whatever was fetched.
+        // The lock decides the version, whatever was fetched.
         let mut changes = ChangeSet::new();
         changes.write(RelPath::parse(LOCK_FILE)?, lock.render());
         if hash != locked.hash {
-            changes.put(dir, workspace::Change::DeleteTree);
+            changes.put(dir, workspace::PathChange::DeleteTree);
             project.root.apply(&changes)?;
             let message = format!(
                 "{} does not have what {LOCK_FILE} pins for the kit `{name}` any more",
                 locked.source
             );
-            return Err(Error::new(Code::Kit, message).hint(format!(
+            return Err(Error::new(AppErrorCode::Kit, message).hint(format!(
                 "`drawloom kit update {name}` takes what it has now"
             )));
         }
         project.root.apply(&changes)?;
-        refreshed.push(Refreshed {
+        refreshed.push(RefreshedKit {
             name: name.clone(),
             before: locked.commit.clone(),
             after,
@@ -80,9 +84,9 @@ pub fn restore(project: &Project, cwd: &Path, cancel: &Cancel) -> Result<Vec<Ref
 
 fn chosen<'l>(
     project: &Project,
-    lock: &'l Lock,
+    lock: &'l KitLock,
     name: Option<&str>,
-) -> Result<Vec<(&'l String, &'l Locked)>, Error> {
+) -> Result<Vec<(&'l String, &'l LockedKit)>, Error> {
     match name {
         None => Ok(lock.kits.iter().collect()),
         Some(name) => match lock.kits.get_key_value(name) {
@@ -96,14 +100,14 @@ fn chosen<'l>(
 fn fetch(
     project: &Project,
     cwd: &Path,
-    (name, locked, rev): (&str, &Locked, Option<&str>),
-    cancel: &Cancel,
+    (name, locked, rev): (&str, &LockedKit, Option<&str>),
+    cancel: &CommandCancel,
 ) -> Result<Option<String>, Error> {
-    let addition = Addition {
+    let addition = KitAddition {
         source: &locked.source,
         rev,
         name: Some(name),
-        existing: Existing::Replace,
+        existing: ExistingKit::Replace,
     };
     Ok(kits::add(project, cwd, &addition, cancel)?.commit)
 }

@@ -1,7 +1,7 @@
-//! What a command needs from outside, resolved once: environment, clock, settings, project, kits.
+//! The environment of a command, resolved once: variables, clock, settings, project, kits.
 //!
 //! This crate is the door to the environment and the clock, and it wires the products together into
-//! use cases. It never prints: each use case returns what happened, and the caller says it.
+//! use cases. It never prints: each use case returns its result, and the caller prints it.
 
 #![expect(
     clippy::disallowed_methods,
@@ -12,6 +12,7 @@ mod error;
 mod surroundings;
 
 pub mod ai;
+pub mod application;
 pub mod builds;
 pub mod demo;
 pub mod doctor;
@@ -32,13 +33,32 @@ pub mod schedules;
 pub mod settings;
 pub mod tasks;
 pub mod templates;
+pub mod triggers;
 pub mod trust;
+pub mod webhooks;
 pub mod worker;
 pub mod workflows;
 
-pub use error::{Code, Error, Fault, Place};
-pub use exec::Cancel;
+pub use application::access::{Actor, Permission};
+pub use application::passwords::{PASSWORD_BYTES_MAX, PASSWORD_CHARS_MIN};
+pub use application::sign_in::{self, AccessControl, ClientPlace, SignedIn};
+pub use application::{AddTaskRequest, AddedTask, TaskActivity, TaskEdit, TaskStory};
+pub use application::{
+    App, RecipePass, RecipeRunInput, RunRequest, ScheduleRequest, ServerPorts, TextSave,
+};
+pub use application::{AppHealth, RecipeOutcome, TokenRequest, UseCases, VERSIONS_MAX};
+pub use application::{BULK_RUNS_MAX, BulkAct, BulkReport, BulkRequest};
+pub use application::{COST_DAYS_MAX, COST_PAGE_MAX, CostLine, CostReport, CostRequest};
+pub use application::{CallbackSignature, NewWebhook, WebhookChange};
+pub use application::{DecisionView, ITEMS_PAGE_MAX, ItemView, ItemsPage, ItemsRequest, RunView};
+pub use application::{FileState, NamedWorkflow, RestoreReport, TextMove, restore_database};
+pub use application::{INBOX_COUNT_MAX, INBOX_PAGE_MAX, InboxGroup, InboxPage, InboxRequest};
+pub use application::{InboxScope, InboxTask, StepView};
+pub use application::{ResultKind, SEARCH_PAGE_MAX, SearchRequest, SearchResult, SearchResults};
+pub use error::{AppErrorCode, AppFailure, Error, FilePosition};
+pub use exec::CommandCancel;
 pub use project::Project;
 pub use prompt::nearest;
-pub use settings::Settings;
-pub use surroundings::{Surroundings, UserFolders};
+pub use settings::ProjectSettings;
+pub use surroundings::{ProcessEnvironment, UserFolders};
+pub use workspace::diff::unified as unified_diff;

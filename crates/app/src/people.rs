@@ -7,72 +7,74 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use store::People;
-use tokio::runtime::Runtime;
+use store::UserStore;
 
-use crate::ai::{Errand, Wish, model};
+use crate::ai::{AiOverrides, CallPurpose, model};
 use crate::settings::WorkflowAgent;
-use crate::tasks::bench;
 use crate::workflows::database::{
-    Database, connect, database_place, require_trust, server_address,
+    ProjectDatabase, connect, database_place, require_trust, server_address,
 };
-use crate::{Code, Error, Project, Surroundings};
+use crate::{AppErrorCode, Error, ProcessEnvironment, Project};
 
-pub use store::{Nature, Role, Slug, User, Who};
+pub use store::{Slug, User, UserFilter, UserKind, UserRole};
 
 /// The users of a project, opened.
-pub struct Register {
-    runtime: Runtime,
-    people: Arc<dyn People>,
+pub struct ProjectUsers {
+    people: Arc<dyn UserStore>,
 }
 
-impl Register {
+impl ProjectUsers {
     /// Opens the database: the one given, or the one that runs are kept in.
-    pub fn open(
+    pub async fn open(
         project: &Project,
-        surroundings: &Surroundings,
+        surroundings: &ProcessEnvironment,
         database: Option<&str>,
     ) -> Result<Self, Error> {
-        let (runtime, database) = opened(project, surroundings, database)?;
+        let database = opened(project, surroundings, database).await?;
+        Ok(Self::of(&database))
+    }
+
+    /// Returns the users of an open database.
+    pub(crate) fn of(database: &ProjectDatabase) -> Self {
         let people = database.people();
-        Ok(Self { runtime, people })
+        Self { people }
     }
 
     /// Adds a user. Their revision and times are set on the way.
-    pub fn add(&self, project: &Project, user: &User) -> Result<User, Error> {
+    pub async fn add(&self, project: &Project, user: &User) -> Result<User, Error> {
         if declared(project, &user.slug) {
             let message = format!("drawloom.toml has an agent `{}` already", user.slug);
             let hint = "choose another name, or take the section out of drawloom.toml";
-            return Err(Error::new(Code::Conflict, message).hint(hint));
+            return Err(Error::new(AppErrorCode::Conflict, message).hint(hint));
         }
-        let added = self.runtime.block_on(self.people.add_user(user));
+        let added = self.people.add_user(user).await;
         added.map_err(explained)
     }
 
     /// Adds users, all of them or none.
-    pub fn add_all(&self, users: &[User]) -> Result<(), Error> {
-        let added = self.runtime.block_on(self.people.add_users(users));
+    pub async fn add_all(&self, users: &[User]) -> Result<(), Error> {
+        let added = self.people.add_users(users).await;
         added.map(|_| ()).map_err(explained)
     }
 
-    /// All of them, by slug.
-    pub fn list(&self, who: Who) -> Result<Vec<User>, Error> {
-        let listed = self.runtime.block_on(self.people.users(who));
+    /// Lists all of them, by slug.
+    pub async fn list(&self, who: UserFilter) -> Result<Vec<User>, Error> {
+        let listed = self.people.users(who).await;
         listed.map_err(explained)
     }
 
-    /// The user of this slug, if they are of this kind.
-    pub fn find(&self, slug: &Slug, who: Who) -> Result<User, Error> {
-        let found = self.runtime.block_on(self.people.user(slug));
+    /// Finds the user of this slug, if they are of this kind.
+    pub async fn find(&self, slug: &Slug, who: UserFilter) -> Result<User, Error> {
+        let found = self.people.user(slug).await;
         let found = found.map_err(explained)?;
         let fits = |user: &User| match who {
-            Who::Everybody => true,
-            Who::People => !user.is_agent(),
-            Who::Agents => user.is_agent(),
+            UserFilter::Everybody => true,
+            UserFilter::People => !user.is_agent(),
+            UserFilter::Agents => user.is_agent(),
         };
         let (is, list) = match who {
-            Who::Agents => ("agent", "agents"),
-            Who::People | Who::Everybody => ("user", "users"),
+            UserFilter::Agents => ("agent", "agents"),
+            UserFilter::People | UserFilter::Everybody => ("user", "users"),
         };
         match found {
             Some(user) if fits(&user) => Ok(user),
@@ -82,39 +84,45 @@ impl Register {
                     false => ("a person", "users"),
                 };
                 let message = format!("`{slug}` is {is_not}");
-                Err(Error::new(Code::Usage, message).hint(format!("use `drawloom {command}`")))
+                Err(Error::new(AppErrorCode::Usage, message)
+                    .hint(format!("use `drawloom {command}`")))
             }
             None => Err(
-                Error::new(Code::NotFound, format!("there is no {is} `{slug}`"))
+                Error::new(AppErrorCode::NotFound, format!("there is no {is} `{slug}`"))
                     .hint(format!("`drawloom {list} list` lists them")),
             ),
         }
     }
 
-    /// Keeps an edited user, if nobody has edited them since they were read.
-    pub fn edit(&self, user: &User) -> Result<User, Error> {
-        let edited = self.runtime.block_on(self.people.edit_user(user));
+    /// Stores an edited user, unless another process has edited them since they were read.
+    pub async fn edit(&self, user: &User) -> Result<User, Error> {
+        let edited = self.people.edit_user(user).await;
         edited.map_err(explained)
     }
 }
 
-/// Joins the agents of the database to those of the settings, so that checks and prompts know them,
-/// and tells who the people are. Users that are not active are left out. No file is made for this,
-/// and a server that cannot be reached is no reason not to look at a workflow: whoever needs it says
-/// so.
-pub fn enlist(
+/// Adds the active agents of the database to those of the settings, so that checks and prompts know
+/// them, and lists the people. Creates no database file. An unreachable server is ignored here;
+/// commands that need it report the error.
+pub async fn enlist(
     project: &mut Project,
-    surroundings: &Surroundings,
+    surroundings: &ProcessEnvironment,
     database: Option<&str>,
 ) -> Result<(), Error> {
-    let Some(stored) = users_kept(project, surroundings, database)? else {
+    let Some(stored) = users_kept(project, surroundings, database).await? else {
         return Ok(());
     };
+    join(project, stored);
+    Ok(())
+}
+
+/// Joins users that are active to the agents of the settings and the people of the project.
+pub(crate) fn join(project: &mut Project, stored: Vec<User>) {
     let agents = &mut project.settings.workflows.agents;
     let mut people = BTreeSet::new();
     for user in stored.into_iter().filter(|user| user.is_active) {
         match user.nature {
-            Nature::Agent { prompt } => {
+            UserKind::Agent { prompt } => {
                 let display_name = user.display_name;
                 let agent = WorkflowAgent {
                     display_name,
@@ -122,65 +130,60 @@ pub fn enlist(
                 };
                 agents.entry(user.slug.to_string()).or_insert(agent);
             }
-            Nature::Person { .. } => {
+            UserKind::Person { .. } => {
                 people.insert(user.slug.to_string());
             }
         }
     }
-    // Where nobody is listed, names are just names.
+    // Without a list of people, any name is accepted.
     project.people = Some(people).filter(|people| !people.is_empty());
-    Ok(())
 }
 
-/// The users of the database; nothing where there is none.
-fn users_kept(
+/// Reads the users of the database; `None` if there is no database.
+async fn users_kept(
     project: &Project,
-    surroundings: &Surroundings,
+    surroundings: &ProcessEnvironment,
     database: Option<&str>,
 ) -> Result<Option<Vec<User>>, Error> {
-    // Looking needs no trust: a database that nobody has trusted is not asked.
+    // Reading needs no trust: a database that the user has not trusted is skipped.
     if require_trust(project, surroundings, database).is_err() {
         return Ok(None);
     }
     if let Some(address) = server_address(project, surroundings, database) {
-        let runtime = bench::runtime()?;
-        let listed = runtime.block_on(async {
-            let server = connect(address, Vec::new()).await?;
-            server.users(Who::Everybody).await
-        });
+        let listed = match connect(address, Vec::new()).await {
+            Ok(server) => server.users(UserFilter::Everybody).await,
+            Err(error) => Err(error),
+        };
         return match listed {
-            Err(error) if error.kind() == store::Kind::Lost => Ok(None),
+            Err(error) if error.kind() == store::DatabaseErrorKind::Lost => Ok(None),
             listed => Ok(Some(listed.map_err(explained)?)),
         };
     }
-    // What is wrong with an address is said by whoever opens it for runs.
+    // An invalid address is ignored here; the command that opens it for runs reports it.
     let place = database_place(project, surroundings, database).ok();
     if !place.is_some_and(|place| workspace::fs::exists(&place)) {
         return Ok(None);
     }
-    let register = Register::open(project, surroundings, database)?;
-    Ok(Some(register.list(Who::Everybody)?))
+    let register = ProjectUsers::open(project, surroundings, database).await?;
+    Ok(Some(register.list(UserFilter::Everybody).await?))
 }
 
-/// The database, which takes known keys out of what it is given.
-pub(crate) fn opened(
+/// Opens the database, which redacts known keys in everything it stores.
+pub(crate) async fn opened(
     project: &Project,
-    surroundings: &Surroundings,
+    surroundings: &ProcessEnvironment,
     database: Option<&str>,
-) -> Result<(Runtime, Database), Error> {
-    let wish = Wish::default();
-    let source = model::Source::open(project, surroundings, &wish, Errand::Answer)?;
-    let runtime = bench::runtime()?;
-    let opening = Database::open(project, surroundings, database, source.secrets());
-    let database = runtime.block_on(opening)?;
-    Ok((runtime, database))
+) -> Result<ProjectDatabase, Error> {
+    let wish = AiOverrides::default();
+    let source = model::ModelResolver::open(project, surroundings, &wish, CallPurpose::Answer)?;
+    ProjectDatabase::open(project, surroundings, database, source.secrets()).await
 }
 
-/// What the database refuses, as what the person can do about it.
+/// Converts an error of the database into one that tells the person what to do.
 pub(crate) fn explained(error: store::Error) -> Error {
     match error.kind() {
-        store::Kind::Conflict => Error::new(Code::Conflict, error.to_string()),
-        store::Kind::Invalid => Error::new(Code::Usage, error.to_string()),
+        store::DatabaseErrorKind::Conflict => Error::new(AppErrorCode::Conflict, error.to_string()),
+        store::DatabaseErrorKind::Invalid => Error::new(AppErrorCode::Usage, error.to_string()),
         _ => error.into(),
     }
 }

@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use workspace::ownership::{FileOwners, UnsafeFile};
-use workspace::{Recovered, Root, fs};
+use workspace::{RecoveryReport, Root, fs};
 
-use crate::settings::{self, Settings};
+use crate::settings::{self, ProjectSettings};
 use crate::trust::TrustGate;
-use crate::{Code, Error, Surroundings};
+use crate::{AppErrorCode, Error, ProcessEnvironment};
 
 /// The folder of the user's own recipes, beside the user's settings.
 const USER_RECIPES: &str = "recipes";
@@ -19,7 +19,7 @@ pub const HOME: &str = ".drawloom";
 /// The two marks of a project.
 const MARKS: [&str; 2] = [settings::FILE_NAME, HOME];
 
-/// What a project says and Drawloom would do: none of it may come from another user.
+/// The files of a project that Drawloom acts on: none of them may come from another user.
 const OBEYED: [&str; 5] = [
     settings::FILE_NAME,
     HOME,
@@ -32,14 +32,14 @@ const OBEYED: [&str; 5] = [
 #[derive(Debug)]
 pub struct Project {
     pub root: Root,
-    pub settings: Settings,
+    pub settings: ProjectSettings,
     /// The settings file, if there is one.
     pub settings_file: Option<PathBuf>,
-    /// What became of an apply that an earlier command could not finish.
-    pub recovered: Option<Recovered>,
+    /// Result of recovering an apply that an earlier command could not finish.
+    pub recovered: Option<RecoveryReport>,
     /// The people whom steps of workflows can be assigned to; nothing where no database says.
     pub people: Option<BTreeSet<String>>,
-    /// Where the user keeps recipes for all projects.
+    /// Folder of the user's recipes for all projects.
     pub user_recipes: Option<PathBuf>,
     /// Projects around this folder that are not used, because another user could have made them.
     pub passed_over: Vec<UnsafeFile>,
@@ -48,15 +48,16 @@ pub struct Project {
 }
 
 impl Project {
-    /// The nearest folder upward with a `drawloom.toml` or a `.drawloom`, else the current one.
+    /// Opens the nearest folder upward with a `drawloom.toml` or a `.drawloom`, else the current
+    /// one.
     ///
-    /// An interrupted apply is finished or undone first, so that nobody reads a state in between.
-    pub fn open(surroundings: &Surroundings) -> Result<Self, Error> {
+    /// Finishes or undoes an interrupted apply first, so that no command reads a state in between.
+    pub fn open(surroundings: &ProcessEnvironment) -> Result<Self, Error> {
         let found = find(&surroundings.cwd, surroundings)?;
         let root = Root::open(&found.folder)?;
         let recovered = root.recover()?;
         let settings_file = found.settings_file();
-        let settings = Settings::resolve(settings_file.as_deref(), surroundings)?;
+        let settings = ProjectSettings::resolve(settings_file.as_deref(), surroundings)?;
         let (file, trusted) = (settings_file.as_deref(), &settings.trust.projects);
         let trust = TrustGate::new(root.path(), file, trusted, surroundings)?;
         Ok(Self {
@@ -80,18 +81,18 @@ impl Project {
     }
 }
 
-/// Where a project is.
+/// The folder of a project, and its marks.
 #[derive(Debug)]
 pub struct ProjectPlace {
     pub folder: PathBuf,
-    /// Whether the folder has a mark of a project.
+    /// True if the folder has a mark of a project.
     pub is_marked: bool,
     /// Projects between the start and the folder that another user could have made.
     pub passed_over: Vec<UnsafeFile>,
 }
 
 impl ProjectPlace {
-    /// The settings file, if there is one.
+    /// Returns the settings file, if there is one.
     pub fn settings_file(&self) -> Option<PathBuf> {
         Some(self.folder.join(settings::FILE_NAME)).filter(|path| fs::exists(path))
     }
@@ -101,8 +102,8 @@ impl ProjectPlace {
 ///
 /// A project that another user could have made is passed over. One in `start` itself is an error:
 /// its `.drawloom` would be written to.
-pub fn find(start: &Path, surroundings: &Surroundings) -> Result<ProjectPlace, Error> {
-    let trusted = Settings::of_user(surroundings)?.trust.projects;
+pub fn find(start: &Path, surroundings: &ProcessEnvironment) -> Result<ProjectPlace, Error> {
+    let trusted = ProjectSettings::of_user(surroundings)?.trust.projects;
     let trusted = surroundings.user_folders.expand(&trusted);
     let start = fs::canonical(start)?;
     let mut passed_over = Vec::new();
@@ -134,7 +135,7 @@ pub fn find(start: &Path, surroundings: &Surroundings) -> Result<ProjectPlace, E
     })
 }
 
-/// Whether `folder` is one of these folders or below one of them.
+/// Returns true if `folder` is one of these folders or below one of them.
 pub(crate) fn is_within(folder: &Path, listed: &[PathBuf]) -> bool {
     let mut listed = listed.iter().filter_map(|path| fs::canonical(path).ok());
     listed.any(|path| folder.starts_with(path))
@@ -147,7 +148,7 @@ fn check_obeyed(folder: &Path, owners: FileOwners) -> Result<(), UnsafeFile> {
 
 fn not_obeyed(folder: &Path, refused: &UnsafeFile) -> Error {
     let place = folder.display();
-    Error::new(Code::Owner, refused.to_string()).hint(format!(
+    Error::new(AppErrorCode::Owner, refused.to_string()).hint(format!(
         "{}; to use the project anyway, list `{place}` under [trust] projects in your own \
          settings, or in DRAWLOOM_TRUST_PROJECTS",
         refused.fix()

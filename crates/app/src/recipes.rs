@@ -2,37 +2,38 @@
 
 use std::path::{Path, PathBuf};
 
-use recipe::kits::{self, Catalog, Listing, Lock};
-use recipe::{CommandState, Origin, RECIPE_FILE, Recipe, Unfinished};
+use recipe::kits::{self, KitLock, RecipeCatalog, RecipeListing};
+use recipe::{CommandState, RECIPE_FILE, Recipe, RecipeOrigin, UnfinishedRun};
 use workspace::{ChangeSet, RelPath, Root, fs};
 
-use crate::{Code, Error, Project};
+use crate::{AppErrorCode, Error, Project};
 
 /// A recipe, and how many words of the command line it took to name it.
 #[derive(Debug)]
-pub struct Found {
+pub struct FoundRecipe {
     pub recipe: Recipe,
     pub words: usize,
 }
 
-/// The recipe that `words` begin with; paths among them are relative to `cwd`.
-pub fn find(project: &Project, cwd: &Path, words: &[String]) -> Result<Found, Error> {
+/// Finds the recipe that `words` begin with; paths among them are relative to `cwd`.
+pub fn find(project: &Project, cwd: &Path, words: &[String]) -> Result<FoundRecipe, Error> {
     match find_path(project, cwd, words) {
-        Ok((path, words)) => Ok(Found {
+        Ok((path, words)) => Ok(FoundRecipe {
             recipe: recipe::load(&project.root, &path)?,
             words,
         }),
         Err(error) => match users_own(project, words.first())? {
-            Some(recipe) => Ok(Found { recipe, words: 1 }),
+            Some(recipe) => Ok(FoundRecipe { recipe, words: 1 }),
             None => Err(told_of_lock(project, words, error)),
         },
     }
 }
 
-/// What the records call a recipe of the user's own.
+/// Prefix of a user's own recipe in the records.
 const USERS: &str = "user/";
 
-/// The user's own recipe of this name. It is trusted as the project's own are: nobody else put it there.
+/// Finds the user's own recipe of this name. It is trusted as the project's own are, because only
+/// the user can put it there.
 fn users_own(project: &Project, name: Option<&String>) -> Result<Option<Recipe>, Error> {
     let Some((folder, name)) = project.user_recipes.as_ref().zip(name) else {
         return Ok(None);
@@ -41,20 +42,20 @@ fn users_own(project: &Project, name: Option<&String>) -> Result<Option<Recipe>,
         return Ok(None);
     }
     let mut recipe = recipe::load(&project.root, &folder.join(name))?;
-    recipe.origin = Origin::Inside;
+    recipe.origin = RecipeOrigin::Inside;
     recipe.id = format!("{USERS}{name}");
     Ok(Some(recipe))
 }
 
-/// A kit that is locked and not there explains why its recipe is not.
+/// Explains a missing recipe by its kit, if the kit is locked and not there.
 fn told_of_lock(project: &Project, words: &[String], error: Error) -> Error {
     let first = words.first().map(String::as_str).unwrap_or_default();
     let kit = first.split('/').next().unwrap_or_default();
-    let is_locked = Lock::read(&project.root).is_ok_and(|lock| lock.kits.contains_key(kit));
+    let is_locked = KitLock::read(&project.root).is_ok_and(|lock| lock.kits.contains_key(kit));
     let is_there = fs::is_dir(&project.folder().join(kits::KITS_DIR).join(kit));
     match is_locked && !is_there {
         true => Error::new(
-            Code::NotFound,
+            AppErrorCode::NotFound,
             format!(
                 "the kit `{kit}` is in {} and not in {}",
                 kits::LOCK_FILE,
@@ -66,7 +67,7 @@ fn told_of_lock(project: &Project, words: &[String], error: Error) -> Error {
     }
 }
 
-/// Where a recipe is, and how many words name it.
+/// Finds the path of a recipe, and the number of words that name it.
 fn find_path(project: &Project, cwd: &Path, words: &[String]) -> Result<(PathBuf, usize), Error> {
     let further = words
         .first()
@@ -80,8 +81,8 @@ fn find_path(project: &Project, cwd: &Path, words: &[String]) -> Result<(PathBuf
     }
 }
 
-/// Everything that can be run by name, broken recipes included.
-pub fn catalog(project: &Project) -> Result<Catalog, Error> {
+/// Lists everything that can be run by name, broken recipes included.
+pub fn catalog(project: &Project) -> Result<RecipeCatalog, Error> {
     let mut catalog = kits::discover(&project.root)?;
     for dir in &project.settings.recipes.dirs {
         catalog.recipes.extend(listed(project, dir)?);
@@ -94,8 +95,8 @@ pub fn catalog(project: &Project) -> Result<Catalog, Error> {
     Ok(catalog)
 }
 
-/// The user's own recipes.
-fn users_list(project: &Project) -> Result<Vec<Listing>, Error> {
+/// Lists the user's own recipes.
+fn users_list(project: &Project) -> Result<Vec<RecipeListing>, Error> {
     let folder = project
         .user_recipes
         .as_ref()
@@ -113,7 +114,7 @@ fn users_list(project: &Project) -> Result<Vec<Listing>, Error> {
             Err(error) => return Err(error),
         };
         let manifest = recipe.map(|recipe| recipe.manifest);
-        found.push(Listing {
+        found.push(RecipeListing {
             id: name.clone(),
             description: manifest.as_ref().and_then(|read| read.description.clone()),
             version: manifest.and_then(|read| read.version),
@@ -130,9 +131,8 @@ pub fn begin(project: &Project, name: &str, from: Option<&Path>) -> Result<Vec<S
     let folder = RelPath::parse(&format!("{}/{name}", kits::RECIPES_DIR))?;
     if project.root.kind(&folder)?.is_some() {
         let message = format!("{folder} exists already");
-        return Err(
-            Error::new(Code::File, message).hint("choose another name, or edit what is there")
-        );
+        return Err(Error::new(AppErrorCode::File, message)
+            .hint("choose another name, or edit what is there"));
     }
     let files = match from {
         None => recipe::scaffold(name),
@@ -140,7 +140,7 @@ pub fn begin(project: &Project, name: &str, from: Option<&Path>) -> Result<Vec<S
             let inside = fs::canonical(path)?;
             let inside = inside.strip_prefix(project.folder()).map_err(|_| {
                 let message = format!("{} is not in the project", path.display());
-                Error::new(Code::File, message).hint("a recipe writes files of the project")
+                Error::new(AppErrorCode::File, message).hint("a recipe writes files of the project")
             })?;
             let inside = RelPath::parse(&inside.to_string_lossy())?;
             let text = project.root.read_text(&inside)?.unwrap_or_default();
@@ -158,7 +158,8 @@ pub fn begin(project: &Project, name: &str, from: Option<&Path>) -> Result<Vec<S
     Ok(written)
 }
 
-/// A name stands for a folder with a manifest, or for a manifest beside the folders.
+/// Finds a recipe by name in the further folders: a folder with a manifest, or a manifest beside
+/// the folders.
 fn in_further_folder(project: &Project, name: &str) -> Option<PathBuf> {
     RelPath::parse(name).ok()?;
     let dirs = project.settings.recipes.dirs.iter();
@@ -170,7 +171,7 @@ fn in_further_folder(project: &Project, name: &str) -> Option<PathBuf> {
     candidates.into_iter().find(|path| fs::exists(path))
 }
 
-fn listed(project: &Project, dir: &Path) -> Result<Vec<Listing>, Error> {
+fn listed(project: &Project, dir: &Path) -> Result<Vec<RecipeListing>, Error> {
     let dir = RelPath::parse(&dir.to_string_lossy())?;
     let mut found = Vec::new();
     for entry in project.root.walk(&dir)? {
@@ -182,7 +183,7 @@ fn listed(project: &Project, dir: &Path) -> Result<Vec<Listing>, Error> {
     Ok(found)
 }
 
-fn listing(project: &Project, dir: &RelPath, path: RelPath) -> Listing {
+fn listing(project: &Project, dir: &RelPath, path: RelPath) -> RecipeListing {
     let folder = path.parent().unwrap_or_else(RelPath::root);
     let id = folder.strip_prefix(dir).unwrap_or_else(|| folder.clone());
     let (description, version, problem) =
@@ -191,7 +192,7 @@ fn listing(project: &Project, dir: &RelPath, path: RelPath) -> Listing {
             Err(error) => (None, None, Some(error)),
         };
     let name = id.file_name().unwrap_or_default().to_owned();
-    Listing {
+    RecipeListing {
         id: id.as_str().to_owned(),
         name,
         description,
@@ -201,8 +202,8 @@ fn listing(project: &Project, dir: &RelPath, path: RelPath) -> Listing {
     }
 }
 
-/// What is half done of a run that was killed, in one sentence.
-pub fn cut_off_sentence(run: &Unfinished) -> String {
+/// Describes in one sentence how far a run that was killed had come.
+pub fn cut_off_sentence(run: &UnfinishedRun) -> String {
     let files = run.files().count();
     let written = match files {
         0 => "no file was written".to_owned(),
@@ -232,8 +233,8 @@ pub fn cut_off_sentence(run: &Unfinished) -> String {
     )
 }
 
-/// The commands that settle it.
-pub fn settle_advice(run: &Unfinished) -> &'static str {
+/// Returns the commands that resume or undo it.
+pub fn settle_advice(run: &UnfinishedRun) -> &'static str {
     match run.can_resume() {
         true => {
             "`drawloom run --resume` runs what is left, `drawloom run --undo` puts the files back"
@@ -242,8 +243,8 @@ pub fn settle_advice(run: &Unfinished) -> &'static str {
     }
 }
 
-/// The recipe of a run that was killed.
-pub fn of_unfinished(project: &Project, run: &Unfinished) -> Result<Recipe, Error> {
+/// Finds the recipe of a run that was killed.
+pub fn of_unfinished(project: &Project, run: &UnfinishedRun) -> Result<Recipe, Error> {
     Ok(recipe::load(
         &project.root,
         &project.folder().join(run.id()),

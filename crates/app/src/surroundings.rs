@@ -6,23 +6,23 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use workspace::ownership::FileOwners;
 
-use crate::{Code, Error};
+use crate::{AppErrorCode, Error};
 
 /// Only variables with this prefix are settings.
 pub(crate) const PREFIX: &str = "DRAWLOOM_";
 
-/// Where and when a command runs.
+/// The environment a command runs in: folder, variables, time.
 #[derive(Clone, Debug)]
-pub struct Surroundings {
+pub struct ProcessEnvironment {
     /// The folder that relative paths on the command line mean.
     pub cwd: PathBuf,
     /// The `DRAWLOOM_…` variables, with their prefix.
     pub variables: BTreeMap<String, String>,
     /// Milliseconds since 1970, taken once so that one run has one time.
     pub now_ms: f64,
-    /// Where the user's own settings and records are.
+    /// Folders of the user's own settings and records.
     pub user_folders: UserFolders,
-    /// Whose files are obeyed.
+    /// The users whose files are trusted.
     pub owners: FileOwners,
     /// The user trusts the project for this command (`--trust`).
     pub trusts_once: bool,
@@ -38,21 +38,23 @@ pub struct UserFolders {
     pub state: Option<PathBuf>,
 }
 
-impl Surroundings {
-    /// `directory` is `--cwd`: everything then happens as if the command had been started there.
+impl ProcessEnvironment {
+    /// Reads the environment. `directory` is `--cwd`: everything then happens as if the command had
+    /// been started there.
     pub fn read(directory: Option<&Path>) -> Result<Self, Error> {
         let started = std::env::current_dir().map_err(|cause| {
             Error::new(
-                Code::File,
+                AppErrorCode::File,
                 format!("cannot tell the current folder: {cause}"),
             )
         })?;
         let cwd = directory.map_or_else(|| started.clone(), |directory| started.join(directory));
         if !cwd.is_dir() {
-            return Err(
-                Error::new(Code::File, format!("there is no folder {}", cwd.display()))
-                    .hint("`--cwd` takes a folder that exists"),
-            );
+            return Err(Error::new(
+                AppErrorCode::File,
+                format!("there is no folder {}", cwd.display()),
+            )
+            .hint("`--cwd` takes a folder that exists"));
         }
         let now = SystemTime::now()
             .duration_since(UNIX_EPOCH)
@@ -71,13 +73,13 @@ impl Surroundings {
         self.cwd.join(given)
     }
 
-    /// A variable that settings refer to, such as one with a key. Looked up when it is needed: no
-    /// key is held for longer.
+    /// Reads a variable that settings refer to, such as one with a key. It is read only when
+    /// needed, so that no key stays in memory longer.
     pub fn variable(&self, name: &str) -> Option<String> {
         std::env::var(name).ok()
     }
 
-    /// The command that opens a text for editing, if the user has chosen one.
+    /// Returns the command that opens a text for editing, if the user has chosen one.
     pub fn editor(&self) -> Option<String> {
         let chosen = |name| self.variable(name).filter(|text| !text.trim().is_empty());
         chosen("VISUAL").or_else(|| chosen("EDITOR"))
@@ -104,7 +106,7 @@ impl UserFolders {
         }
     }
 
-    /// The paths with `~` at their beginning replaced by the user's home.
+    /// Replaces `~` at the beginning of paths by the user's home.
     pub fn expand(&self, paths: &[PathBuf]) -> Vec<PathBuf> {
         let expand = |path: &PathBuf| match (path.strip_prefix("~"), &self.home) {
             (Ok(rest), Some(home)) => home.join(rest),
@@ -114,7 +116,7 @@ impl UserFolders {
     }
 }
 
-/// A variable that is not valid Unicode cannot be one of ours.
+/// Reads the variables that are settings. One that is not valid Unicode cannot be ours.
 fn settings_variables() -> BTreeMap<String, String> {
     let pairs = std::env::vars_os().filter_map(|(name, value)| {
         let name = name.into_string().ok()?;

@@ -4,16 +4,16 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use indexmap::IndexMap;
-use template::{Engine, Layout, Loaded, Loader, Rendered};
+use template::{LoadedTemplate, RenderResult, TemplateEngine, TemplateLayout, TemplateLoader};
 use workspace::{RelPath, Root, fs};
 
-use crate::{Code, Error, Surroundings};
+use crate::{AppErrorCode, Error, ProcessEnvironment};
 
-/// What to render, and with what.
+/// A template to render, and its values.
 #[derive(Debug)]
-pub struct Job<'a> {
+pub struct RenderRequest<'a> {
     pub file: &'a Path,
-    /// The folder of partials and components; the template's own if there is none.
+    /// The folder of partials and components; the template's own folder if `None`.
     pub templates: Option<&'a Path>,
     pub data: serde_json::Map<String, serde_json::Value>,
     pub limits: template::Limits,
@@ -21,28 +21,31 @@ pub struct Job<'a> {
 }
 
 /// Renders; every `@ai` block is left empty, and listed in the questionnaire.
-pub fn render(job: &Job<'_>, surroundings: &Surroundings) -> Result<Rendered, Error> {
+pub fn render(
+    job: &RenderRequest<'_>,
+    surroundings: &ProcessEnvironment,
+) -> Result<RenderResult, Error> {
     let path = surroundings.path(job.file);
     let text = read(&path, job.file)?;
     let own = job.file.parent().unwrap_or(Path::new(""));
     let folder = job.templates.unwrap_or(own);
-    let loader = Folder::open(surroundings, folder)?;
-    let mut engine = Engine::new(Rc::new(loader))
+    let loader = TemplateFolder::open(surroundings, folder)?;
+    let mut engine = TemplateEngine::new(Rc::new(loader))
         .with_limits(job.limits)
         .with_now_ms(surroundings.now_ms);
     if job.strict {
         engine = engine.strict();
     }
     let name = job.file.display().to_string();
-    let compiled = engine.compile(&name, &text, Layout::of_path(&name))?;
-    let state = expr::Object::from_json_map(&job.data);
+    let compiled = engine.compile(&name, &text, TemplateLayout::of_path(&name))?;
+    let state = expr::JsObject::from_json_map(&job.data);
     Ok(engine.render(&compiled, &state, &IndexMap::new())?)
 }
 
 fn read(path: &Path, shown: &Path) -> Result<String, Error> {
     fs::read_text(path)?.ok_or_else(|| {
         Error::new(
-            Code::NotFound,
+            AppErrorCode::NotFound,
             format!("there is no file {}", shown.display()),
         )
     })
@@ -50,18 +53,18 @@ fn read(path: &Path, shown: &Path) -> Result<String, Error> {
 
 /// Templates below a folder, by their paths in it.
 #[derive(Debug)]
-struct Folder {
+struct TemplateFolder {
     root: Root,
-    /// How errors call the folder.
+    /// Name of the folder in errors.
     shown: PathBuf,
 }
 
-impl Folder {
-    fn open(surroundings: &Surroundings, shown: &Path) -> Result<Self, Error> {
+impl TemplateFolder {
+    fn open(surroundings: &ProcessEnvironment, shown: &Path) -> Result<Self, Error> {
         let path = surroundings.path(shown);
         if !fs::is_dir(&path) {
             let message = format!("there is no folder {}", shown.display());
-            return Err(Error::new(Code::NotFound, message));
+            return Err(Error::new(AppErrorCode::NotFound, message));
         }
         Ok(Self {
             root: Root::open(&path)?,
@@ -70,8 +73,8 @@ impl Folder {
     }
 }
 
-impl Loader for Folder {
-    fn load(&self, name: &str) -> Result<Option<Loaded>, String> {
+impl TemplateLoader for TemplateFolder {
+    fn load(&self, name: &str) -> Result<Option<LoadedTemplate>, String> {
         let path = RelPath::parse(name).map_err(|error| error.to_string())?;
         let is_folder = self.root.is_dir(&path).map_err(|error| error.to_string())?;
         if is_folder {
@@ -82,10 +85,11 @@ impl Loader for Folder {
             .read_text(&path)
             .map_err(|error| error.to_string())?;
         let path = self.shown.join(path.as_path()).display().to_string();
-        Ok(text.map(|text| Loaded { text, path }))
+        Ok(text.map(|text| LoadedTemplate { text, path }))
     }
 
-    /// A folder that cannot be listed has no components; reading one by name says why.
+    /// Lists the components. A folder that cannot be listed has none; reading one by name reports
+    /// why.
     fn components(&self) -> Vec<String> {
         let Ok(folder) = RelPath::parse("components") else {
             return Vec::new();

@@ -1,11 +1,11 @@
-//! The body of a pull request: what was asked, what was done, what passes and what does not.
+//! The body of a pull request: the request, the changes, the passing checks and the failing ones.
 
 use std::fmt::Write;
 
-use crate::job::Job;
-use crate::result::Became;
-use crate::validation::{CheckReport, Judgement, Proven, Verdict};
-use crate::words::fenced;
+use crate::job::BuildJob;
+use crate::prompts::fenced;
+use crate::result::FileOutcome;
+use crate::validation::{BuildJudgement, CheckReport, CheckVerdict, FixProof};
 
 /// The most residual errors that are listed.
 const ERRORS_MAX: usize = 100;
@@ -13,7 +13,7 @@ const ERRORS_MAX: usize = 100;
 const IMPACTED_MAX: usize = 50;
 
 /// The body, in Markdown.
-pub(crate) fn pull_request(job: &Job) -> String {
+pub(crate) fn pull_request(job: &BuildJob) -> String {
     let mut text = String::new();
     let plan = job.plan.as_ref();
     let summary = plan.map_or("", |plan| plan.summary.trim());
@@ -27,7 +27,7 @@ pub(crate) fn pull_request(job: &Job) -> String {
     files(&mut text, job);
     checks(&mut text, job);
     skipped(&mut text, job);
-    if job.result.judgement == Some(Judgement::Failed) {
+    if job.result.judgement == Some(BuildJudgement::Failed) {
         residual(&mut text, job);
     }
     closing_words(&mut text, job);
@@ -47,11 +47,12 @@ pub(crate) fn pull_request(job: &Job) -> String {
     text
 }
 
-/// What a reviewer has to know first.
-fn judgement(job: &Job) -> &'static str {
+/// Warns the reviewer if the work is a draft or could not be judged; otherwise returns an empty
+/// text.
+fn judgement(job: &BuildJob) -> &'static str {
     let result = &job.result;
     match (result.is_draft(), result.judgement) {
-        (true, Some(Judgement::NotJudged)) => {
+        (true, Some(BuildJudgement::NotJudged)) => {
             "\n**This is a draft, and not judged.** None of the project's checks could run, so \
              nothing says that it works. Run them before you merge.\n"
         }
@@ -59,7 +60,7 @@ fn judgement(job: &Job) -> &'static str {
             "\n**This is a draft.** Checks fail that passed before, and telling the model did not \
              mend them. It needs a person.\n"
         }
-        (false, Some(Judgement::NotJudged)) if !result.validation.is_empty() => {
+        (false, Some(BuildJudgement::NotJudged)) if !result.validation.is_empty() => {
             "\n**Not judged.** None of the project's checks could run, and whoever asked for this \
              allowed that. Run them before you merge.\n"
         }
@@ -67,8 +68,8 @@ fn judgement(job: &Job) -> &'static str {
     }
 }
 
-/// Tests that do not run any more.
-fn skipped(text: &mut String, job: &Job) {
+/// Lists tests that do not run any more.
+fn skipped(text: &mut String, job: &BuildJob) {
     let skipped = &job.result.skipped_tests;
     if skipped.is_empty() {
         return;
@@ -79,14 +80,14 @@ fn skipped(text: &mut String, job: &Job) {
     }
 }
 
-fn files(text: &mut String, job: &Job) {
+fn files(text: &mut String, job: &BuildJob) {
     text.push_str("\n## Files\n\n");
     for file in &job.result.files {
         let word = match file.action {
-            Became::Created => "created",
-            Became::Modified => "modified",
-            Became::Deleted => "deleted",
-            Became::Renamed => "renamed",
+            FileOutcome::Created => "created",
+            FileOutcome::Modified => "modified",
+            FileOutcome::Deleted => "deleted",
+            FileOutcome::Renamed => "renamed",
         };
         let from = file
             .from
@@ -107,7 +108,7 @@ fn files(text: &mut String, job: &Job) {
     }
 }
 
-fn checks(text: &mut String, job: &Job) {
+fn checks(text: &mut String, job: &BuildJob) {
     text.push_str("\n## Checks\n\n");
     if job.result.validation.is_empty() {
         text.push_str("No check was run.\n");
@@ -116,7 +117,7 @@ fn checks(text: &mut String, job: &Job) {
         writeln!(text, "{}", check_line(check)).ok();
     }
     match &job.result.proof {
-        Some(Proven::Proven { tests }) => {
+        Some(FixProof::Proven { tests }) => {
             let tests: Vec<String> = tests.iter().map(|test| format!("`{test}`")).collect();
             write!(
                 text,
@@ -125,14 +126,14 @@ fn checks(text: &mut String, job: &Job) {
             )
             .ok();
         }
-        Some(Proven::NotChecked { because }) => {
+        Some(FixProof::NotChecked { because }) => {
             write!(
                 text,
                 "\nWhether a test shows the fix was not checked: {because}.\n"
             )
             .ok();
         }
-        Some(Proven::NotProven { .. }) | None => {}
+        Some(FixProof::NotProven { .. }) | None => {}
     }
 }
 
@@ -144,25 +145,33 @@ fn check_line(check: &CheckReport) -> String {
         format!(" (`{}`)", check.command)
     };
     match check.verdict {
-        Verdict::Passed => format!("- [x] {name}{command}"),
-        Verdict::Failed => format!(
-            "- [ ] {name}{command}: {} new failure(s)",
-            check.new_failures.len()
+        CheckVerdict::Passed => format!("- [x] {name}{command}"),
+        CheckVerdict::Failed => format!(
+            "- [ ] {name}{command}: {} new failure(s){}",
+            check.new_failures.len(),
+            cause(check)
         ),
-        Verdict::FailedBefore => format!(
+        CheckVerdict::FailedBefore => format!(
             "- [x] {name}{command}: fails as it did before ({} failure(s)), nothing new",
             check.old_failures
         ),
-        Verdict::NotJudged => format!(
-            "- [ ] {name}{command}: **not judged**, it fails before and after the change: {}",
-            check.because.as_deref().unwrap_or("it does not say why")
+        CheckVerdict::NotJudged => format!(
+            "- [ ] {name}{command}: **not judged**, it fails before and after the change: {}{}",
+            check.because.as_deref().unwrap_or("it does not say why"),
+            cause(check)
         ),
-        Verdict::Skipped => format!("- [ ] {name}{command}: was not run"),
+        CheckVerdict::Skipped => format!("- [ ] {name}{command}: was not run"),
     }
 }
 
-/// What is left to mend.
-fn residual(text: &mut String, job: &Job) {
+/// Says that the sandbox may be the cause of a failed check, if it may.
+fn cause(check: &CheckReport) -> String {
+    let cause = check.sandbox.as_ref();
+    cause.map_or(String::new(), |cause| format!(". {cause}"))
+}
+
+/// Lists the failures that remain.
+fn residual(text: &mut String, job: &BuildJob) {
     let errors = &job.result.validation_errors;
     text.push_str("\n## What is left to mend\n\n");
     for error in errors.iter().take(ERRORS_MAX) {
@@ -173,7 +182,7 @@ fn residual(text: &mut String, job: &Job) {
         writeln!(text, "- and {more} more").ok();
     }
     for check in &job.result.validation {
-        if check.verdict == Verdict::Failed && !check.output.is_empty() {
+        if check.verdict == CheckVerdict::Failed && !check.output.is_empty() {
             write!(
                 text,
                 "\n<details><summary>Output of {}</summary>\n\n{}\n</details>\n",
@@ -188,13 +197,13 @@ fn residual(text: &mut String, job: &Job) {
 /// The most characters of the model's closing words.
 const WORDS_CHARS_MAX: usize = 4_000;
 
-/// What the model said when it was done, quoted: it is the model's word and not a check's.
-fn closing_words(text: &mut String, job: &Job) {
+/// Quotes the model's closing message: it is the model's claim, not the result of a check.
+fn closing_words(text: &mut String, job: &BuildJob) {
     let Some(words) = &job.result.closing_words else {
         return;
     };
     let title = match job.result.judgement {
-        Some(Judgement::Failed) => "What the model suggests",
+        Some(BuildJudgement::Failed) => "What the model suggests",
         _ => "What the model says about it",
     };
     let words: String = words.chars().take(WORDS_CHARS_MAX).collect();
@@ -202,7 +211,7 @@ fn closing_words(text: &mut String, job: &Job) {
     write!(text, "\n## {title}\n\n{}\n", quoted.join("\n")).ok();
 }
 
-fn review(text: &mut String, job: &Job) {
+fn review(text: &mut String, job: &BuildJob) {
     let result = &job.result;
     let impacted: Vec<String> = result
         .impacted_files

@@ -1,32 +1,34 @@
-//! What the model is shown before it writes: the plan's context files, within a budget.
+//! Selects the files that the model sees before it writes: the plan's context files, within a
+//! budget.
 //!
-//! Nearer ones come first: those related to the files of the plan, then examples of how such a
-//! thing is done here, then anything else. What does not fit is cut or left out, and said so; the
-//! model can read it with its tools. A plan that names no context gets the nearest neighbours of
-//! its files. Lock files, generated and binary files are no context, whoever names them: they fill the
-//! budget of every turn and say nothing about how the project is written.
+//! Near files come first: those related to the files of the plan, then examples of how the project
+//! does such a thing, then the rest. A file that does not fit is cut or left out, and the text says
+//! so; the model can read it with its tools. A plan without context files gets the nearest
+//! neighbours of its files. Lock files, generated and binary files are never context, even if the
+//! plan names them: they fill the budget of every turn and say nothing about how the project is
+//! written.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use workspace::{RelPath, Workspace};
 
-use crate::atlas::Atlas;
-use crate::plan::Plan;
-use crate::role::Role;
-use crate::task_type::Nearness;
-use crate::words::fenced;
+use crate::plan::BuildPlan;
+use crate::prompts::fenced;
+use crate::role::FileRole;
+use crate::task_type::ContextNearness;
+use crate::tree_index::TreeIndex;
 
-/// Less than this of a file is of no use.
+/// A smaller part of a file is of no use.
 const SHARE_BYTES_MIN: usize = 400;
-/// The largest file that is looked at.
+/// Larger files are not read.
 const FILE_BYTES_MAX: u64 = 4 * 1024 * 1024;
-/// The most neighbours that stand in for context the plan does not name.
+/// The most neighbours shown if the plan names no context files.
 const NEIGHBOURS_MAX: usize = 12;
 
-/// What the model is shown, and what was the matter with the rest.
+/// The text for the model, and the files that were cut or left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Context {
+pub(crate) struct PromptContext {
     pub(crate) text: String,
     /// Files that are shown whole.
     pub(crate) whole: Vec<RelPath>,
@@ -36,9 +38,14 @@ pub(crate) struct Context {
     pub(crate) left_out: Vec<RelPath>,
 }
 
-/// Gathers what fits into `tokens_max`, at about 3.5 bytes a token.
-pub(crate) fn gather(plan: &Plan, tree: &Workspace, atlas: &Atlas, tokens_max: usize) -> Context {
-    let mut context = Context::default();
+/// Collects the files that fit into `tokens_max`, at about 3.5 bytes a token.
+pub(crate) fn gather(
+    plan: &BuildPlan,
+    tree: &Workspace,
+    atlas: &TreeIndex,
+    tokens_max: usize,
+) -> PromptContext {
+    let mut context = PromptContext::default();
     let mut left = tokens_max.saturating_mul(7) / 2;
     for path in ordered(plan, atlas) {
         let body = read(tree, &path).filter(|body| !is_marked_generated(body));
@@ -82,12 +89,12 @@ pub(crate) fn gather(plan: &Plan, tree: &Workspace, atlas: &Atlas, tokens_max: u
     context
 }
 
-/// Files in which projects write down how they want things done, the more certain first.
+/// Files in which projects write down their conventions, the more certain first.
 const CONVENTIONS: [&str; 4] = ["AGENTS.md", "CLAUDE.md", ".cursorrules", "CONTRIBUTING.md"];
-/// How much of them is shown, beside the context files.
+/// Bytes of conventions that are shown, beside the context files.
 const CONVENTIONS_BYTES_MAX: usize = 8 * 1024;
 
-/// How the project wants things done, if it says so.
+/// Reads the project's written conventions, if it has any.
 pub(crate) fn conventions(tree: &Workspace) -> Option<String> {
     let found = CONVENTIONS.iter().find_map(|name| {
         let path = RelPath::parse(name).ok()?;
@@ -105,11 +112,11 @@ pub(crate) fn conventions(tree: &Workspace) -> Option<String> {
     Some(format!("From `{path}`{cut}:\n{}", fenced("", shown)))
 }
 
-/// What the line about a cut takes.
+/// Bytes reserved for the line that reports a cut.
 const CUT_BYTES: usize = 60;
 
 /// The files in the order they are shown, each once.
-fn ordered(plan: &Plan, atlas: &Atlas) -> Vec<RelPath> {
+fn ordered(plan: &BuildPlan, atlas: &TreeIndex) -> Vec<RelPath> {
     let targets: Vec<RelPath> = plan.existing().cloned().collect();
     let named = if plan.context_files.is_empty() {
         let touched: Vec<RelPath> = plan.touched().cloned().collect();
@@ -123,41 +130,47 @@ fn ordered(plan: &Plan, atlas: &Atlas) -> Vec<RelPath> {
         .flat_map(|path| atlas.neighbours(path))
         .collect();
     let mut seen = BTreeSet::new();
-    let mut files: Vec<(Nearness, RelPath)> = targets
+    let mut files: Vec<(ContextNearness, RelPath)> = targets
         .into_iter()
-        .map(|path| (Nearness::Related, path))
+        .map(|path| (ContextNearness::Related, path))
         .chain(named.into_iter().map(|path| {
             let is_neighbour = neighbours.contains(&path);
             (nearness(&path, plan, &touched, is_neighbour), path)
         }))
         .filter(|(_, path)| !is_made_by_tools(path) && seen.insert(path.clone()))
         .collect();
-    // Stable: within a tier the plan's own order holds.
+    // The sort is stable: within a tier the plan's own order remains.
     files.sort_by_key(|(nearness, _)| *nearness);
     files.into_iter().map(|(_, path)| path).collect()
 }
 
-fn nearness(path: &RelPath, plan: &Plan, touched: &[&RelPath], is_neighbour: bool) -> Nearness {
+fn nearness(
+    path: &RelPath,
+    plan: &BuildPlan,
+    touched: &[&RelPath],
+    is_neighbour: bool,
+) -> ContextNearness {
     let shares_name = touched.iter().any(|other| {
         let (a, b) = (stem(path), stem(other));
         !a.is_empty() && (a == b || a.contains(&b) || b.contains(&a))
     });
     if is_neighbour || shares_name {
-        return Nearness::Related;
+        return ContextNearness::Related;
     }
     let same_folder = touched.iter().any(|other| other.parent() == path.parent());
-    if same_folder || plan.task_type.pattern_role() == Some(Role::of(path)) {
-        return Nearness::Pattern;
+    if same_folder || plan.task_type.pattern_role() == Some(FileRole::of(path)) {
+        return ContextNearness::Pattern;
     }
-    Nearness::General
+    ContextNearness::General
 }
 
-/// The name without what only says which part of a thing it is.
+/// Returns the name without its extensions and `test_`, so that a file and its test have the same
+/// one.
 fn stem(path: &RelPath) -> String {
     let name = path.file_name().unwrap_or_default().to_ascii_lowercase();
     let name = name.split('.').next().unwrap_or_default();
     let name = name.trim_start_matches("test_").trim_end_matches("_test");
-    // Names that every folder has say nothing about being related.
+    // Names that occur in every folder do not show a relation.
     let is_common = [
         "index", "mod", "lib", "main", "__init__", "package", "readme",
     ];
@@ -211,17 +224,18 @@ const TOOL_ENDINGS: [&str; 27] = [
     ".sqlite",
 ];
 
-/// Whether the name says that a program writes the file, or that it is no text.
+/// Returns true if the name shows that a program writes the file, or that it is not text.
 pub(crate) fn is_made_by_tools(path: &RelPath) -> bool {
     let name = path.file_name().unwrap_or_default();
     let lower = name.to_ascii_lowercase();
     LOCK_FILES.contains(&name) || TOOL_ENDINGS.iter().any(|ending| lower.ends_with(ending))
 }
 
-/// How many lines at the beginning may say that a file is generated.
+/// Lines at the top of a file that are searched for a generated-file marker.
 const MARK_LINES_MAX: usize = 12;
 
-/// Whether the file says that it is generated: Go's `Code generated … DO NOT EDIT`, `@generated`.
+/// Returns true if the file is marked as generated: Go's `Code generated … DO NOT EDIT`,
+/// `@generated`.
 fn is_marked_generated(text: &str) -> bool {
     text.lines().take(MARK_LINES_MAX).any(|line| {
         let is_comment = ["//", "#", "/*", "*", "--", "<!--", ";", "\"\"\""]
@@ -238,7 +252,7 @@ fn read(tree: &Workspace, path: &RelPath) -> Option<String> {
         .filter(|text| !text.contains('\0'))
 }
 
-/// As many whole lines as fit, and how many they are.
+/// Returns as many whole lines as fit, and their number.
 fn first_lines(text: &str, bytes_max: usize) -> (&str, usize) {
     let mut end = 0;
     let mut count = 0;

@@ -1,75 +1,83 @@
-//! What a person decides about a job. Each decision is one compare-and-set: of two that are made
-//! at once, one gets a conflict and nothing else happens.
+//! A person's decisions about a job. Each decision is one compare-and-set: of two made at the same
+//! time, one fails with a conflict and has no other effect.
 
-use crate::bench::Bench;
-use crate::error::{Error, Kind};
-use crate::job::{Base, Change, Continued, Job, JobId, checked_prompt};
-use crate::plan::Plan;
-use crate::progress::{EVENT, Progress};
-use crate::review::{self, Review};
-use crate::status::Status;
+use crate::build_context::BuildContext;
+use crate::error::{BuildErrorKind, Error};
+use crate::job::{BaseCommit, BuildJob, ContinuedBuild, JobChange, JobId, checked_prompt};
+use crate::plan::BuildPlan;
+use crate::progress::{BuildProgress, EVENT};
+use crate::review::{self, BuildReview};
+use crate::status::JobStatus;
 
-/// Lets the job be built by its plan. [`crate::run::build`] does it.
-pub async fn approve(bench: &Bench<'_>, id: &JobId) -> Result<Job, Error> {
+/// Approves the plan. [`crate::run::build`] then builds it.
+pub async fn approve(bench: &BuildContext<'_>, id: &JobId) -> Result<BuildJob, Error> {
     let job = bench.jobs.get(id).await?;
     settle(
         bench,
         &job,
-        Status::Generating,
+        JobStatus::Generating,
         "The plan was approved.",
         |_| {},
     )
     .await
 }
 
-/// How an approved plan is built, where that is not as the job was asked for.
+/// Build options that the approval changes from the original request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Approval {
-    /// Everything up to the review, and nothing published.
+pub struct PlanApproval {
+    /// Stops after the review data is made; nothing is published.
     pub dry_run: bool,
-    /// A local branch, and nothing that leaves the machine.
+    /// Makes a local branch only; nothing leaves the machine.
     pub is_local: bool,
-    /// A person looks at the work before anything is pushed.
+    /// Waits for a person's review before anything is pushed.
     pub review: bool,
 }
 
-/// As [`approve`], and with more said about how it is built.
-pub async fn approve_as(bench: &Bench<'_>, id: &JobId, how: Approval) -> Result<Job, Error> {
+/// Works like [`approve`], with changed build options.
+pub async fn approve_as(
+    bench: &BuildContext<'_>,
+    id: &JobId,
+    how: PlanApproval,
+) -> Result<BuildJob, Error> {
     let job = bench.jobs.get(id).await?;
     let words = "The plan was approved.";
-    settle(bench, &job, Status::Generating, words, |job| {
+    settle(bench, &job, JobStatus::Generating, words, |job| {
         let options = &mut job.options;
         options.dry_run |= how.dry_run;
         options.review |= how.review;
         if how.is_local {
-            options.publish = crate::job::Publish::Local;
+            options.publish = crate::job::PublishMode::Local;
         }
     })
     .await
 }
 
-/// Decides about work that waits: it is published as it is, or [`crate::run::build`] has the model
-/// do what the comments say, takes out what was turned down, and holds it against the checks again.
-pub async fn review(bench: &Bench<'_>, id: &JobId, review: Review) -> Result<Job, Error> {
+/// Decides about work that waits for review: it is published unchanged, or [`crate::run::build`]
+/// lets the model act on the comments, removes the rejected hunks, and runs the checks again.
+pub async fn review(
+    bench: &BuildContext<'_>,
+    id: &JobId,
+    review: BuildReview,
+) -> Result<BuildJob, Error> {
     let job = bench.jobs.get(id).await?;
-    if job.status() != Status::ReviewReady {
+    if job.status() != JobStatus::ReviewReady {
         let message = format!(
             "the build `{id}` is `{}`, and no work of it waits for a review",
             job.status()
         );
-        return Err(Error::new(Kind::Conflict, message));
+        return Err(Error::new(BuildErrorKind::Conflict, message));
     }
     review.check(&review::hunks(&job.result.diffs))?;
     if review.accepts_all() {
         let words = "The work was accepted.";
-        return settle(bench, &job, Status::Publishing, words, |_| {}).await;
+        return settle(bench, &job, JobStatus::Publishing, words, |_| {}).await;
     }
     let (status, words) = match review.has_comments() {
         true => (
-            Status::Repairing,
+            JobStatus::Repairing,
             "The work was commented; the model is told.",
         ),
-        false => (Status::Validating, "Parts of the work were turned down."),
+        false => (JobStatus::Validating, "Parts of the work were turned down."),
     };
     settle(bench, &job, status, words, |job| {
         job.work.review_rounds += 1;
@@ -80,12 +88,19 @@ pub async fn review(bench: &Bench<'_>, id: &JobId, review: Review) -> Result<Job
     .await
 }
 
-/// Asks for more in the branch of a build that has come to its end. It is planned next, in the same
+/// Asks for more work in the branch of a finished build. The job is planned next, in the same
 /// conversation, from the commit it ended with.
-pub async fn follow_up(bench: &Bench<'_>, id: &JobId, prompt: &str) -> Result<Job, Error> {
+pub async fn follow_up(
+    bench: &BuildContext<'_>,
+    id: &JobId,
+    prompt: &str,
+) -> Result<BuildJob, Error> {
     let prompt = checked_prompt(prompt)?;
     let job = bench.jobs.get(id).await?;
-    let done = matches!(job.status(), Status::Completed | Status::CompletedDraft);
+    let done = matches!(
+        job.status(),
+        JobStatus::Completed | JobStatus::CompletedDraft
+    );
     let (Some(commit), Some(branch), Some(base), true) =
         (&job.result.commit, &job.result.branch, &job.base, done)
     else {
@@ -94,22 +109,22 @@ pub async fn follow_up(bench: &Bench<'_>, id: &JobId, prompt: &str) -> Result<Jo
              complete or a draft, and no dry run",
             job.status()
         );
-        return Err(Error::new(Kind::Conflict, message));
+        return Err(Error::new(BuildErrorKind::Conflict, message));
     };
     let origin = job
         .continues
         .as_ref()
         .map_or(base, |continued| &continued.origin);
-    let continued = Continued {
+    let continued = ContinuedBuild {
         origin: origin.clone(),
         branch: branch.clone(),
     };
-    let start = Base {
+    let start = BaseCommit {
         commit: commit.clone(),
         branch: base.branch.clone(),
     };
     let words = "The build goes on.";
-    settle(bench, &job, Status::Planning, words, |job| {
+    settle(bench, &job, JobStatus::Planning, words, |job| {
         job.follow_ups.push(prompt);
         job.continues = Some(continued);
         job.base = Some(start);
@@ -123,17 +138,21 @@ pub async fn follow_up(bench: &Bench<'_>, id: &JobId, prompt: &str) -> Result<Jo
     .await
 }
 
-/// Puts an edited plan in the place of the one that waits. It waits on; approving is another
-/// decision. A plan that could not be carried out is refused with everything that is wrong.
-pub async fn edit(bench: &Bench<'_>, id: &JobId, mut plan: Plan) -> Result<Job, Error> {
+/// Replaces the plan that waits for approval by an edited one. Approving it is a separate decision.
+/// A plan that cannot be carried out is refused, with all its problems.
+pub async fn edit(
+    bench: &BuildContext<'_>,
+    id: &JobId,
+    mut plan: BuildPlan,
+) -> Result<BuildJob, Error> {
     let _hold = bench.jobs.hold(id).await?;
     let job = bench.jobs.get(id).await?;
-    if job.status() != Status::PlanReady {
+    if job.status() != JobStatus::PlanReady {
         let message = format!(
             "the build `{id}` is `{}`; only a plan that waits for a decision can be edited",
             job.status()
         );
-        return Err(Error::new(Kind::Conflict, message));
+        return Err(Error::new(BuildErrorKind::Conflict, message));
     }
     if let Some(given) = job.options.task_type {
         plan.task_type = given;
@@ -147,34 +166,34 @@ pub async fn edit(bench: &Bench<'_>, id: &JobId, mut plan: Plan) -> Result<Job, 
 }
 
 /// Ends the job without building it.
-pub async fn reject(bench: &Bench<'_>, id: &JobId) -> Result<Job, Error> {
+pub async fn reject(bench: &BuildContext<'_>, id: &JobId) -> Result<BuildJob, Error> {
     let job = bench.jobs.get(id).await?;
     settle(
         bench,
         &job,
-        Status::Rejected,
+        JobStatus::Rejected,
         "The plan was rejected.",
         |_| {},
     )
     .await
 }
 
-/// Ends the job wherever it is. A process that works on it notices, keeps what is there as a
-/// patch, and stops; where none does, that is done here.
-pub async fn cancel(bench: &Bench<'_>, id: &JobId) -> Result<Job, Error> {
+/// Cancels the job at any status. A process that works on it notices, saves the unfinished work as
+/// a patch, and stops; if no process works on it, this call saves the work.
+pub async fn cancel(bench: &BuildContext<'_>, id: &JobId) -> Result<BuildJob, Error> {
     loop {
         let job = bench.jobs.get(id).await?;
         let done = settle(
             bench,
             &job,
-            Status::Cancelled,
+            JobStatus::Cancelled,
             "The build was cancelled.",
             |_| {},
         )
         .await;
         match done {
-            // Whoever works on it took a step in between; the decision holds for the next one.
-            Err(error) if error.kind() == Kind::Conflict && !job.status().is_final() => {
+            // The process working on the job changed it in between; decide again on the new status.
+            Err(error) if error.kind() == BuildErrorKind::Conflict && !job.status().is_final() => {
                 let now = bench.jobs.get(id).await?;
                 if now.revision() == job.revision() {
                     return Err(error);
@@ -186,12 +205,12 @@ pub async fn cancel(bench: &Bench<'_>, id: &JobId) -> Result<Job, Error> {
     }
 }
 
-/// Lets a job that failed be taken up again at the step that failed.
-pub async fn retry(bench: &Bench<'_>, id: &JobId) -> Result<Job, Error> {
+/// Resumes a failed job at the step that failed.
+pub async fn retry(bench: &BuildContext<'_>, id: &JobId) -> Result<BuildJob, Error> {
     let job = bench.jobs.get(id).await?;
     let step = match (&job.error, job.status()) {
-        (Some(failure), Status::Failed) => match failure.step {
-            Status::Queued => Status::Planning,
+        (Some(failure), JobStatus::Failed) => match failure.step {
+            JobStatus::Queued => JobStatus::Planning,
             step => step,
         },
         _ => {
@@ -199,7 +218,7 @@ pub async fn retry(bench: &Bench<'_>, id: &JobId) -> Result<Job, Error> {
                 "the build `{id}` is `{}`; only one that failed can be tried again",
                 job.status()
             );
-            return Err(Error::new(Kind::Conflict, message));
+            return Err(Error::new(BuildErrorKind::Conflict, message));
         }
     };
     settle(bench, &job, step, "The build is tried again.", |job| {
@@ -208,38 +227,42 @@ pub async fn retry(bench: &Bench<'_>, id: &JobId) -> Result<Job, Error> {
     .await
 }
 
-/// Lets what a job made be published, again or for the first time.
-pub async fn publish(bench: &Bench<'_>, id: &JobId) -> Result<Job, Error> {
+/// Allows the job's work to be published, again or for the first time.
+pub async fn publish(bench: &BuildContext<'_>, id: &JobId) -> Result<BuildJob, Error> {
     let job = bench.jobs.get(id).await?;
     if job.result.commit.is_none() {
         let message = format!(
-            "the build `{id}` has no commit to publish; `drawloom builds show {id}` says how it stands"
+            "the build `{id}` has no commit to publish; `drawloom builds show {id}` shows its status"
         );
-        return Err(Error::new(Kind::Conflict, message));
+        return Err(Error::new(BuildErrorKind::Conflict, message));
     }
     let words = "The work is published.";
-    settle(bench, &job, Status::Publishing, words, |job| {
+    settle(bench, &job, JobStatus::Publishing, words, |job| {
         job.error = None;
-        job.options.publish = crate::job::Publish::PullRequest;
+        job.options.publish = crate::job::PublishMode::PullRequest;
     })
     .await
 }
 
 async fn settle(
-    bench: &Bench<'_>,
-    job: &Job,
-    to: Status,
+    bench: &BuildContext<'_>,
+    job: &BuildJob,
+    to: JobStatus,
     message: &str,
-    edit: impl FnOnce(&mut Job),
-) -> Result<Job, Error> {
+    edit: impl FnOnce(&mut BuildJob),
+) -> Result<BuildJob, Error> {
     let change = job.change(to, bench.clock.now_ms(), edit)?;
     keep(bench, change, message).await
 }
 
-async fn keep(bench: &Bench<'_>, change: Change, message: &str) -> Result<Job, Error> {
+async fn keep(
+    bench: &BuildContext<'_>,
+    change: JobChange,
+    message: &str,
+) -> Result<BuildJob, Error> {
     bench.jobs.compare_and_set(&change).await?;
     let job = change.into_job();
-    let progress = Progress {
+    let progress = BuildProgress {
         event: EVENT.to_owned(),
         job_id: job.id.clone(),
         status: job.status(),

@@ -1,28 +1,28 @@
-//! Installed dependencies: lent by the checkout to a worktree, so that checks can run there.
+//! Installed dependencies: the checkout lends them to a worktree, so that checks can run there.
 //!
-//! They are links, and copies where the checkout lies in a folder that is another one inside a sandbox.
+//! They are links, or copies if a sandbox replaces the folder in which the checkout lies.
 
 use std::path::Path;
 
-use workspace::{Ignored, Kind as FileKind, RelPath, Root, WalkOptions, Workspace, fs};
+use workspace::{IgnoredFiles, PathKind as FileKind, RelPath, Root, WalkOptions, Workspace, fs};
 
-use crate::bench::Bench;
+use crate::active_job::StageHalt;
+use crate::build_context::BuildContext;
 use crate::job::FailureCode;
-use crate::site::Halt;
 
-/// The most directories of a project in which dependencies are looked for.
+/// The most directories of a project that are searched for dependencies.
 const PACKAGES_MAX: usize = 200;
-/// Files by which a directory is known to have dependencies of its own.
+/// Files that mark a directory with its own dependencies.
 const MANIFESTS: [&str; 3] = ["package.json", "pyproject.toml", "Gemfile"];
 
 /// Links installed dependencies of the checkout into a worktree, so that checks can run there.
 pub(crate) fn borrow_dependencies(
-    bench: &Bench<'_>,
+    bench: &BuildContext<'_>,
     tree: &Workspace,
-) -> Result<Vec<RelPath>, Halt> {
+) -> Result<Vec<RelPath>, StageHalt> {
     let mut folders = vec![RelPath::root()];
     let options = WalkOptions {
-        ignored: Ignored::LeftOut,
+        ignored: IgnoredFiles::LeftOut,
         ..WalkOptions::new(RelPath::root())
     };
     let walked = tree.walk(&options)?;
@@ -49,9 +49,9 @@ pub(crate) fn borrow_dependencies(
     Ok(borrowed)
 }
 
-/// Makes a directory in which everything leads to the checkout's. The directory itself is no
-/// link: tools keep caches in it, and some do not take a link for a directory.
-fn borrow(checkout: &Path, tree: &Path, path: &RelPath) -> Result<bool, Halt> {
+/// Makes a directory whose entries link to the checkout's. The directory itself is no link: tools
+/// keep caches in it, and some do not accept a link as a directory.
+fn borrow(checkout: &Path, tree: &Path, path: &RelPath) -> Result<bool, StageHalt> {
     let (theirs, ours) = (checkout.join(path.as_str()), tree.join(path.as_str()));
     let has_place = ours.parent().is_some_and(fs::is_dir);
     if !fs::is_dir(&theirs) || !has_place {
@@ -59,12 +59,13 @@ fn borrow(checkout: &Path, tree: &Path, path: &RelPath) -> Result<bool, Halt> {
     }
     let marker = ours.join(BORROWED);
     if fs::exists(&ours) {
-        // A directory that is committed is the project's own.
+        // A committed directory belongs to the project.
         return Ok(fs::exists(&marker));
     }
     if is_hidden_from_commands(checkout) {
         copy(&theirs, &ours)?;
         fs::write_atomic(&marker, b"Everything here is a copy of the checkout's.\n")?;
+        ignore(&ours)?;
         return Ok(true);
     }
     let theirs = Root::open(&theirs)?;
@@ -77,10 +78,21 @@ fn borrow(checkout: &Path, tree: &Path, path: &RelPath) -> Result<bool, Halt> {
         let name = entry.path.as_str();
         fs::link(&theirs.path().join(name), &ours.join(name))?;
     }
+    ignore(&ours)?;
     Ok(true)
 }
 
-/// Folders that are others inside a sandbox: links into them lead nowhere.
+/// Keeps git from seeing borrowed folders as part of the work if the project does not ignore them:
+/// they may be larger than everything git is ever asked about.
+fn ignore(folder: &Path) -> Result<(), StageHalt> {
+    let place = folder.join(".gitignore");
+    if !fs::exists(&place) {
+        fs::write_atomic(&place, b"*\n")?;
+    }
+    Ok(())
+}
+
+/// Folders that a sandbox replaces: links into them lead nowhere there.
 const PRIVATE_FOLDERS: [&str; 2] = ["/tmp", "/var/tmp"];
 
 fn is_hidden_from_commands(checkout: &Path) -> bool {
@@ -90,11 +102,11 @@ fn is_hidden_from_commands(checkout: &Path) -> bool {
         .any(|folder| checkout.starts_with(folder))
 }
 
-/// How long copying one folder of dependencies may take.
+/// Seconds that copying one folder of dependencies may take.
 const COPY_SECONDS_MAX: u64 = 300;
 
 /// Copies a folder with its links and modes. Half a copy is no copy.
-fn copy(from: &Path, to: &Path) -> Result<(), Halt> {
+fn copy(from: &Path, to: &Path) -> Result<(), StageHalt> {
     let invocation = exec::Invocation::new("cp")
         .args(["-a", "--"])
         .args([from.as_os_str(), to.as_os_str()])
@@ -109,10 +121,10 @@ fn copy(from: &Path, to: &Path) -> Result<(), Halt> {
         "`{}` cannot be copied for the build: {failed}",
         from.display()
     );
-    Err(Halt::Failed(FailureCode::Files, message))
+    Err(StageHalt::Failed(FailureCode::Files, message))
 }
 
-/// The file that says that a directory was borrowed.
+/// The file that marks a borrowed directory.
 const BORROWED: &str = ".drawloom-borrowed";
 /// The most entries of one directory that are linked.
 const LINKS_MAX: usize = 20_000;

@@ -2,39 +2,39 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What went wrong, for callers that branch.
+/// The kinds of error, for callers that branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub enum BuildErrorKind {
     /// There is no such job.
     NotFound,
-    /// The job does not stand, or does no longer stand, where this is possible.
+    /// The job's status does not allow this, or not any more.
     Conflict,
     /// Another process works on the job.
     Held,
-    /// What was asked for cannot be a job: the words, or the options.
+    /// The prompt or the options are not valid for a job.
     Invalid,
     /// A plan that cannot be approved; the message names every problem.
     Plan,
-    /// What is kept could not be read or written.
+    /// The store could not be read or written.
     Store,
-    /// What was handed in does not fit together, or the project is not a git repository.
+    /// The inputs do not fit together, or the project is not a git repository.
     Setup,
-    /// The run was interrupted here; the job is as it was and can be gone on with.
+    /// The run was interrupted; the job is unchanged and can be resumed.
     Interrupted,
 }
 
-/// Something that is not part of a job's own story: nothing about the job was changed by it.
+/// An error outside a job's own course: it has not changed the job.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Error {
-    kind: Kind,
+    kind: BuildErrorKind,
     message: String,
 }
 
 impl Error {
     /// An error of this kind; the message is a sentence or two.
-    pub fn new(kind: Kind, message: impl Into<String>) -> Error {
+    pub fn new(kind: BuildErrorKind, message: impl Into<String>) -> Error {
         Error {
             kind,
             message: message.into(),
@@ -42,19 +42,19 @@ impl Error {
     }
 
     /// The kind to branch on.
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> BuildErrorKind {
         self.kind
     }
 }
 
 impl From<workspace::Error> for Error {
     fn from(error: workspace::Error) -> Error {
-        Error::new(Kind::Setup, error.to_string())
+        Error::new(BuildErrorKind::Setup, error.to_string())
     }
 }
 
 impl From<vcs::Error> for Error {
     fn from(error: vcs::Error) -> Error {
-        Error::new(Kind::Setup, error.to_string())
+        Error::new(BuildErrorKind::Setup, error.to_string())
     }
 }

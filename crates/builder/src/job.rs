@@ -1,16 +1,16 @@
-//! A build job: what was asked for, how it stands, and what came of it so far.
+//! A build job: the request, the status, and the results so far.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Kind};
-use crate::plan::Plan;
+use crate::error::{BuildErrorKind, Error};
+use crate::plan::BuildPlan;
 use crate::result::BuildResult;
-use crate::review::Review;
-use crate::status::{Status, Transition};
+use crate::review::BuildReview;
+use crate::status::{JobStatus, StatusTransition};
 use crate::task_type::TaskType;
-use crate::validation::{Check, Report};
+use crate::validation::{ProjectCheck, ValidationReport};
 
 /// The fewest characters of a prompt: less is no task.
 pub const PROMPT_CHARS_MIN: usize = 10;
@@ -25,8 +25,8 @@ const ID_BYTES_MAX: usize = 40;
 pub struct JobId(String);
 
 impl JobId {
-    /// A new id. Those made later sort later; `salt` tells apart those made in one millisecond
-    /// and on different machines.
+    /// Makes a new id. Later ones sort later; `salt` tells apart ids made in one millisecond and on
+    /// different machines.
     pub fn new(now_ms: u64, salt: u64) -> JobId {
         const DIGITS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
         let digits = |value: u64, count: u32| {
@@ -45,7 +45,7 @@ impl JobId {
             return Ok(JobId(text.to_owned()));
         }
         Err(Error::new(
-            Kind::NotFound,
+            BuildErrorKind::NotFound,
             format!(
                 "{text:?} is not the id of a build: up to {ID_BYTES_MAX} lower-case letters, digits \
                  and hyphens; `drawloom builds list` shows them"
@@ -79,57 +79,57 @@ impl fmt::Display for JobId {
     }
 }
 
-/// What may be said about a job when it is asked for. Unknown keys are refused.
+/// Options given with the request. Unknown keys are refused.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct Options {
-    /// Everything up to the review, and nothing published.
+    /// Stops after the review data is made; nothing is published.
     pub dry_run: bool,
-    /// What kind of work it is; the planner tells when nobody else does.
+    /// The task type; if absent, the planner decides.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task_type: Option<TaskType>,
-    /// How far the result goes out.
-    pub publish: Publish,
-    /// Which state of the project the build starts from.
+    /// The place to publish the result.
+    pub publish: PublishMode,
+    /// The state of the project that the build starts from.
     pub start: StartFrom,
-    /// Whether the plan is approved unseen.
+    /// Approves the plan without a person seeing it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub approve_unseen: bool,
-    /// Whether work that no check could judge may be called complete.
+    /// Calls work complete that no check could judge.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub allow_unjudged: bool,
-    /// Whether a person looks at the work before anything is pushed.
+    /// Waits for a person's review before anything is pushed.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub review: bool,
 }
 
-/// How far a result goes out.
+/// The place to publish a result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Publish {
-    /// A pull request where there is a forge, a pushed branch where there is a remote, else a
-    /// local branch.
+pub enum PublishMode {
+    /// A pull request if there is a forge, a pushed branch if there is a remote, otherwise a local
+    /// branch.
     #[default]
     PullRequest,
     /// A local branch and a patch file.
     Local,
 }
 
-/// Which state of the project a build starts from.
+/// The state of the project that a build starts from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StartFrom {
     /// The commit that is checked out.
     #[default]
     LastCommit,
-    /// The files of the checkout as they are, by way of a commit that no branch has.
+    /// The present files of the checkout, through a commit that is on no branch.
     WorkingTree,
 }
 
 /// The commit a job starts from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Base {
+pub struct BaseCommit {
     /// Its full name.
     pub commit: String,
     /// The branch a pull request goes to.
@@ -139,28 +139,28 @@ pub struct Base {
 
 /// Why a job failed, and at which step.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Failure {
-    /// What kind of thing went wrong.
+pub struct JobFailure {
+    /// The kind of failure.
     pub code: FailureCode,
-    /// A sentence or two: what happened, and what to do next.
+    /// A sentence or two: the failure, and the next step for the user.
     pub message: String,
-    /// How the job stood.
-    pub step: Status,
+    /// The status of the job when it failed.
+    pub step: JobStatus,
 }
 
-/// What kind of thing went wrong.
+/// The kinds of failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FailureCode {
     /// The provider is down, or refused the request.
     Provider,
-    /// The model refused, or had nothing to say.
+    /// The model refused, or gave no answer.
     Refused,
     /// A limit of the loop was hit, time among them.
     Limit,
     /// A budget of money or tokens was hit.
     Budget,
-    /// No usable plan came, also after the model was told why.
+    /// The model made no usable plan, even after corrections.
     PlanInvalid,
     /// The model changed nothing.
     NothingGenerated,
@@ -178,119 +178,118 @@ pub enum FailureCode {
     Files,
 }
 
-/// What has to be known to go on, and is nobody's result.
+/// Data needed to resume a job; no part of its result.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-pub struct Work {
-    /// What the last round of checks found.
+pub struct ResumeState {
+    /// The report of the last round of checks.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub report: Option<Report>,
-    /// How many errors each round of checks found, the first one first.
+    pub report: Option<ValidationReport>,
+    /// Number of errors in each round of checks, oldest first.
     pub errors_by_round: Vec<usize>,
-    /// What the model said last.
+    /// The model's last message.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_words: Option<String>,
-    /// The commit that holds the work while a person looks at it; no branch has it.
+    /// The commit with the work during a review; it is on no branch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub saved: Option<String>,
-    /// What a person said about the work and has not been done yet.
+    /// A person's review that the model has not acted on yet.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub review: Option<Review>,
-    /// How often a person looked at it and wanted something changed.
+    pub review: Option<BuildReview>,
+    /// Number of reviews that asked for changes.
     pub review_rounds: u32,
-    /// How many repairs there were when a person last asked for something: the next ones count
-    /// from there.
+    /// Number of repairs made before a person's last request; the limit counts from there.
     pub repairs_before: u32,
 }
 
-/// Where a build that goes on after its end began, and what it goes on with.
+/// The origin and the branch of a build that continues after its end.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Continued {
-    /// The commit that checks are compared with: nothing of the build is in it.
-    pub origin: Base,
-    /// The branch that goes on.
+pub struct ContinuedBuild {
+    /// The commit that checks are compared with: it has nothing of the build.
+    pub origin: BaseCommit,
+    /// The branch that continues.
     pub branch: String,
 }
 
-/// A job, whole. Its JSON is what is kept and what is shown.
+/// A whole job. Its JSON is stored and shown unchanged.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Job {
+pub struct BuildJob {
     /// Its name.
     pub id: JobId,
     /// The sentence it began with.
     pub prompt: String,
-    /// What was asked for after its end, the oldest first.
+    /// Requests made after the job's end, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub follow_ups: Vec<String>,
-    /// Where it began, if it goes on after its end.
+    /// The build's origin, if the job continues after its end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub continues: Option<Continued>,
-    /// What else was said.
+    pub continues: Option<ContinuedBuild>,
+    /// The options given with the request.
     pub options: Options,
-    /// How it stands. Changed by [`Job::change`] alone.
-    status: Status,
+    /// Changed only by [`BuildJob::change`].
+    status: JobStatus,
     /// Counts the changes; a store compares it.
     revision: u64,
-    /// The commit it starts from, once that is known.
+    /// The base commit, once it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub base: Option<Base>,
+    pub base: Option<BaseCommit>,
     /// The plan, once there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub plan: Option<Plan>,
+    pub plan: Option<BuildPlan>,
     /// The checks that will be run, shown with the plan.
     #[serde(default)]
-    pub checks: Vec<Check>,
-    /// What came of it so far.
+    pub checks: Vec<ProjectCheck>,
+    /// The results so far.
     #[serde(default)]
     pub result: BuildResult,
     /// Why it failed, if it did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub error: Option<Failure>,
-    /// What has to be known to go on.
+    pub error: Option<JobFailure>,
+    /// Data needed to resume the job.
     #[serde(default)]
-    pub work: Work,
-    /// When it was asked for, in milliseconds since 1970.
+    pub work: ResumeState,
+    /// Time of the request, in milliseconds since 1970.
     pub created_ms: u64,
     /// When it was last changed.
     pub updated_ms: u64,
 }
 
-impl Job {
-    /// A job that nobody has begun. A prompt that is none is refused.
+impl BuildJob {
+    /// Creates a queued job. An empty prompt is refused.
     pub fn new(
         id: JobId,
         prompt: impl Into<String>,
         options: Options,
         now_ms: u64,
-    ) -> Result<Job, Error> {
+    ) -> Result<BuildJob, Error> {
         let prompt = checked_prompt(&prompt.into())?;
-        Ok(Job {
+        Ok(BuildJob {
             id,
             prompt,
             follow_ups: Vec::new(),
             continues: None,
             options,
-            status: Status::Queued,
+            status: JobStatus::Queued,
             revision: 0,
             base: None,
             plan: None,
             checks: Vec::new(),
             result: BuildResult::default(),
             error: None,
-            work: Work::default(),
+            work: ResumeState::default(),
             created_ms: now_ms,
             updated_ms: now_ms,
         })
     }
 
-    /// What is asked for now: the last follow-up, else the sentence it began with.
+    /// The current request: the last follow-up, or the first prompt.
     pub fn request(&self) -> &str {
         self.follow_ups.last().unwrap_or(&self.prompt)
     }
 
-    /// The name of a phase of the conversation: each follow-up has phases of its own.
+    /// The name of a phase of the conversation: each follow-up has its own phases.
     pub(crate) fn phase(&self, name: &str) -> String {
         match self.follow_ups.len() {
             0 => name.to_owned(),
@@ -298,46 +297,51 @@ impl Job {
         }
     }
 
-    /// How it stands.
-    pub fn status(&self) -> Status {
+    /// The current status.
+    pub fn status(&self) -> JobStatus {
         self.status
     }
 
-    /// How often it was changed.
+    /// Counts the changes of this job.
     pub fn revision(&self) -> u64 {
         self.revision
     }
 
-    /// The task type: what the user said, else what the plan says.
+    /// The task type: the user's choice if given, otherwise the plan's.
     pub fn task_type(&self) -> Option<TaskType> {
         let planned = self.plan.as_ref().map(|plan| plan.task_type);
         self.options.task_type.or(planned)
     }
 
-    /// This job after a step of the table. A store keeps it only if the job still stands as it
-    /// does here.
+    /// Returns this job after a transition of the table. A store writes it only if the stored job
+    /// still has the status and revision of this one.
     pub fn change(
         &self,
-        to: Status,
+        to: JobStatus,
         now_ms: u64,
-        edit: impl FnOnce(&mut Job),
-    ) -> Result<Change, Error> {
-        let transition = Transition::new(self.status, to)?;
+        edit: impl FnOnce(&mut BuildJob),
+    ) -> Result<JobChange, Error> {
+        let transition = StatusTransition::new(self.status, to)?;
         Ok(self.changed(transition, now_ms, edit))
     }
 
-    /// This job with more known, and standing where it stands.
-    pub fn amend(&self, now_ms: u64, edit: impl FnOnce(&mut Job)) -> Change {
-        self.changed(Transition::none(self.status), now_ms, edit)
+    /// Returns this job after an edit, with the same status.
+    pub fn amend(&self, now_ms: u64, edit: impl FnOnce(&mut BuildJob)) -> JobChange {
+        self.changed(StatusTransition::none(self.status), now_ms, edit)
     }
 
-    fn changed(&self, transition: Transition, now_ms: u64, edit: impl FnOnce(&mut Job)) -> Change {
+    fn changed(
+        &self,
+        transition: StatusTransition,
+        now_ms: u64,
+        edit: impl FnOnce(&mut BuildJob),
+    ) -> JobChange {
         let mut job = self.clone();
         edit(&mut job);
         job.status = transition.to();
         job.revision = self.revision + 1;
         job.updated_ms = now_ms;
-        Change {
+        JobChange {
             transition,
             revision: self.revision,
             job,
@@ -345,7 +349,7 @@ impl Job {
     }
 }
 
-/// A sentence that can be a request, without the space around it.
+/// Checks and trims a prompt.
 pub(crate) fn checked_prompt(prompt: &str) -> Result<String, Error> {
     let prompt = prompt.trim().to_owned();
     let characters = prompt.chars().count();
@@ -363,48 +367,48 @@ pub(crate) fn checked_prompt(prompt: &str) -> Result<String, Error> {
                 "the request has {characters} characters and must have {bound} {limit} ({name}); say \
                  in a sentence or two what to build"
             );
-            Err(Error::new(Kind::Invalid, message))
+            Err(Error::new(BuildErrorKind::Invalid, message))
         }
     }
 }
 
-/// A change of a job that the table permits. Made by [`Job::change`] and [`Job::amend`] alone.
+/// A change of a job that the table permits. Made by [`BuildJob::change`] and [`BuildJob::amend`] alone.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Change {
-    transition: Transition,
+pub struct JobChange {
+    transition: StatusTransition,
     revision: u64,
-    job: Job,
+    job: BuildJob,
 }
 
-impl Change {
-    /// The step: how the job has to stand, and how it stands afterwards.
-    pub fn transition(&self) -> Transition {
+impl JobChange {
+    /// The transition: the status the job must have, and the one it gets.
+    pub fn transition(&self) -> StatusTransition {
         self.transition
     }
 
-    /// The revision the job has to have.
+    /// The revision the job must have.
     pub fn revision(&self) -> u64 {
         self.revision
     }
 
     /// The job afterwards.
-    pub fn job(&self) -> &Job {
+    pub fn job(&self) -> &BuildJob {
         &self.job
     }
 
-    /// The same, taken out.
-    pub fn into_job(self) -> Job {
+    /// Takes the changed job out.
+    pub fn into_job(self) -> BuildJob {
         self.job
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Job, JobId, Options, PROMPT_CHARS_MAX};
-    use crate::status::Status;
+    use super::{BuildJob, JobId, Options, PROMPT_CHARS_MAX};
+    use crate::status::JobStatus;
 
-    fn job(prompt: &str) -> Result<Job, crate::Error> {
-        Job::new(JobId::new(1, 2), prompt, Options::default(), 1)
+    fn job(prompt: &str) -> Result<BuildJob, crate::Error> {
+        BuildJob::new(JobId::new(1, 2), prompt, Options::default(), 1)
     }
 
     #[test]
@@ -446,18 +450,18 @@ mod tests {
     fn a_job_is_read_as_it_is_written() {
         let job = job("add rate limiting to login").unwrap();
         let json = serde_json::to_string(&job).unwrap();
-        assert_eq!(serde_json::from_str::<Job>(&json).unwrap(), job);
+        assert_eq!(serde_json::from_str::<BuildJob>(&json).unwrap(), job);
         let bad = json.replace("\"queued\"", "\"waiting\"");
-        assert!(serde_json::from_str::<Job>(&bad).is_err());
+        assert!(serde_json::from_str::<BuildJob>(&bad).is_err());
     }
 
     #[test]
     fn a_change_counts_and_keeps_to_the_table() {
         let job = job("add rate limiting to login").unwrap();
-        let change = job.change(Status::Planning, 5, |_| {}).unwrap();
+        let change = job.change(JobStatus::Planning, 5, |_| {}).unwrap();
         assert_eq!(change.revision(), 0);
         assert_eq!(change.job().revision(), 1);
         assert_eq!(change.job().updated_ms, 5);
-        assert!(job.change(Status::Completed, 5, |_| {}).is_err());
+        assert!(job.change(JobStatus::Completed, 5, |_| {}).is_err());
     }
 }

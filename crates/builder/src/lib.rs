@@ -1,8 +1,7 @@
 //! Build jobs: from a sentence to a reviewed branch, and work is never lost.
 //!
-//! Two halves, because a person stands between them: [`run::plan`] makes a [`Plan`] of a
-//! sentence, [`decide`] is what a person does about it, [`run::build`] carries it out in a worktree
-//! of its own.
+//! Two halves, because a person decides between them: [`run::plan`] makes a [`BuildPlan`] of a sentence,
+//! [`decide`] records a person's decision, [`run::build`] carries it out in its own worktree.
 //!
 //! ```text
 //! queued → planning → plan_ready → generating → validating ⇄ repairing → publishing → completed
@@ -11,14 +10,14 @@
 //! any step at work → failed (can be tried again) or cancelled
 //! ```
 //!
-//! A [`Job`] is kept behind the port [`Jobs`] before and after every stage; every change is a
-//! compare-and-set ([`Change`]), so that a job which was interrupted anywhere is gone on with, and
-//! of two decisions made at once one is told so. The conversations with the model are kept turn by
-//! turn behind [`agent::Journal`].
+//! Every stage reads a [`BuildJob`] from the port [`JobStore`] and writes it back; every change is a
+//! compare-and-set ([`JobChange`]), so that a job can resume after an interruption anywhere, and of
+//! two decisions made at the same time one gets a conflict. [`agent::TurnJournal`] stores the
+//! conversations with the model turn by turn.
 //!
-//! The approved plan is the permission to write: the tools refuse other files, and what commands
-//! change elsewhere is put back before the work is judged. The user's checkout, index and branches
-//! are never touched.
+//! The approved plan is the permission to write: the tools refuse other files, and changes that
+//! commands make elsewhere are reverted before the checks run. The user's checkout, index and
+//! branches are never touched.
 
 mod error;
 
@@ -34,37 +33,43 @@ mod progress;
 mod result;
 pub mod review;
 
-mod bench;
+mod build_context;
 mod store;
 
-mod atlas;
+mod active_job;
 mod body;
 mod context;
+mod conversation;
 mod dependencies;
-mod ground;
-mod site;
-mod talk;
-mod words;
+mod job_repository;
+mod prompts;
+mod tree_index;
 
 mod stage;
 
 pub mod decide;
 pub mod run;
 
-pub use bench::{Authors, Bench, Outlet, PatchFolder, Places, Settings};
-pub use error::{Error, Kind};
-pub use ground::uncommitted;
+pub use build_context::{
+    BuildContext, BuildDirectories, BuildSettings, JobModels, PatchFolder, PublishDestination,
+};
+pub use error::{BuildErrorKind, Error};
 pub use job::{
-    Base, Change, Continued, Failure, FailureCode, Job, JobId, Options, PROMPT_CHARS_MAX,
-    PROMPT_CHARS_MIN, Publish, StartFrom, Work,
+    BaseCommit, BuildJob, ContinuedBuild, FailureCode, JobChange, JobFailure, JobId, Options,
+    PROMPT_CHARS_MAX, PROMPT_CHARS_MIN, PublishMode, ResumeState, StartFrom,
 };
-pub use plan::{FileAction, Plan, PlanFile};
-pub use progress::{BuildObserver, EVENT, Progress};
+pub use job_repository::uncommitted;
+pub use plan::{BuildPlan, BuildPlanFile, FileAction};
+pub use progress::{BuildObserver, BuildProgress, EVENT};
 pub use result::{
-    Became, BuildCost, BuildResult, ChangedFile, DraftReason, FileDiff, PhaseCost, PlanCoverage,
-    TokenUsage,
+    BuildCost, BuildResult, ChangedFile, DraftReason, FileDiff, FileOutcome, PhaseCost,
+    PlanCoverage, TokenUsage,
 };
-pub use role::Role;
-pub use status::{Status, Transition};
-pub use store::{Hold, Jobs, Kept, MemoryJobs, Talk, held, moved_on, twice, unknown};
-pub use task_type::{Checks, Nearness, Proof, Rules, TaskType, Touches};
+pub use role::FileRole;
+pub use status::{JobStatus, StatusTransition};
+pub use store::{
+    ConversationKind, JobFuture, JobLock, JobStore, MemoryJobs, held, moved_on, twice, unknown,
+};
+pub use task_type::{
+    AllowedFiles, ChecksToRun, ContextNearness, ProofRequirement, TaskType, ValidationRules,
+};

@@ -1,8 +1,9 @@
-//! A plan: which files become what. Once approved, it is the permission to write.
+//! A plan: the files to create, change, move and delete. Once approved, it is the permission to
+//! write.
 //!
 //! A plan comes from a model ([`read_reply`], which is tolerant of how models write) or from a
-//! person who edited one ([`read`], which is strict). Both are held against the schema and then, by
-//! [`check`], against the policy and the tree it is for.
+//! person who edited one ([`read`], which is strict). Both are validated against the schema and
+//! then, by [`check`], against the policy and the tree.
 
 mod check;
 mod read;
@@ -11,45 +12,45 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use workspace::{Action, Grant, RelPath};
+use workspace::{GrantedAction, RelPath, WriteGrant};
 
 use crate::task_type::TaskType;
 
 pub use check::check;
 pub use read::{read, read_reply};
 
-/// What is to be built.
+/// The files to change, and why.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Plan {
-    /// What will be there afterwards, for people.
+pub struct BuildPlan {
+    /// Describes the result, for people.
     pub summary: String,
-    /// What kind of work it is.
+    /// The kind of work.
     pub task_type: TaskType,
-    /// The files, and what becomes of each.
-    pub files: Vec<PlanFile>,
-    /// Files that are there and worth reading first.
+    /// The files with their actions.
+    pub files: Vec<BuildPlanFile>,
+    /// Existing files worth reading first.
     #[serde(default)]
     pub context_files: Vec<RelPath>,
 }
 
 /// One file of a plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PlanFile {
-    /// Where it is, or will be.
+pub struct BuildPlanFile {
+    /// The file's path, now or after the build.
     pub path: RelPath,
-    /// What becomes of it.
+    /// The planned action.
     #[serde(flatten)]
     pub action: FileAction,
-    /// What for, in a sentence.
+    /// One sentence on the purpose of the change.
     pub description: String,
 }
 
-/// What becomes of a file.
+/// The action planned for a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "action", rename_all = "lowercase")]
 pub enum FileAction {
-    /// Made where nothing is.
+    /// Creates a file that does not exist.
     Create,
     /// Changed.
     Modify,
@@ -57,13 +58,13 @@ pub enum FileAction {
     Delete,
     /// Moved here, and perhaps changed.
     Rename {
-        /// Where it is now.
+        /// The present path.
         from: RelPath,
     },
 }
 
 impl FileAction {
-    /// The word for it.
+    /// The action's name.
     pub fn word(&self) -> &'static str {
         match self {
             FileAction::Create => "create",
@@ -74,20 +75,20 @@ impl FileAction {
     }
 }
 
-impl Plan {
-    /// The permission to write that the approved plan is.
+impl BuildPlan {
+    /// Returns the write permission that approving the plan gives.
     ///
-    /// A file that is to be moved may be changed where it is before it is moved.
-    pub fn grant(&self) -> Grant {
-        let mut grant = Grant::new();
+    /// A file to be moved may also be changed at its old path.
+    pub fn grant(&self) -> WriteGrant {
+        let mut grant = WriteGrant::new();
         for file in &self.files {
             let path = file.path.clone();
             match &file.action {
-                FileAction::Create => grant.permit(path, Action::Create),
-                FileAction::Modify => grant.permit(path, Action::Modify),
-                FileAction::Delete => grant.permit(path, Action::Delete),
+                FileAction::Create => grant.permit(path, GrantedAction::Create),
+                FileAction::Modify => grant.permit(path, GrantedAction::Modify),
+                FileAction::Delete => grant.permit(path, GrantedAction::Delete),
                 FileAction::Rename { from } => {
-                    grant.permit(from.clone(), Action::Modify);
+                    grant.permit(from.clone(), GrantedAction::Modify);
                     grant.permit_rename(from.clone(), path);
                 }
             }
@@ -106,7 +107,7 @@ impl Plan {
         })
     }
 
-    /// The files that are there before the job, and become something else.
+    /// The files that exist before the job and are changed, moved or deleted.
     pub fn existing(&self) -> impl Iterator<Item = &RelPath> {
         self.files.iter().filter_map(|file| match &file.action {
             FileAction::Create => None,
@@ -146,11 +147,11 @@ pub fn schema() -> Value {
     serde_json::from_str(include_str!("plan/schema.json")).unwrap_or_default()
 }
 
-/// Everything that is wrong with a plan, a sentence each.
+/// All problems of a plan, a sentence each.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problems(pub Vec<String>);
+pub struct PlanProblems(pub Vec<String>);
 
-impl fmt::Display for Problems {
+impl fmt::Display for PlanProblems {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, problem) in self.0.iter().enumerate() {
             let end = if index + 1 < self.0.len() { "\n" } else { "" };
@@ -160,4 +161,4 @@ impl fmt::Display for Problems {
     }
 }
 
-impl std::error::Error for Problems {}
+impl std::error::Error for PlanProblems {}

@@ -1,27 +1,27 @@
-//! What whoever watches a build is told, beside what the loop tells.
+//! Progress events of a build, beside the events of the agent loop.
 
-use agent::{Nobody, Observer};
+use agent::{AgentObserver, NoAgentObserver};
 use serde::{Deserialize, Serialize};
 
 use crate::job::JobId;
-use crate::status::Status;
+use crate::status::JobStatus;
 
-/// The name of the event under which progress goes out.
+/// The name of the progress event.
 pub const EVENT: &str = "builder.progress";
 
-/// One thing that happened to a job. Kept with it, and told as it happens.
+/// One event of a job. It is stored with the job, and reported as it happens.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Progress {
+pub struct BuildProgress {
     /// Always [`EVENT`].
     pub event: String,
     /// The job.
     pub job_id: JobId,
-    /// How it stands.
-    pub status: Status,
+    /// The job's status after the event.
+    pub status: JobStatus,
     /// A sentence.
     pub message: String,
-    /// What it is about, such as a path or a command.
+    /// The subject, such as a path or a command.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
     /// When, in milliseconds since 1970.
@@ -29,11 +29,11 @@ pub struct Progress {
 }
 
 /// Watches builds and the loop inside them.
-pub trait BuildObserver: Observer {
-    /// Told as it happens. Must not block: the build waits for it.
-    fn notice_progress(&mut self, progress: &Progress);
+pub trait BuildObserver: AgentObserver {
+    /// Called for each event as it happens. Must not block: the build waits for it.
+    fn notice_progress(&mut self, progress: &BuildProgress);
 }
 
-impl BuildObserver for Nobody {
-    fn notice_progress(&mut self, _progress: &Progress) {}
+impl BuildObserver for NoAgentObserver {
+    fn notice_progress(&mut self, _progress: &BuildProgress) {}
 }

@@ -1,13 +1,13 @@
-//! What comes of a job, as its JSON shows it.
+//! The result of a job, as its JSON shows it.
 
-use agent::{Spending, Totals};
+use agent::{CallSpending, ConversationTotals};
 use llm::Usage;
 use serde::{Deserialize, Serialize};
 use workspace::RelPath;
 
-use crate::validation::{CheckReport, Judgement, Proven};
+use crate::validation::{BuildJudgement, CheckReport, FixProof};
 
-/// What came of a job so far. Grows stage by stage; what is not known is left out.
+/// The results of a job so far. Each stage adds to it; unknown values are left out.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct BuildResult {
@@ -15,48 +15,48 @@ pub struct BuildResult {
     pub files: Vec<ChangedFile>,
     /// A unified diff for each of them.
     pub diffs: Vec<FileDiff>,
-    /// What of the plan was done.
+    /// The parts of the plan that were carried out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub plan_coverage: Option<PlanCoverage>,
     /// Files that import, directly or through others, something that was changed.
     pub impacted_files: Vec<RelPath>,
     /// The tests among them.
     pub impacted_tests: Vec<RelPath>,
-    /// What became of each check.
+    /// The report of each check.
     pub validation: Vec<CheckReport>,
-    /// What the checks say about the build: `passed`, `failed` or `not_judged`.
+    /// The judgement of all checks: `passed`, `failed` or `not_judged`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub judgement: Option<Judgement>,
-    /// Why the build is a draft, if it is one.
+    pub judgement: Option<BuildJudgement>,
+    /// The reason why the build is a draft, if it is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub draft: Option<DraftReason>,
-    /// Whether every check passes that passed before. Absent when nothing was judged.
+    /// True if every check that passed before the job passes now. Absent if nothing was judged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub validation_passed: Option<bool>,
-    /// What is left to mend, one entry for each error.
+    /// The remaining failures, one entry for each error.
     pub validation_errors: Vec<String>,
-    /// For a bug fix: whether a test shows it.
+    /// For a bug fix: the proof by a test.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub proof: Option<Proven>,
-    /// What the model said when it was done: what it changed, and what a reviewer should look at.
+    pub proof: Option<FixProof>,
+    /// The model's closing message: its changes, and what a reviewer should look at.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub closing_words: Option<String>,
     /// Lines by which the build turns tests off, as `file:line: text`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub skipped_tests: Vec<String>,
-    /// How often the model was told what the checks found.
+    /// Number of rounds in which the model repaired failed checks.
     pub repair_attempts: u32,
     /// Tokens of all calls, planning included.
     pub token_usage: TokenUsage,
-    /// What they cost, planning included.
+    /// The cost of all calls, planning included.
     pub cost: BuildCost,
-    /// The branch that holds the work.
+    /// The branch with the work.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
     /// Its commit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
-    /// Whether the branch was pushed.
+    /// True once the branch is pushed.
     pub pushed: bool,
     /// The pull request.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -64,15 +64,15 @@ pub struct BuildResult {
     /// Its number.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pr_number: Option<u64>,
-    /// Where the work lies as a patch.
+    /// The file with the work as a patch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub patch_file: Option<String>,
-    /// What else is worth knowing, a sentence each.
+    /// Notes for the user, a sentence each.
     pub notes: Vec<String>,
 }
 
 impl BuildResult {
-    /// Says something once.
+    /// Adds a note, unless it is there already.
     pub fn note(&mut self, sentence: impl Into<String>) {
         let sentence = sentence.into();
         if !self.notes.contains(&sentence) {
@@ -80,14 +80,14 @@ impl BuildResult {
         }
     }
 
-    /// Whether the work goes out as a draft.
+    /// Returns true if the work is published as a draft.
     pub fn is_draft(&self) -> bool {
-        // Jobs that were kept before there were reasons only say that checks fail.
+        // Jobs stored before draft reasons existed only record that checks fail.
         self.draft.is_some() || self.validation_passed == Some(false)
     }
 
-    /// Takes over what the conversations of the job have used.
-    pub fn spent<'t>(&mut self, totals: impl IntoIterator<Item = &'t Totals>) {
+    /// Adds up the usage of the job's conversations.
+    pub fn spent<'t>(&mut self, totals: impl IntoIterator<Item = &'t ConversationTotals>) {
         let mut usage = Usage::default();
         let mut cost = BuildCost::default();
         for totals in totals {
@@ -106,9 +106,9 @@ impl BuildResult {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DraftReason {
-    /// Something fails that passed before, and telling the model did not help.
+    /// A check fails that passed before, and repairs did not help.
     ChecksFailed,
-    /// There are checks, and none of them could run.
+    /// The project has checks, and none of them could run.
     NotJudged,
 }
 
@@ -116,30 +116,30 @@ pub enum DraftReason {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ChangedFile {
-    /// Where it is, or was.
+    /// The file's path, also if it was deleted.
     pub path: RelPath,
-    /// What became of it.
-    pub action: Became,
-    /// Where it came from, if it was moved.
+    /// The change made to it.
+    pub action: FileOutcome,
+    /// The old path, if it was moved.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<RelPath>,
-    /// Lines that came.
+    /// Number of added lines.
     pub lines_added: usize,
-    /// Lines that went.
+    /// Number of removed lines.
     pub lines_removed: usize,
 }
 
-/// What became of a file.
+/// The change made to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Became {
-    /// It was not there before.
+pub enum FileOutcome {
+    /// The file is new.
     Created,
-    /// It has another content.
+    /// The content changed.
     Modified,
-    /// It is gone.
+    /// The file was deleted.
     Deleted,
-    /// It has another place, and perhaps another content.
+    /// The path changed, and perhaps the content.
     Renamed,
 }
 
@@ -152,14 +152,14 @@ pub struct FileDiff {
     pub diff: String,
 }
 
-/// What of a plan was done.
+/// The parts of a plan that were carried out.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlanCoverage {
     /// The files of the plan.
     pub planned: Vec<RelPath>,
-    /// Those of them that are as planned.
+    /// The planned files that were changed as planned.
     pub generated: Vec<RelPath>,
-    /// Those that are not.
+    /// The planned files that were not changed as planned.
     pub missing: Vec<RelPath>,
 }
 
@@ -167,9 +167,9 @@ pub struct PlanCoverage {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct TokenUsage {
-    /// Sent and read anew.
+    /// Sent and not cached.
     pub input: u64,
-    /// Written by the model, its thoughts included.
+    /// Written by the model, including its reasoning.
     pub output: u64,
     /// Sent and found in the provider's cache.
     pub cache_read: u64,
@@ -188,25 +188,26 @@ impl From<Usage> for TokenUsage {
     }
 }
 
-/// What the calls cost, in all and by phase. What has no price is counted and not guessed.
+/// The cost of the calls, in all and by phase. Calls without a known price are counted, not
+/// estimated.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct BuildCost {
-    /// Millionths of a dollar, of the calls whose price is known.
+    /// Millionths of a dollar, for the calls with a known price.
     pub micro_usd: u64,
     /// Calls to the model.
     pub calls: u64,
-    /// Those whose price is not known.
+    /// Calls without a known price.
     pub unpriced_calls: u64,
     /// The same by phase: `plan`, `generate`, `repair-1`, `repair-2`.
     pub phases: std::collections::BTreeMap<String, PhaseCost>,
 }
 
-/// What one phase took.
+/// The cost of one phase.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct PhaseCost {
-    /// Millionths of a dollar, of the calls whose price is known.
+    /// Millionths of a dollar, for the calls with a known price.
     pub micro_usd: u64,
     /// Calls to the model.
     pub calls: u64,
@@ -215,13 +216,13 @@ pub struct PhaseCost {
 }
 
 impl BuildCost {
-    fn add(&mut self, spending: &Spending) {
+    fn add(&mut self, spending: &CallSpending) {
         self.micro_usd = self.micro_usd.saturating_add(spending.micro_usd);
         self.calls += spending.calls;
         self.unpriced_calls += spending.unpriced_calls;
     }
 
-    fn add_phase(&mut self, phase: &str, spending: &Spending) {
+    fn add_phase(&mut self, phase: &str, spending: &CallSpending) {
         let cost = PhaseCost {
             micro_usd: spending.micro_usd,
             calls: spending.calls,

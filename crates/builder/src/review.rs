@@ -1,67 +1,67 @@
-//! A review: what a person says about each hunk of a build before anything is pushed.
+//! A review: a person's decision on each hunk of a build before anything is pushed.
 //!
-//! Pure: hunks out of a unified diff, decisions about them, and a file without the hunks that were
-//! turned down. A comment goes back to the model as a repair; a hunk that was turned down is taken out
-//! by the program, and the checks are run again.
+//! Pure: hunks out of a unified diff, decisions about them, and a file without its rejected hunks.
+//! A comment goes back to the model as a repair; the program removes a rejected hunk, and the
+//! checks run again.
 
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 use workspace::RelPath;
 
-use crate::error::{Error, Kind};
+use crate::error::{BuildErrorKind, Error};
 use crate::result::FileDiff;
 
 /// The most characters of one comment.
 pub const COMMENT_CHARS_MAX: usize = 4_000;
 
-/// One hunk of a build's diff. A file without hunks (binary, moved, mode) is one of its own.
+/// One hunk of a build's diff. A file without hunks (binary, moved, mode) counts as one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Hunk {
+pub struct ReviewHunk {
     /// The file.
     pub path: RelPath,
-    /// Which one of the file, from 1.
+    /// The hunk's number in the file, from 1.
     pub number: usize,
-    /// How many the file has.
+    /// Number of hunks in the file.
     pub count: usize,
     /// Its lines, the `@@` line first.
     pub text: String,
 }
 
-/// What a person says about one hunk.
+/// A person's decision on one hunk.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct HunkRemark {
     /// The file.
     pub path: RelPath,
-    /// Which hunk of the file, from 1; all of it if left out.
+    /// The hunk's number in the file, from 1; absent for the whole file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub number: Option<usize>,
-    /// What is to become of it.
+    /// The decision.
     #[serde(flatten)]
     pub decision: HunkDecision,
 }
 
-/// What is to become of a hunk. What nobody speaks about is accepted.
+/// The decision on a hunk. A hunk without a remark is accepted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "decision", rename_all = "snake_case")]
 pub enum HunkDecision {
-    /// It stays.
+    /// The hunk stays.
     Accept,
-    /// It is taken out.
+    /// The hunk is removed.
     Reject,
-    /// The model is told this, and goes on.
+    /// The model gets this comment and continues.
     Comment {
-        /// What is wrong, or wanted.
+        /// The problem, or the wish.
         text: String,
     },
 }
 
-/// Everything a person says in one review.
+/// The decisions and comments of one review.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase", deny_unknown_fields)]
-pub struct Review {
+pub struct BuildReview {
     /// About single hunks and files.
     pub remarks: Vec<HunkRemark>,
     /// About the work as a whole.
@@ -69,21 +69,21 @@ pub struct Review {
     pub comment: Option<String>,
 }
 
-impl Review {
-    /// Whether the work is taken as it is.
+impl BuildReview {
+    /// Returns true if the work is accepted unchanged.
     pub fn accepts_all(&self) -> bool {
         let accepts = |remark: &HunkRemark| remark.decision == HunkDecision::Accept;
         self.comment.is_none() && self.remarks.iter().all(accepts)
     }
 
-    /// Whether the model is told something.
+    /// Returns true if the model gets a comment.
     pub fn has_comments(&self) -> bool {
         let comments =
             |remark: &HunkRemark| matches!(remark.decision, HunkDecision::Comment { .. });
         self.comment.is_some() || self.remarks.iter().any(comments)
     }
 
-    /// The hunks of a file that are turned down; `count` is how many it has.
+    /// Returns the numbers of a file's rejected hunks; `count` is the number of its hunks.
     pub(crate) fn rejected(&self, path: &RelPath, count: usize) -> BTreeSet<usize> {
         let mut rejected = BTreeSet::new();
         for remark in self.remarks.iter().filter(|remark| remark.path == *path) {
@@ -98,12 +98,12 @@ impl Review {
         rejected
     }
 
-    /// Refuses remarks about what is not in the diff, and comments that say nothing.
-    pub(crate) fn check(&self, hunks: &[Hunk]) -> Result<(), Error> {
-        let invalid = |message: String| Err(Error::new(Kind::Invalid, message));
+    /// Refuses remarks on hunks that are not in the diff, and empty comments.
+    pub(crate) fn check(&self, hunks: &[ReviewHunk]) -> Result<(), Error> {
+        let invalid = |message: String| Err(Error::new(BuildErrorKind::Invalid, message));
         for remark in &self.remarks {
             let (path, number) = (&remark.path, remark.number);
-            let is_there = |hunk: &Hunk| {
+            let is_there = |hunk: &ReviewHunk| {
                 hunk.path == *path && number.is_none_or(|number| number == hunk.number)
             };
             if !hunks.iter().any(is_there) {
@@ -134,11 +134,11 @@ impl Review {
 }
 
 /// The hunks of a build's diffs, in their order.
-pub fn hunks(diffs: &[FileDiff]) -> Vec<Hunk> {
+pub fn hunks(diffs: &[FileDiff]) -> Vec<ReviewHunk> {
     diffs.iter().flat_map(hunks_of).collect()
 }
 
-fn hunks_of(file: &FileDiff) -> Vec<Hunk> {
+fn hunks_of(file: &FileDiff) -> Vec<ReviewHunk> {
     let mut texts: Vec<String> = Vec::new();
     for line in file.diff.split_inclusive('\n') {
         if line.starts_with("@@ ") {
@@ -154,7 +154,7 @@ fn hunks_of(file: &FileDiff) -> Vec<Hunk> {
     let count = texts.len();
     let numbered = texts.into_iter().zip(1..);
     numbered
-        .map(|(text, number)| Hunk {
+        .map(|(text, number)| ReviewHunk {
             path: file.path.clone(),
             number,
             count,
@@ -163,8 +163,8 @@ fn hunks_of(file: &FileDiff) -> Vec<Hunk> {
         .collect()
 }
 
-/// The file as it was before, with those hunks applied that were not turned down. `None` where the
-/// diff does not fit the text.
+/// Returns the old file with all hunks applied except the rejected ones; `None` if the diff does
+/// not fit the text.
 pub(crate) fn without_hunks(
     before: &str,
     file: &FileDiff,
@@ -194,7 +194,7 @@ pub(crate) fn without_hunks(
     Some(text)
 }
 
-/// Where a hunk is in the old file: `@@ -3,2 +3,4 @@` is line 3 and two lines.
+/// Returns the hunk's place in the old file: `@@ -3,2 +3,4 @@` is line 3 and two lines.
 fn old_range(text: &str) -> Option<(usize, usize)> {
     let range = text.strip_prefix("@@ -")?.split(' ').next()?;
     match range.split_once(',') {

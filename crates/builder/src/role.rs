@@ -1,13 +1,13 @@
-//! What part a file plays in a project, told by its path alone.
+//! The role of a file in a project, told by its path alone.
 
 use workspace::RelPath;
 
-/// What part a file plays.
+/// The role of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
+pub enum FileRole {
     /// A test, or something only tests use.
     Test,
-    /// Words for people.
+    /// Text for people.
     Document,
     /// Everything else.
     Code,
@@ -30,7 +30,7 @@ const TEST_DIRS: &[&str] = &[
 const DOCUMENT_DIRS: &[&str] = &["doc", "docs", "documentation"];
 /// Endings of documents.
 const DOCUMENT_ENDINGS: &[&str] = &["md", "mdx", "markdown", "rst", "adoc", "txt", "org"];
-/// Names of documents that have no ending, or whose ending says nothing.
+/// Names of documents without an extension, or with one that says nothing.
 const DOCUMENT_STEMS: &[&str] = &[
     "readme",
     "changelog",
@@ -43,9 +43,9 @@ const DOCUMENT_STEMS: &[&str] = &[
     "swagger",
 ];
 
-impl Role {
-    /// The part this file plays.
-    pub fn of(path: &RelPath) -> Role {
+impl FileRole {
+    /// Returns the role of this file.
+    pub fn of(path: &RelPath) -> FileRole {
         let name = path.file_name().unwrap_or_default().to_ascii_lowercase();
         let extension = path.extension().unwrap_or_default().to_ascii_lowercase();
         let stem = name.split('.').next().unwrap_or_default();
@@ -55,14 +55,14 @@ impl Role {
             above.any(|dir| dirs.contains(&dir.as_str()))
         };
         if in_one_of(TEST_DIRS) || is_test_name(&name) {
-            Role::Test
+            FileRole::Test
         } else if DOCUMENT_ENDINGS.contains(&extension.as_str())
             || DOCUMENT_STEMS.contains(&stem)
             || in_one_of(DOCUMENT_DIRS)
         {
-            Role::Document
+            FileRole::Document
         } else {
-            Role::Code
+            FileRole::Code
         }
     }
 }
@@ -82,13 +82,13 @@ fn is_test_name(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::Role;
+    use super::FileRole;
     use workspace::RelPath;
 
     #[test]
     fn paths_have_roles() {
-        let check = |path: &str, role: Role| {
-            assert_eq!(Role::of(&RelPath::parse(path).unwrap()), role, "{path}");
+        let check = |path: &str, role: FileRole| {
+            assert_eq!(FileRole::of(&RelPath::parse(path).unwrap()), role, "{path}");
         };
         for path in [
             "tests/login.rs",
@@ -101,7 +101,7 @@ mod tests {
             "conftest.py",
             "tests/README.md",
         ] {
-            check(path, Role::Test);
+            check(path, FileRole::Test);
         }
         for path in [
             "README",
@@ -110,7 +110,7 @@ mod tests {
             "CLAUDE.md",
             "openapi.yaml",
         ] {
-            check(path, Role::Document);
+            check(path, FileRole::Document);
         }
         for path in [
             "src/latest.ts",
@@ -119,7 +119,7 @@ mod tests {
             "contest.py",
             "package.json",
         ] {
-            check(path, Role::Code);
+            check(path, FileRole::Code);
         }
     }
 }

@@ -1,16 +1,16 @@
-//! How a job stands, and which standing may follow which: the one table of it.
+//! The statuses of a job, and the one table of transitions between them.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Kind};
+use crate::error::{BuildErrorKind, Error};
 
-/// How a job stands.
+/// The status of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Status {
-    /// Asked for, and nothing done about it yet.
+pub enum JobStatus {
+    /// Requested, and not begun.
     Queued,
     /// A model is making the plan.
     Planning,
@@ -20,32 +20,32 @@ pub enum Status {
     Generating,
     /// The project's checks are run.
     Validating,
-    /// A model is mending what the checks found.
+    /// A model is repairing failed checks.
     Repairing,
-    /// The work waits for a person to look at it; nothing has left the machine.
+    /// The work waits for a person's review; nothing has left the machine.
     ReviewReady,
     /// Branch, commit, push and pull request are being made.
     Publishing,
     /// Done, and every check passes that passed before.
     Completed,
-    /// Done as far as it went: a draft with what is left to mend.
+    /// Finished as a draft: some failures remain.
     CompletedDraft,
     /// Something other than the code went wrong.
     Failed,
-    /// A person did not want the plan.
+    /// A person rejected the plan.
     Rejected,
-    /// A person did not want the job any more.
+    /// A person cancelled the job.
     Cancelled,
 }
 
-use Status::{
+use JobStatus::{
     Cancelled, Completed, CompletedDraft, Failed, Generating, PlanReady, Planning, Publishing,
     Queued, Rejected, Repairing, ReviewReady, Validating,
 };
 
-impl Status {
-    /// All of them, in the order a job goes through them.
-    pub const ALL: [Status; 13] = [
+impl JobStatus {
+    /// All statuses, in the order a job goes through them.
+    pub const ALL: [JobStatus; 13] = [
         Queued,
         Planning,
         PlanReady,
@@ -61,8 +61,8 @@ impl Status {
         Cancelled,
     ];
 
-    /// What may come next. The table is the state machine; nothing else knows it.
-    pub fn next(self) -> &'static [Status] {
+    /// The statuses that may come next. This table is the only definition of the state machine.
+    pub fn next(self) -> &'static [JobStatus] {
         match self {
             Queued => &[Planning, Failed, Cancelled],
             Planning => &[PlanReady, Failed, Cancelled],
@@ -79,23 +79,23 @@ impl Status {
                 Cancelled,
             ],
             Repairing => &[Validating, Failed, Cancelled],
-            // Taken as it is, commented, or a part of it turned down.
+            // Accepted, commented, or rejected in part.
             ReviewReady => &[Publishing, Repairing, Validating, Rejected, Cancelled],
             Publishing => &[Completed, CompletedDraft, Failed, Cancelled],
-            // What stayed local may be published later, and more may be asked for.
+            // Local work may be published later, and follow-ups may be asked for.
             Completed | CompletedDraft => &[Publishing, Planning],
-            // Taken up again at the step that failed.
+            // Resumed at the step that failed.
             Failed => &[Planning, Generating, Validating, Repairing, Publishing],
             Rejected | Cancelled => &[],
         }
     }
 
-    /// Whether the table has this step.
-    pub fn may_become(self, next: Status) -> bool {
+    /// Returns true if the table has this transition.
+    pub fn may_become(self, next: JobStatus) -> bool {
         self.next().contains(&next)
     }
 
-    /// Whether the job has come to an end, one way or the other.
+    /// Returns true if the job has ended, whatever the result.
     pub fn is_final(self) -> bool {
         matches!(
             self,
@@ -103,7 +103,7 @@ impl Status {
         )
     }
 
-    /// Whether somebody should be working on the job.
+    /// Returns true if a process should be working on the job.
     pub fn is_active(self) -> bool {
         matches!(
             self,
@@ -111,7 +111,7 @@ impl Status {
         )
     }
 
-    /// The word in JSON, in the database and in messages.
+    /// The name in JSON, in the database and in messages.
     pub fn as_str(self) -> &'static str {
         match self {
             Queued => "queued",
@@ -130,45 +130,45 @@ impl Status {
         }
     }
 
-    /// The status of this word.
-    pub fn read(word: &str) -> Option<Status> {
-        Status::ALL
+    /// Parses the name of a status.
+    pub fn read(word: &str) -> Option<JobStatus> {
+        JobStatus::ALL
             .into_iter()
             .find(|status| status.as_str() == word)
     }
 }
 
-impl fmt::Display for Status {
+impl fmt::Display for JobStatus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
 }
 
-/// A step of the table, or none. There is no other way to make one, so that a store cannot be handed a
-/// step that the table does not have.
+/// A transition of the table, or one that keeps the status. It cannot be made in another way, so
+/// that a store never gets a transition that the table does not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Transition {
-    from: Status,
-    to: Status,
+pub struct StatusTransition {
+    from: JobStatus,
+    to: JobStatus,
 }
 
-impl Transition {
-    /// Staying where one is, to keep what is known now.
-    pub fn none(status: Status) -> Transition {
-        Transition {
+impl StatusTransition {
+    /// Keeps the status, to store an edit of the job.
+    pub fn none(status: JobStatus) -> StatusTransition {
+        StatusTransition {
             from: status,
             to: status,
         }
     }
 
     /// The step, if the table has it.
-    pub fn new(from: Status, to: Status) -> Result<Transition, Error> {
+    pub fn new(from: JobStatus, to: JobStatus) -> Result<StatusTransition, Error> {
         if from.may_become(to) {
-            return Ok(Transition { from, to });
+            return Ok(StatusTransition { from, to });
         }
         if from == to {
             let message = format!("the build is `{from}` already; there is nothing to do");
-            return Err(Error::new(Kind::Conflict, message));
+            return Err(Error::new(BuildErrorKind::Conflict, message));
         }
         let next: Vec<&str> = from.next().iter().map(|status| status.as_str()).collect();
         let hint = if next.is_empty() {
@@ -177,42 +177,42 @@ impl Transition {
             format!("it can only become {}", next.join(", "))
         };
         Err(Error::new(
-            Kind::Conflict,
+            BuildErrorKind::Conflict,
             format!("the build is `{from}` and cannot become `{to}`; {hint}"),
         ))
     }
 
-    /// How the job has to stand.
-    pub fn from(self) -> Status {
+    /// The status the job must have.
+    pub fn from(self) -> JobStatus {
         self.from
     }
 
-    /// How it stands afterwards.
-    pub fn to(self) -> Status {
+    /// The status it gets.
+    pub fn to(self) -> JobStatus {
         self.to
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Status, Transition};
+    use super::{JobStatus, StatusTransition};
 
     #[test]
     fn every_status_is_read_as_it_is_written() {
-        for status in Status::ALL {
-            assert_eq!(Status::read(status.as_str()), Some(status));
+        for status in JobStatus::ALL {
+            assert_eq!(JobStatus::read(status.as_str()), Some(status));
             let json = serde_json::to_string(&status).unwrap();
             assert_eq!(json, format!("\"{status}\""));
         }
-        assert_eq!(Status::read("rolled_back"), None);
-        assert!(serde_json::from_str::<Status>("\"done\"").is_err());
+        assert_eq!(JobStatus::read("rolled_back"), None);
+        assert!(serde_json::from_str::<JobStatus>("\"done\"").is_err());
     }
 
     #[test]
     fn only_the_steps_of_the_table_can_be_made() {
-        for from in Status::ALL {
-            for to in Status::ALL {
-                let made = Transition::new(from, to).is_ok();
+        for from in JobStatus::ALL {
+            for to in JobStatus::ALL {
+                let made = StatusTransition::new(from, to).is_ok();
                 assert_eq!(made, from.may_become(to), "{from} to {to}");
             }
         }
@@ -220,25 +220,25 @@ mod tests {
 
     #[test]
     fn every_active_status_can_fail_and_be_cancelled() {
-        for status in Status::ALL {
+        for status in JobStatus::ALL {
             if status.is_active() {
-                assert!(status.may_become(Status::Failed), "{status}");
-                assert!(status.may_become(Status::Cancelled), "{status}");
+                assert!(status.may_become(JobStatus::Failed), "{status}");
+                assert!(status.may_become(JobStatus::Cancelled), "{status}");
             }
         }
     }
 
     #[test]
     fn a_refused_step_says_what_is_possible() {
-        let error = Transition::new(Status::PlanReady, Status::Completed).unwrap_err();
+        let error = StatusTransition::new(JobStatus::PlanReady, JobStatus::Completed).unwrap_err();
         assert_eq!(
             error.to_string(),
             "the build is `plan_ready` and cannot become `completed`; it can only become \
              generating, rejected, cancelled"
         );
-        let error = Transition::new(Status::Rejected, Status::Generating).unwrap_err();
+        let error = StatusTransition::new(JobStatus::Rejected, JobStatus::Generating).unwrap_err();
         assert!(error.to_string().contains("start another build"), "{error}");
-        let error = Transition::new(Status::Cancelled, Status::Cancelled).unwrap_err();
+        let error = StatusTransition::new(JobStatus::Cancelled, JobStatus::Cancelled).unwrap_err();
         assert!(error.to_string().contains("`cancelled` already"), "{error}");
     }
 }

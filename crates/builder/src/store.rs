@@ -1,116 +1,120 @@
-//! The port behind which jobs are kept, and the store that keeps them in memory.
+//! The port that stores jobs, and its implementation in memory.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use agent::{Journal, Memory};
+use agent::{MemoryJournal, TurnJournal};
 
-use crate::error::{Error, Kind};
-use crate::job::{Change, Job, JobId};
-use crate::progress::Progress;
-use crate::status::Status;
+use crate::error::{BuildErrorKind, Error};
+use crate::job::{BuildJob, JobChange, JobId};
+use crate::progress::BuildProgress;
+use crate::status::JobStatus;
 
-/// Something being kept or read. Boxed, so that stores can be `dyn Jobs`.
-pub type Kept<'a, T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send + 'a>>;
+/// The future of a store's read or write. Boxed, so that stores can be `dyn JobStore`.
+pub type JobFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send + 'a>>;
 
-/// Keeps jobs, their progress and their conversations.
+/// Stores jobs, their progress and their conversations.
 ///
-/// What a call has returned `Ok` for survives the death of the process.
-pub trait Jobs: Send + Sync {
-    /// Keeps a new job. A second one of the same id is [`Kind::Conflict`].
-    fn create<'a>(&'a self, job: &'a Job) -> Kept<'a, ()>;
+/// A write that returned `Ok` survives the death of the process.
+pub trait JobStore: Send + Sync {
+    /// Stores a new job. A second one with the same id is [`BuildErrorKind::Conflict`].
+    fn create<'a>(&'a self, job: &'a BuildJob) -> JobFuture<'a, ()>;
 
-    /// The job; [`Kind::NotFound`] if there is none.
-    fn get<'a>(&'a self, id: &'a JobId) -> Kept<'a, Job>;
+    /// Returns the job, or [`BuildErrorKind::NotFound`].
+    fn get<'a>(&'a self, id: &'a JobId) -> JobFuture<'a, BuildJob>;
 
     /// The jobs of this status, or all, the newest first, at most `count`, beginning after `after`.
     fn list(
         &self,
-        status: Option<Status>,
+        status: Option<JobStatus>,
         after: Option<JobId>,
         count: usize,
-    ) -> Kept<'_, Vec<Job>>;
+    ) -> JobFuture<'_, Vec<BuildJob>>;
 
-    /// Keeps the change if the job still has the change's status and revision; else nothing
-    /// happens and the error is [`Kind::Conflict`]. One step, also between processes.
-    fn compare_and_set<'a>(&'a self, change: &'a Change) -> Kept<'a, ()>;
+    /// Stores the change if the job still has the change's status and revision; otherwise changes
+    /// nothing and returns [`BuildErrorKind::Conflict`]. Atomic, also between processes.
+    fn compare_and_set<'a>(&'a self, change: &'a JobChange) -> JobFuture<'a, ()>;
 
     /// Adds to the progress of a job.
-    fn note<'a>(&'a self, progress: &'a Progress) -> Kept<'a, ()>;
+    fn note<'a>(&'a self, progress: &'a BuildProgress) -> JobFuture<'a, ()>;
 
     /// The progress of a job, the oldest first.
-    fn progress<'a>(&'a self, id: &'a JobId) -> Kept<'a, Vec<Progress>>;
+    fn progress<'a>(&'a self, id: &'a JobId) -> JobFuture<'a, Vec<BuildProgress>>;
 
-    /// A conversation of a job; one without turns the first time.
-    fn conversation<'a>(&'a self, id: &'a JobId, talk: Talk) -> Kept<'a, Box<dyn Journal + 'a>>;
+    /// Opens a conversation of a job; it is empty the first time.
+    fn conversation<'a>(
+        &'a self,
+        id: &'a JobId,
+        talk: ConversationKind,
+    ) -> JobFuture<'a, Box<dyn TurnJournal + 'a>>;
 
-    /// Makes this process the one that works on the job, until the hold is dropped or the
-    /// process dies. [`Kind::Held`] if another one does.
-    fn hold<'a>(&'a self, id: &'a JobId) -> Kept<'a, Hold>;
+    /// Locks the job for this process, until the hold is dropped or the process dies. Returns
+    /// [`BuildErrorKind::Held`] if another process has the lock.
+    fn hold<'a>(&'a self, id: &'a JobId) -> JobFuture<'a, JobLock>;
 }
 
 /// The conversations of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Talk {
+pub enum ConversationKind {
     /// About the plan.
     Plan,
     /// About the files: generation and repairs are one conversation.
     Build,
 }
 
-impl Talk {
-    /// The word in the database.
+impl ConversationKind {
+    /// The name in the database.
     pub fn as_str(self) -> &'static str {
         match self {
-            Talk::Plan => "plan",
-            Talk::Build => "build",
+            ConversationKind::Plan => "plan",
+            ConversationKind::Build => "build",
         }
     }
 }
 
-/// Whoever has it works on the job. Let go when dropped.
-pub struct Hold(#[expect(dead_code, reason = "it exists to be dropped")] Box<dyn Send + Sync>);
+/// The lock on a job: only its holder works on the job. Dropping it releases the lock.
+pub struct JobLock(#[expect(dead_code, reason = "it exists to be dropped")] Box<dyn Send + Sync>);
 
-impl Hold {
-    /// A hold that this value's drop lets go.
-    pub fn new(guard: impl Send + Sync + 'static) -> Hold {
-        Hold(Box::new(guard))
+impl JobLock {
+    /// Wraps a guard that releases the lock when it is dropped.
+    pub fn new(guard: impl Send + Sync + 'static) -> JobLock {
+        JobLock(Box::new(guard))
     }
 }
 
-/// Jobs in memory. Clones share them, as if they were the same file.
+/// Stores jobs in memory. Clones share them, like one file.
 #[derive(Clone, Debug, Default)]
-pub struct MemoryJobs(Arc<Mutex<Shelf>>);
+pub struct MemoryJobs(Arc<Mutex<MemoryTables>>);
 
 #[derive(Debug, Default)]
-struct Shelf {
-    jobs: BTreeMap<JobId, Job>,
-    progress: Vec<Progress>,
-    talks: BTreeMap<(JobId, Talk), Memory>,
+struct MemoryTables {
+    jobs: BTreeMap<JobId, BuildJob>,
+    progress: Vec<BuildProgress>,
+    talks: BTreeMap<(JobId, ConversationKind), MemoryJournal>,
     held: BTreeSet<JobId>,
 }
 
 impl MemoryJobs {
-    fn with<T>(&self, act: impl FnOnce(&mut Shelf) -> T) -> T {
+    fn with<T>(&self, act: impl FnOnce(&mut MemoryTables) -> T) -> T {
         act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-struct Held {
+struct HeldJob {
     jobs: MemoryJobs,
     id: JobId,
 }
 
-impl Drop for Held {
+impl Drop for HeldJob {
     fn drop(&mut self) {
         self.jobs.with(|shelf| shelf.held.remove(&self.id));
     }
 }
 
-impl Jobs for MemoryJobs {
-    fn create<'a>(&'a self, job: &'a Job) -> Kept<'a, ()> {
+impl JobStore for MemoryJobs {
+    fn create<'a>(&'a self, job: &'a BuildJob) -> JobFuture<'a, ()> {
         ready(self.with(|shelf| {
             if shelf.jobs.contains_key(&job.id) {
                 return Err(twice(&job.id));
@@ -120,16 +124,16 @@ impl Jobs for MemoryJobs {
         }))
     }
 
-    fn get<'a>(&'a self, id: &'a JobId) -> Kept<'a, Job> {
+    fn get<'a>(&'a self, id: &'a JobId) -> JobFuture<'a, BuildJob> {
         ready(self.with(|shelf| shelf.jobs.get(id).cloned().ok_or_else(|| unknown(id))))
     }
 
     fn list(
         &self,
-        status: Option<Status>,
+        status: Option<JobStatus>,
         after: Option<JobId>,
         count: usize,
-    ) -> Kept<'_, Vec<Job>> {
+    ) -> JobFuture<'_, Vec<BuildJob>> {
         ready(self.with(|shelf| {
             let jobs = shelf.jobs.values().rev();
             let jobs = jobs.filter(|job| status.is_none_or(|status| job.status() == status));
@@ -138,7 +142,7 @@ impl Jobs for MemoryJobs {
         }))
     }
 
-    fn compare_and_set<'a>(&'a self, change: &'a Change) -> Kept<'a, ()> {
+    fn compare_and_set<'a>(&'a self, change: &'a JobChange) -> JobFuture<'a, ()> {
         ready(self.with(|shelf| {
             let id = &change.job().id;
             let job = shelf.jobs.get_mut(id).ok_or_else(|| unknown(id))?;
@@ -151,29 +155,33 @@ impl Jobs for MemoryJobs {
         }))
     }
 
-    fn note<'a>(&'a self, progress: &'a Progress) -> Kept<'a, ()> {
+    fn note<'a>(&'a self, progress: &'a BuildProgress) -> JobFuture<'a, ()> {
         self.with(|shelf| shelf.progress.push(progress.clone()));
         ready(Ok(()))
     }
 
-    fn progress<'a>(&'a self, id: &'a JobId) -> Kept<'a, Vec<Progress>> {
+    fn progress<'a>(&'a self, id: &'a JobId) -> JobFuture<'a, Vec<BuildProgress>> {
         ready(self.with(|shelf| {
             let progress = shelf.progress.iter();
             Ok(progress.filter(|one| one.job_id == *id).cloned().collect())
         }))
     }
 
-    fn conversation<'a>(&'a self, id: &'a JobId, talk: Talk) -> Kept<'a, Box<dyn Journal + 'a>> {
+    fn conversation<'a>(
+        &'a self,
+        id: &'a JobId,
+        talk: ConversationKind,
+    ) -> JobFuture<'a, Box<dyn TurnJournal + 'a>> {
         let key = (id.clone(), talk);
         let memory = self.with(|shelf| shelf.talks.entry(key).or_default().clone());
-        let journal: Box<dyn Journal + 'a> = Box::new(memory);
+        let journal: Box<dyn TurnJournal + 'a> = Box::new(memory);
         ready(Ok(journal))
     }
 
-    fn hold<'a>(&'a self, id: &'a JobId) -> Kept<'a, Hold> {
+    fn hold<'a>(&'a self, id: &'a JobId) -> JobFuture<'a, JobLock> {
         let taken = self.with(|shelf| shelf.held.insert(id.clone()));
         ready(if taken {
-            Ok(Hold::new(Held {
+            Ok(JobLock::new(HeldJob {
                 jobs: self.clone(),
                 id: id.clone(),
             }))
@@ -183,35 +191,35 @@ impl Jobs for MemoryJobs {
     }
 }
 
-/// The error of a job that is not there, for every store.
+/// The error for a missing job, for every store.
 pub fn unknown(id: &JobId) -> Error {
     let message = format!("there is no build `{id}`; `drawloom builds list` shows those there are");
-    Error::new(Kind::NotFound, message)
+    Error::new(BuildErrorKind::NotFound, message)
 }
 
-/// The error of an id that is taken, for every store.
+/// The error for an id that is taken, for every store.
 pub fn twice(id: &JobId) -> Error {
     let message = format!("there is a build `{id}` already; ask again");
-    Error::new(Kind::Conflict, message)
+    Error::new(BuildErrorKind::Conflict, message)
 }
 
-/// The error of a change that came too late, for every store.
-pub fn moved_on(id: &JobId, status: Status) -> Error {
+/// The error for a change that came too late, for every store.
+pub fn moved_on(id: &JobId, status: JobStatus) -> Error {
     let message = format!(
         "the build `{id}` was changed meanwhile and is `{status}` now; look at it and decide again"
     );
-    Error::new(Kind::Conflict, message)
+    Error::new(BuildErrorKind::Conflict, message)
 }
 
-/// The error of a job that another process works on, for every store.
+/// The error for a job that another process works on, for every store.
 pub fn held(id: &JobId) -> Error {
     let message = format!(
         "another process works on the build `{id}`; wait for it, or cancel the build with \
          `drawloom builds cancel {id}`"
     );
-    Error::new(Kind::Held, message)
+    Error::new(BuildErrorKind::Held, message)
 }
 
-fn ready<'a, T: Send + 'a>(value: Result<T, Error>) -> Kept<'a, T> {
+fn ready<'a, T: Send + 'a>(value: Result<T, Error>) -> JobFuture<'a, T> {
     Box::pin(std::future::ready(value))
 }

@@ -1,82 +1,82 @@
-//! The six kinds of work, and what each of them changes: prompt, context, permission, validation.
+//! The six kinds of work, and their differences: prompt, context, permission, validation.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::role::Role;
+use crate::role::FileRole;
 
-/// What kind of work a job is.
+/// The kind of work a job does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TaskType {
     /// Something that was not there, with all its parts and tests.
     NewResource,
-    /// Rename, extract, move; nothing behaves otherwise afterwards.
+    /// Rename, extract, move; the behaviour stays the same.
     Refactor,
-    /// Something that goes wrong, from a description or a stack trace.
+    /// Repairs a bug, from a description or a stack trace.
     Bugfix,
     /// Fields and tables change, and old data stays readable.
     SchemaMigration,
-    /// Tests for code that is there.
+    /// Tests for existing code.
     TestGen,
     /// Documents and comments.
     DocGen,
 }
 
-/// What the validation of a task type asks for beside the project's own checks.
+/// The rules that a task type adds to the project's own checks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rules {
-    /// Which files may be touched.
-    pub touches: Touches,
-    /// Whether the project's checks are run.
-    pub checks: Checks,
-    /// Whether a test has to fail without the change and pass with it.
-    pub proof: Proof,
+pub struct ValidationRules {
+    /// The files that may be touched.
+    pub touches: AllowedFiles,
+    /// The project checks to run.
+    pub checks: ChecksToRun,
+    /// Requires a test that fails without the change and passes with it.
+    pub proof: ProofRequirement,
 }
 
-/// Which files a job may touch.
+/// The files a job may touch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Touches {
-    /// Whatever the plan names.
+pub enum AllowedFiles {
+    /// All files the plan names.
     Anything,
-    /// Tests and what only tests use.
+    /// Tests, and files that only tests use.
     Tests,
     /// Documents, and comments in code.
     Words,
 }
 
-/// Whether the project's checks are run.
+/// The project checks to run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Checks {
-    /// All of them.
+pub enum ChecksToRun {
+    /// All checks.
     All,
-    /// None: words are not compiled.
+    /// No checks: text is not compiled.
     None,
 }
 
-/// Whether a change has to be proven by a test.
+/// Requirement that a test proves the change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Proof {
+pub enum ProofRequirement {
     /// A test fails before and passes after.
     Wanted,
-    /// It is not asked for.
+    /// No proof required.
     No,
 }
 
-/// How near a context file is to the work; nearer ones are shown first.
+/// The relation of a context file to the work; nearer ones are shown first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Nearness {
+pub enum ContextNearness {
     /// Directly related to the files of the plan.
     Related,
-    /// An example of how such a thing is done here.
+    /// An example of how the project does such a thing.
     Pattern,
     /// Anything else.
     General,
 }
 
 impl TaskType {
-    /// All of them, in the order of the documents.
+    /// All task types, in the order of the documents.
     pub const ALL: [TaskType; 6] = [
         TaskType::NewResource,
         TaskType::Refactor,
@@ -86,7 +86,7 @@ impl TaskType {
         TaskType::DocGen,
     ];
 
-    /// The word in JSON, on the command line and in messages.
+    /// The name in JSON, on the command line and in messages.
     pub fn as_str(self) -> &'static str {
         match self {
             TaskType::NewResource => "new-resource",
@@ -98,48 +98,48 @@ impl TaskType {
         }
     }
 
-    /// The task type of this word.
+    /// Parses the name of a task type.
     pub fn read(word: &str) -> Option<TaskType> {
         TaskType::ALL.into_iter().find(|kind| kind.as_str() == word)
     }
 
-    /// The system prompt: what holds for all of them, then what holds for this one.
+    /// The system prompt: the part for all task types, then the part for this one.
     pub fn system_prompt(self) -> String {
         let base = include_str!("prompts/base.md").trim_end();
         format!("{base}\n\n{}\n", self.prompt().trim_end())
     }
 
-    /// What its validation asks for.
-    pub fn rules(self) -> Rules {
-        let plain = Rules {
-            touches: Touches::Anything,
-            checks: Checks::All,
-            proof: Proof::No,
+    /// The rules of this task type.
+    pub fn rules(self) -> ValidationRules {
+        let plain = ValidationRules {
+            touches: AllowedFiles::Anything,
+            checks: ChecksToRun::All,
+            proof: ProofRequirement::No,
         };
         match self {
             TaskType::NewResource | TaskType::Refactor | TaskType::SchemaMigration => plain,
-            TaskType::Bugfix => Rules {
-                proof: Proof::Wanted,
+            TaskType::Bugfix => ValidationRules {
+                proof: ProofRequirement::Wanted,
                 ..plain
             },
-            TaskType::TestGen => Rules {
-                touches: Touches::Tests,
+            TaskType::TestGen => ValidationRules {
+                touches: AllowedFiles::Tests,
                 ..plain
             },
-            TaskType::DocGen => Rules {
-                touches: Touches::Words,
-                checks: Checks::None,
+            TaskType::DocGen => ValidationRules {
+                touches: AllowedFiles::Words,
+                checks: ChecksToRun::None,
                 ..plain
             },
         }
     }
 
-    /// Which role of file is an example worth showing for this work, beside related ones.
-    pub fn pattern_role(self) -> Option<Role> {
+    /// The role of the files that serve as examples for this work, beside related ones.
+    pub fn pattern_role(self) -> Option<FileRole> {
         match self {
-            TaskType::TestGen | TaskType::Bugfix => Some(Role::Test),
-            TaskType::DocGen => Some(Role::Document),
-            TaskType::NewResource => Some(Role::Code),
+            TaskType::TestGen | TaskType::Bugfix => Some(FileRole::Test),
+            TaskType::DocGen => Some(FileRole::Document),
+            TaskType::NewResource => Some(FileRole::Code),
             TaskType::Refactor | TaskType::SchemaMigration => None,
         }
     }

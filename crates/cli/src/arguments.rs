@@ -9,18 +9,19 @@ use clap::error::ErrorKind;
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 
 use crate::command::{
-    agents, ai, build, builds, completions, cost, database, demo, doctor, impact, import, index,
-    init, kit, man, notices, plan, recipe, run, runs, schedules, schema, task, tasks, template,
-    trust, update, users, worker, workflow,
+    agents, ai, backup, build, builds, completions, cost, database, demo, doctor, impact, import,
+    index, init, kit, man, mcp, notices, plan, recipe, run, runs, schedules, schema, serve, task,
+    tasks, template, tokens, trust, update, users, worker, workflow,
 };
-use crate::exit::{Exit, Trouble};
-use crate::split::{self, Own};
+use crate::exit::{CliError, CliExit};
+use crate::split::{self, OwnOptions};
 
-/// Code generation in which templates ask, somebody answers, and drawloom writes.
+/// Code generation in which templates ask questions, a model or a person answers, and drawloom
+/// writes the files.
 ///
-/// A recipe is a folder with a `recipe.yml` and templates. Running it writes files. Where a template
-/// has an `@ai` block, its question goes to whoever is set up to answer: a model, a command, a program
-/// of your own, or you. With nobody set up, the run prints the questions as one document and ends with
+/// A recipe is a folder with a `recipe.yml` and templates. Running it writes files. The question of
+/// an `@ai` block in a template goes to a model, a command, a program of your own, or you, as
+/// `ai.mode` says. Without one of these, the run prints the questions as one document and ends with
 /// exit code 2; run again with `--answers FILE`, it checks the answers and writes the files.
 #[derive(Debug, Parser)]
 #[command(
@@ -41,21 +42,21 @@ Exit codes: 0 done, 1 error, 2 answers needed (and nothing else), 64 wrong usage
 Data goes to stdout, everything else to stderr. With `--json`, an error is one JSON
 document on stderr: {\"error\": {code, message, file, line, column, hint, …}}."
 )]
-pub(crate) struct Cli {
+pub(crate) struct CliArgs {
     #[command(subcommand)]
-    pub(crate) command: Command,
+    pub(crate) command: CliCommand,
     #[command(flatten)]
-    pub(crate) global: Global,
+    pub(crate) global: GlobalArgs,
 }
 
 /// Options that every command has.
 #[derive(Args, Clone, Debug)]
-#[command(next_help_heading = "Everywhere")]
-pub(crate) struct Global {
+#[command(next_help_heading = "Global options")]
+pub(crate) struct GlobalArgs {
     /// Act as if started in this folder
     #[arg(long, global = true, value_name = "DIR")]
     pub(crate) cwd: Option<PathBuf>,
-    /// Let this project, and a recipe from outside of it, act for this once
+    /// Trust this project, and a recipe from outside of it, for this command only
     #[arg(long, global = true)]
     pub(crate) trust: bool,
     /// When to use colours
@@ -78,58 +79,64 @@ pub(crate) enum ColorFlag {
 }
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum Command {
-    Run(Box<run::Run>),
-    Update(update::Update),
+pub(crate) enum CliCommand {
+    Run(Box<run::RunArgs>),
+    Update(update::UpdateArgs),
     #[command(subcommand)]
-    Recipe(recipe::Recipe),
+    Recipe(recipe::RecipeCommand),
     #[command(subcommand)]
-    Template(template::Template),
+    Template(template::TemplateCommand),
     #[command(subcommand)]
-    Ai(ai::Ai),
-    Cost(cost::Cost),
+    Ai(ai::AiCommand),
+    Cost(cost::CostArgs),
     #[command(subcommand)]
-    Task(task::Task),
+    Task(task::TaskCommand),
     #[command(subcommand)]
-    Plan(plan::Plan),
-    Build(Box<build::Build>),
+    Plan(plan::PlanCommand),
+    Build(Box<build::BuildArgs>),
     #[command(subcommand)]
-    Builds(builds::Builds),
+    Builds(builds::BuildsCommand),
     #[command(subcommand)]
-    Workflow(workflow::Workflow),
+    Workflow(workflow::WorkflowCommand),
     #[command(subcommand)]
-    Runs(runs::Runs),
+    Runs(runs::RunsCommand),
     #[command(subcommand)]
-    Tasks(tasks::Tasks),
-    Worker(worker::Worker),
+    Tasks(tasks::TasksCommand),
+    Worker(worker::WorkerArgs),
     #[command(subcommand)]
-    Notices(notices::Notices),
+    Notices(notices::NoticesCommand),
     #[command(subcommand)]
-    Database(database::Database),
+    Database(database::DatabaseCommand),
+    Backup(backup::BackupDatabase),
+    Restore(backup::RestoreDatabase),
     #[command(subcommand)]
-    Users(users::Users),
+    Users(users::UsersCommand),
     #[command(subcommand)]
-    Agents(agents::Agents),
+    Agents(agents::AgentsCommand),
     #[command(subcommand)]
-    Schedules(schedules::Schedules),
-    Index(index::Index),
-    Impact(impact::Impact),
-    Schema(schema::Schema),
+    Schedules(schedules::SchedulesCommand),
+    Serve(serve::ServeArgs),
     #[command(subcommand)]
-    Kit(kit::Kit),
+    Tokens(tokens::TokensCommand),
+    Index(index::IndexArgs),
+    Impact(impact::ImpactArgs),
+    Schema(schema::SchemaArgs),
     #[command(subcommand)]
-    Import(import::Import),
-    Init(init::Init),
-    Demo(demo::Demo),
-    Doctor(doctor::Doctor),
-    Trust(trust::Trust),
-    Completions(completions::Completions),
-    Man(man::Man),
+    Kit(kit::KitCommand),
+    #[command(subcommand)]
+    Import(import::ImportCommand),
+    Init(init::InitArgs),
+    Demo(demo::DemoArgs),
+    Mcp(Box<mcp::McpArgs>),
+    Doctor(doctor::DoctorArgs),
+    Trust(trust::TrustArgs),
+    Completions(completions::CompletionsArgs),
+    Man(man::ManArgs),
 }
 
-/// What the command line asks for.
-pub(crate) enum Reading {
-    Command(Box<Cli>),
+/// The result of parsing the command line.
+pub(crate) enum ParsedLine {
+    Command(Box<CliArgs>),
     /// Help or version.
     Text(String),
 }
@@ -149,18 +156,21 @@ pub(crate) const GROUPS: [(&str, &[&str]); 6] = [
             "worker",
             "schedules",
             "notices",
+            "serve",
         ],
     ),
     (
         "Builds",
         &["build", "builds", "task", "plan", "index", "impact"],
     ),
-    ("People", &["users", "agents"]),
+    ("People", &["users", "agents", "tokens"]),
     (
         "Project",
-        &["init", "trust", "doctor", "cost", "database", "schema"],
+        &[
+            "init", "trust", "doctor", "cost", "database", "backup", "restore", "schema",
+        ],
     ),
-    ("Set up", &["demo", "completions", "man"]),
+    ("Set up", &["demo", "mcp", "completions", "man"]),
 ];
 
 pub(crate) const HEADING: Style = AnsiColor::Green.on_default().bold();
@@ -171,19 +181,19 @@ const STYLES: Styles = Styles::styled()
     .literal(LITERAL)
     .placeholder(AnsiColor::Cyan.on_default());
 
-/// The whole tree, with the commands of the first page in groups.
+/// Returns the whole tree, with the commands of the first page in groups.
 pub(crate) fn tree() -> clap::Command {
-    let tree = Cli::command();
+    let tree = CliArgs::command();
     let grouped = grouped(&tree);
     tree.help_template(format!(
-        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n{grouped}\n{HEADING}Everywhere:{HEADING:#}\n\
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n{grouped}\n{HEADING}Global options:{HEADING:#}\n\
          {{options}}{{after-help}}"
     ))
 }
 
-/// The long options that `run` itself has.
+/// Returns the long options that `run` itself has.
 pub(crate) fn options_of_run() -> Vec<String> {
-    let tree = Cli::command();
+    let tree = CliArgs::command();
     let run = tree
         .find_subcommand("run")
         .into_iter()
@@ -194,55 +204,61 @@ pub(crate) fn options_of_run() -> Vec<String> {
         .collect()
 }
 
+/// The page of `drawloom help agents`.
+const AGENTS_PAGE: &str = include_str!("agents.md");
+
 /// Reads the command line. Behind a recipe's name nothing but its place counts yet: the recipe may
 /// declare a variable that is named like an option, so [`reread`] reads the rest once it is loaded.
-pub(crate) fn read(words: Vec<OsString>) -> Result<Reading, Trouble> {
+pub(crate) fn read(words: Vec<OsString>) -> Result<ParsedLine, CliError> {
+    if words.len() == 3 && words[1] == "help" && words[2] == "agents" {
+        return Ok(ParsedLine::Text(AGENTS_PAGE.to_owned()));
+    }
     let tree = tree();
-    let parts = split::split(words.clone(), &tree, Own::All)?;
-    let head = split::split(words.clone(), &tree, Own::Place)?;
+    let parts = split::split(words.clone(), &tree, OwnOptions::All)?;
+    let head = split::split(words.clone(), &tree, OwnOptions::Place)?;
     let matches = tree.try_get_matches_from(head.known);
-    let mut cli = match matches.and_then(|matches| Cli::from_arg_matches(&matches)) {
+    let mut cli = match matches.and_then(|matches| CliArgs::from_arg_matches(&matches)) {
         Ok(cli) => cli,
         Err(error) => return shown_or_wrong(&error),
     };
     match &mut cli.command {
-        Command::Run(run) | Command::Recipe(recipe::Recipe::Run(run)) => {
+        CliCommand::Run(run) | CliCommand::Recipe(recipe::RecipeCommand::Run(run)) => {
             run.values = parts.given;
             run.words = words;
             run.wants_recipe_help = parts.wants_recipe_help;
         }
-        Command::Update(update) => {
+        CliCommand::Update(update) => {
             update.values = parts.given;
             update.words = words;
             update.wants_recipe_help = parts.wants_recipe_help;
         }
         _ => {}
     }
-    Ok(Reading::Command(Box::new(cli)))
+    Ok(ParsedLine::Command(Box::new(cli)))
 }
 
 /// Reads the command line again, for a recipe with variables of these names: behind the recipe's
 /// name they are the recipe's, whatever drawloom itself calls so.
-pub(crate) fn reread(words: &[OsString], variables: &[&str]) -> Result<Cli, Trouble> {
+pub(crate) fn reread(words: &[OsString], variables: &[&str]) -> Result<CliArgs, CliError> {
     let tree = tree();
     let shadowed = shadowed_options(variables);
-    let parts = split::split(words.to_vec(), &tree, Own::AllBut(&shadowed))?;
+    let parts = split::split(words.to_vec(), &tree, OwnOptions::AllBut(&shadowed))?;
     let matches = tree.try_get_matches_from(parts.known);
-    let mut cli = match matches.and_then(|matches| Cli::from_arg_matches(&matches)) {
+    let mut cli = match matches.and_then(|matches| CliArgs::from_arg_matches(&matches)) {
         Ok(cli) => cli,
         Err(error) => {
             return match shown_or_wrong(&error)? {
-                Reading::Command(cli) => Ok(*cli),
-                Reading::Text(text) => Err(Trouble::usage(text)),
+                ParsedLine::Command(cli) => Ok(*cli),
+                ParsedLine::Text(text) => Err(CliError::usage(text)),
             };
         }
     };
     match &mut cli.command {
-        Command::Run(run) | Command::Recipe(recipe::Recipe::Run(run)) => {
+        CliCommand::Run(run) | CliCommand::Recipe(recipe::RecipeCommand::Run(run)) => {
             run.values = parts.given;
             run.words = words.to_vec();
         }
-        Command::Update(update) => {
+        CliCommand::Update(update) => {
             update.values = parts.given;
             update.words = words.to_vec();
         }
@@ -251,7 +267,7 @@ pub(crate) fn reread(words: &[OsString], variables: &[&str]) -> Result<Cli, Trou
     Ok(cli)
 }
 
-/// The options of `run` that variables of these names hide behind a recipe's name.
+/// Returns the options of `run` that variables of these names hide behind a recipe's name.
 pub(crate) fn shadowed_options(variables: &[&str]) -> Vec<String> {
     let variables: Vec<String> = variables.iter().map(|name| folded(name)).collect();
     let options = options_of_run().into_iter();
@@ -260,25 +276,25 @@ pub(crate) fn shadowed_options(variables: &[&str]) -> Vec<String> {
     options.filter(is_shadowed).collect()
 }
 
-/// Whether only `--set` can give a variable of this name.
+/// True if only `--set` can give a variable of this name.
 pub(crate) fn needs_set(variable: &str) -> bool {
     matches!(folded(variable).as_str(), split::PLACE | "help")
 }
 
-/// `mainField`, `main_field` and `main-field` are one name.
+/// Folds a name: `mainField`, `main_field` and `main-field` are one.
 pub(crate) fn folded(name: &str) -> String {
     let letters = name.chars().filter(|c| !matches!(c, '-' | '_'));
     letters.flat_map(char::to_lowercase).collect()
 }
 
 /// Help and version are text; everything else is wrong usage, which is 64 with us and not clap's 2.
-fn shown_or_wrong(error: &clap::Error) -> Result<Reading, Trouble> {
+fn shown_or_wrong(error: &clap::Error) -> Result<ParsedLine, CliError> {
     let rendered = error.render().ansi().to_string();
     match error.kind() {
-        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Ok(Reading::Text(rendered)),
-        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => Err(Trouble {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Ok(ParsedLine::Text(rendered)),
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => Err(CliError {
             shown: Some(rendered),
-            ..Trouble::usage("a command is missing").hint("see `drawloom --help`")
+            ..CliError::usage("a command is missing").hint("see `drawloom --help`")
         }),
         _ => {
             let plain = error.render().to_string();
@@ -288,7 +304,7 @@ fn shown_or_wrong(error: &clap::Error) -> Result<Reading, Trouble> {
                 .take_while(|line| !line.is_empty());
             let message = lines.collect::<Vec<_>>().join(" ");
             let message = message.trim_start_matches("error: ");
-            let mut trouble = Trouble::new(Exit::Usage, "E_USAGE", message);
+            let mut trouble = CliError::new(CliExit::Usage, "E_USAGE", message);
             trouble.shown = Some(rendered);
             Err(trouble)
         }
@@ -324,7 +340,7 @@ mod tests {
 
     #[test]
     fn every_command_is_on_the_first_page_once() {
-        let tree = Cli::command();
+        let tree = CliArgs::command();
         let mut listed: Vec<&str> = GROUPS
             .iter()
             .flat_map(|(_, names)| *names)

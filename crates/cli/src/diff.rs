@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use clap::builder::styling::{AnsiColor, Style};
-use workspace::diff::{Body, Diff, Hunk, Line, Tag};
+use workspace::diff::{ContentDiff, DiffBody, DiffHunk, DiffLine, LineOrigin};
 
 use crate::output::quoted;
 
@@ -13,9 +13,9 @@ const HUNK: Style = AnsiColor::Cyan.on_default();
 const REMOVED: Style = AnsiColor::Red.on_default();
 const ADDED: Style = AnsiColor::Green.on_default();
 
-/// The unified diff; without its styles it is what `patch` reads.
-pub(crate) fn render(diff: &Diff, path: &str) -> String {
-    let Body::Lines(hunks) = &diff.body else {
+/// Renders the unified diff; without its styles `patch` can read it.
+pub(crate) fn render(diff: &ContentDiff, path: &str) -> String {
+    let DiffBody::Lines(hunks) = &diff.body else {
         return diff.unified(path);
     };
     if diff.is_empty() {
@@ -32,14 +32,14 @@ pub(crate) fn render(diff: &Diff, path: &str) -> String {
     text
 }
 
-fn render_hunk(text: &mut String, hunk: &Hunk) {
+fn render_hunk(text: &mut String, hunk: &DiffHunk) {
     let _ = writeln!(text, "{HUNK}{}{HUNK:#}", quoted(&hunk.header));
     for line in &hunk.lines {
         render_line(text, line, style_of(line.tag));
     }
 }
 
-fn render_line(text: &mut String, line: &Line, style: Style) {
+fn render_line(text: &mut String, line: &DiffLine, style: Style) {
     let _ = write!(text, "{style}{}", line.tag.sign());
     for part in &line.parts {
         let shown = quoted(&part.text);
@@ -57,7 +57,7 @@ fn render_line(text: &mut String, line: &Line, style: Style) {
     }
 }
 
-/// A unified diff that is already text, coloured the same way.
+/// Colours a unified diff that is already text.
 pub(crate) fn colored(unified: &str) -> String {
     let mut text = String::new();
     let unified = quoted(unified);
@@ -93,7 +93,7 @@ fn is_change(line: &str) -> bool {
     line.starts_with(['-', '+', '\\'])
 }
 
-/// Lines that were replaced by others: each is compared with the line it most likely became.
+/// Colours lines that replaced others: each is compared with the line it most likely was.
 fn colored_block(block: &str) -> String {
     let lines: Vec<&str> = block.lines().collect();
     let sided = |sign: char| {
@@ -102,7 +102,7 @@ fn colored_block(block: &str) -> String {
         of_side.map(|(at, _)| at).collect::<Vec<usize>>()
     };
     let (old, new) = (sided('-'), sided('+'));
-    let mut emphasised: Vec<Option<Line>> = lines.iter().map(|_| None).collect();
+    let mut emphasised: Vec<Option<DiffLine>> = lines.iter().map(|_| None).collect();
     let mut first = 0;
     for at in old {
         let partners = new.iter().skip(first).take(PARTNERS_MAX).enumerate();
@@ -135,29 +135,29 @@ fn colored_block(block: &str) -> String {
     text
 }
 
-/// How many lines a removed one is compared with.
+/// Number of added lines a removed one is compared with.
 const PARTNERS_MAX: usize = 12;
 /// The share of equal characters, in hundredths, from which two lines are the same one changed.
 const SAME_SHARE_MIN: usize = 50;
 
 /// A line before and after, with the words that differ.
-struct Pair {
-    old: Line,
-    new: Line,
-    /// How much of both is equal, in hundredths.
+struct ChangedPair {
+    old: DiffLine,
+    new: DiffLine,
+    /// The equal part of both, in hundredths.
     same_share: usize,
 }
 
-/// The two lines as one that was changed, if they are alike enough.
-fn compared(old: &str, new: &str) -> Option<Pair> {
+/// Pairs two lines as one that was changed, if they are similar enough.
+fn compared(old: &str, new: &str) -> Option<ChangedPair> {
     let with_end = |text: &str| format!("{text}\n").into_bytes();
-    let again = Diff::between(Some(&with_end(old)), Some(&with_end(new)));
-    let Body::Lines(hunks) = again.body else {
+    let again = ContentDiff::between(Some(&with_end(old)), Some(&with_end(new)));
+    let DiffBody::Lines(hunks) = again.body else {
         return None;
     };
     let mut lines = hunks.into_iter().flat_map(|hunk| hunk.lines);
     let (old, new) = (lines.next()?, lines.next()?);
-    if (old.tag, new.tag) != (Tag::Removed, Tag::Added) {
+    if (old.tag, new.tag) != (LineOrigin::Removed, LineOrigin::Added) {
         return None;
     }
     let parts = || old.parts.iter().chain(&new.parts);
@@ -166,7 +166,7 @@ fn compared(old: &str, new: &str) -> Option<Pair> {
     let same: usize = same.map(|part| part.text.trim().len()).sum();
     let is_marked = parts().any(|part| part.emphasised);
     let same_share = same * 100 / all.max(1);
-    let pair = Pair {
+    let pair = ChangedPair {
         old,
         new,
         same_share,
@@ -174,11 +174,11 @@ fn compared(old: &str, new: &str) -> Option<Pair> {
     (is_marked && same_share >= SAME_SHARE_MIN).then_some(pair)
 }
 
-fn style_of(tag: Tag) -> Style {
+fn style_of(tag: LineOrigin) -> Style {
     match tag {
-        Tag::Context => Style::new(),
-        Tag::Removed => REMOVED,
-        Tag::Added => ADDED,
+        LineOrigin::Context => Style::new(),
+        LineOrigin::Removed => REMOVED,
+        LineOrigin::Added => ADDED,
     }
 }
 
@@ -190,7 +190,7 @@ mod tests {
     fn without_styles_it_is_the_unified_diff() {
         let old = "one\ntwo words here\nthree\n";
         let new = "one\ntwo other here\nthree";
-        let diff = Diff::between(Some(old.as_bytes()), Some(new.as_bytes()));
+        let diff = ContentDiff::between(Some(old.as_bytes()), Some(new.as_bytes()));
         let styled = render(&diff, "a.txt");
         let plain = anstream::adapter::strip_str(&styled).to_string();
         assert_eq!(plain, diff.unified("a.txt"));

@@ -1,15 +1,15 @@
-//! How a command ends: the exit codes, and every kind of error turned into one of them.
+//! The end of a command: the exit codes, and every kind of error turned into one of them.
 //!
-//! This is the only place that knows which error is which exit code, and how errors of the crates
-//! below become one shape that is printed the same way whatever failed.
+//! Only this file maps errors to exit codes, and turns the errors of the crates below into one
+//! shape that is printed the same way whatever failed.
 
 use serde_json::{Value, json};
 
 use crate::output::harmless;
 
-/// What the process says to whoever started it.
+/// The exit code of the process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Exit {
+pub(crate) enum CliExit {
     Done = 0,
     Failed = 1,
     /// Questions were printed and wait for `--answers`; nothing else ever ends so.
@@ -22,49 +22,49 @@ pub(crate) enum Exit {
     Interrupted = 130,
 }
 
-impl From<Exit> for std::process::ExitCode {
-    fn from(exit: Exit) -> Self {
+impl From<CliExit> for std::process::ExitCode {
+    fn from(exit: CliExit) -> Self {
         Self::from(exit as u8)
     }
 }
 
 /// An error on its way to the person: how to exit, and everything that is wrong.
 #[derive(Debug)]
-pub(crate) struct Trouble {
-    pub(crate) exit: Exit,
+pub(crate) struct CliError {
+    pub(crate) exit: CliExit,
     pub(crate) code: String,
-    pub(crate) problems: Vec<Problem>,
+    pub(crate) problems: Vec<CliProblem>,
     /// A last word, such as what a recipe's `onError` says.
     pub(crate) note: Option<String>,
-    /// The whole report, when somebody else (clap) has already written it.
+    /// The whole report, when clap has already written it.
     pub(crate) shown: Option<String>,
-    /// What the user can be asked to trust.
-    pub(crate) untrusted: Option<Box<app::trust::Untrusted>>,
+    /// The actions the user can be asked to trust.
+    pub(crate) untrusted: Option<Box<app::trust::UntrustedActs>>,
 }
 
 /// One thing that is wrong. Lines count from 1; columns as the part that found it counts them, from 1
 /// in recipes and settings, and from 0 in templates, because Edge does.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Problem {
+pub(crate) struct CliProblem {
     /// More exact than the code of the whole, such as that of a template's error.
     pub(crate) code: Option<String>,
     pub(crate) message: String,
     pub(crate) file: Option<String>,
     pub(crate) line: Option<usize>,
     pub(crate) column: Option<usize>,
-    /// How many characters stand before the underlined ones.
+    /// Number of characters before the underlined ones.
     pub(crate) caret: usize,
-    /// How many characters are underlined.
+    /// Number of characters that are underlined.
     pub(crate) width: usize,
     pub(crate) excerpt: Option<String>,
-    /// How one got there, such as a chain of includes.
+    /// The way to the place, such as a chain of includes.
     pub(crate) notes: Vec<String>,
     pub(crate) hint: Option<String>,
     /// The answer it is about: its key, the rule it broke, what was found.
     pub(crate) answer: Option<recipe::WrongAnswer>,
 }
 
-impl Problem {
+impl CliProblem {
     fn to_json(&self) -> Value {
         let mut problem = self.place_to_json();
         if let (Some(answer), Value::Object(fields)) = (&self.answer, &mut problem)
@@ -89,11 +89,11 @@ impl Problem {
     }
 }
 
-impl Trouble {
-    pub(crate) fn new(exit: Exit, code: &str, message: impl Into<String>) -> Self {
-        let problem = Problem {
+impl CliError {
+    pub(crate) fn new(exit: CliExit, code: &str, message: impl Into<String>) -> Self {
+        let problem = CliProblem {
             message: message.into(),
-            ..Problem::default()
+            ..CliProblem::default()
         };
         Self {
             exit,
@@ -105,8 +105,9 @@ impl Trouble {
         }
     }
 
-    /// A project that would do what its user has not trusted; on a terminal the user is asked.
-    pub(crate) fn untrusted(untrusted: app::trust::Untrusted) -> Self {
+    /// Makes the error for a project that the user has not trusted; on a terminal the user is
+    /// asked.
+    pub(crate) fn untrusted(untrusted: app::trust::UntrustedActs) -> Self {
         let hint = format!(
             "run `{}`, or use `--trust` for this once",
             untrusted.command()
@@ -118,11 +119,11 @@ impl Trouble {
     }
 
     pub(crate) fn failed(code: &str, message: impl Into<String>) -> Self {
-        Self::new(Exit::Failed, code, message)
+        Self::new(CliExit::Failed, code, message)
     }
 
     pub(crate) fn usage(message: impl Into<String>) -> Self {
-        Self::new(Exit::Usage, "E_USAGE", message)
+        Self::new(CliExit::Usage, "E_USAGE", message)
     }
 
     /// Answers that could not be read; `text` is what was read.
@@ -143,7 +144,7 @@ impl Trouble {
             other => return Self::failed("E_ANSWERS", other.to_string()),
         };
         let excerpt = line.and_then(|line| text.lines().nth(line.saturating_sub(1)));
-        let problem = Problem {
+        let problem = CliProblem {
             message: format!("the answers cannot be read: {detail}"),
             file: Some(origin),
             line,
@@ -152,7 +153,7 @@ impl Trouble {
             width: 1,
             excerpt: excerpt.map(str::to_owned),
             hint: hint.map(str::to_owned),
-            ..Problem::default()
+            ..CliProblem::default()
         };
         Self {
             problems: vec![problem],
@@ -168,14 +169,14 @@ impl Trouble {
         self
     }
 
-    /// With this hint, unless it has one.
+    /// Adds a hint, unless the error has one.
     #[must_use]
     pub(crate) fn or_hint(self, hint: impl Into<String>) -> Self {
         let has_hint = self.problems.last().is_some_and(|last| last.hint.is_some());
         if has_hint { self } else { self.hint(hint) }
     }
 
-    /// With a last word, after those there are.
+    /// Appends a last note.
     #[must_use]
     pub(crate) fn and_note(mut self, note: String) -> Self {
         self.note = Some(match self.note.take() {
@@ -185,9 +186,10 @@ impl Trouble {
         self
     }
 
-    /// The first problem's fields and the code; `problems` lists all when there are several.
+    /// Returns the first problem's fields and the code; `problems` lists all when there are
+    /// several.
     pub(crate) fn to_json(&self) -> Value {
-        let mut error = match self.problems.first().map(Problem::to_json) {
+        let mut error = match self.problems.first().map(CliProblem::to_json) {
             Some(Value::Object(fields)) => fields,
             _ => serde_json::Map::new(),
         };
@@ -198,7 +200,7 @@ impl Trouble {
         error.insert("code".to_owned(), json!(code.unwrap_or(&self.code)));
         error.insert("exit".to_owned(), json!(self.exit as u8));
         if self.problems.len() > 1 {
-            let all: Vec<Value> = self.problems.iter().map(Problem::to_json).collect();
+            let all: Vec<Value> = self.problems.iter().map(CliProblem::to_json).collect();
             error.insert("problems".to_owned(), Value::Array(all));
         }
         if let Some(note) = &self.note {
@@ -208,7 +210,7 @@ impl Trouble {
     }
 }
 
-impl From<app::Error> for Trouble {
+impl From<app::Error> for CliError {
     fn from(error: app::Error) -> Self {
         match error {
             app::Error::Own(fault) => Self::from(*fault),
@@ -221,9 +223,9 @@ impl From<app::Error> for Trouble {
     }
 }
 
-impl From<&agent::task::Problems> for Trouble {
-    fn from(problems: &agent::task::Problems) -> Self {
-        let listed = problems.iter().map(|problem| Problem {
+impl From<&agent::task::TaskFileProblems> for CliError {
+    fn from(problems: &agent::task::TaskFileProblems) -> Self {
+        let listed = problems.iter().map(|problem| CliProblem {
             message: match problem.place.as_str() {
                 "" => problem.message.clone(),
                 place => format!("{place}: {}", problem.message),
@@ -232,7 +234,7 @@ impl From<&agent::task::Problems> for Trouble {
             line: Some(problem.line),
             column: Some(problem.column),
             hint: problem.hint.clone(),
-            ..Problem::default()
+            ..CliProblem::default()
         });
         Self {
             problems: listed.collect(),
@@ -241,14 +243,14 @@ impl From<&agent::task::Problems> for Trouble {
     }
 }
 
-impl From<transport::Error> for Trouble {
+impl From<transport::Error> for CliError {
     fn from(error: transport::Error) -> Self {
         let said = error.said().into_iter().flat_map(str::lines);
-        let problem = Problem {
+        let problem = CliProblem {
             message: error.what().to_owned(),
             notes: said.map(str::to_owned).collect(),
             hint: Some(error.advice().to_owned()),
-            ..Problem::default()
+            ..CliProblem::default()
         };
         Self {
             problems: vec![problem],
@@ -257,10 +259,10 @@ impl From<transport::Error> for Trouble {
     }
 }
 
-impl From<app::Fault> for Trouble {
-    fn from(fault: app::Fault) -> Self {
+impl From<app::AppFailure> for CliError {
+    fn from(fault: app::AppFailure) -> Self {
         let place = fault.place;
-        let problem = Problem {
+        let problem = CliProblem {
             message: fault.message,
             file: place.as_ref().map(|place| place.file.display().to_string()),
             line: place.as_ref().map(|place| place.line),
@@ -269,11 +271,11 @@ impl From<app::Fault> for Trouble {
             width: 1,
             excerpt: place.map(|place| place.excerpt),
             hint: fault.hint,
-            ..Problem::default()
+            ..CliProblem::default()
         };
         let exit = match fault.code {
-            app::Code::Usage => Exit::Usage,
-            _ => Exit::Failed,
+            app::AppErrorCode::Usage => CliExit::Usage,
+            _ => CliExit::Failed,
         };
         Self {
             problems: vec![problem],
@@ -282,19 +284,19 @@ impl From<app::Fault> for Trouble {
     }
 }
 
-impl From<workspace::Error> for Trouble {
+impl From<workspace::Error> for CliError {
     fn from(error: workspace::Error) -> Self {
         app::Error::from(error).into()
     }
 }
 
-impl From<recipe::Error> for Trouble {
+impl From<recipe::Error> for CliError {
     fn from(error: recipe::Error) -> Self {
         let (exit, code) = exit_of(error.kind());
         Self {
             exit,
             code: code.to_owned(),
-            problems: error.diagnostics().iter().map(Problem::from).collect(),
+            problems: error.diagnostics().iter().map(CliProblem::from).collect(),
             note: error.on_error().map(str::to_owned),
             shown: None,
             untrusted: None,
@@ -302,30 +304,32 @@ impl From<recipe::Error> for Trouble {
     }
 }
 
-/// The exit and the code of every kind of failure that a recipe can have.
-fn exit_of(kind: recipe::Kind) -> (Exit, &'static str) {
-    use recipe::Kind;
+/// Returns the exit and the code of every kind of failure that a recipe can have.
+fn exit_of(kind: recipe::RecipeErrorKind) -> (CliExit, &'static str) {
+    use recipe::RecipeErrorKind;
     match kind {
-        Kind::Usage => (Exit::Usage, "E_USAGE"),
-        Kind::Manifest => (Exit::Failed, "E_MANIFEST"),
-        Kind::Missing => (Exit::Failed, "E_MISSING_VALUES"),
-        Kind::NotFound => (Exit::Failed, "E_NOT_FOUND"),
-        Kind::Template => (Exit::Failed, "E_TEMPLATE"),
-        Kind::Answers => (Exit::Failed, "E_ANSWERS"),
-        Kind::Path => (Exit::Failed, "E_PATH"),
-        Kind::Inject => (Exit::Failed, "E_INJECT"),
-        Kind::Untrusted | Kind::UntrustedOwn => (Exit::Failed, "E_UNTRUSTED"),
-        Kind::Command => (Exit::Failed, "E_COMMAND"),
-        Kind::Aborted => (Exit::Failed, "E_ABORTED"),
-        Kind::Limit => (Exit::Failed, "E_LIMIT"),
-        Kind::Unsupported => (Exit::Failed, "E_UNSUPPORTED"),
-        Kind::Locked => (Exit::Failed, "E_LOCKED"),
-        Kind::Io => (Exit::Failed, "E_FILE"),
-        _ => (Exit::Failed, "E_RECIPE"),
+        RecipeErrorKind::Usage => (CliExit::Usage, "E_USAGE"),
+        RecipeErrorKind::Manifest => (CliExit::Failed, "E_MANIFEST"),
+        RecipeErrorKind::Missing => (CliExit::Failed, "E_MISSING_VALUES"),
+        RecipeErrorKind::NotFound => (CliExit::Failed, "E_NOT_FOUND"),
+        RecipeErrorKind::Template => (CliExit::Failed, "E_TEMPLATE"),
+        RecipeErrorKind::Answers => (CliExit::Failed, "E_ANSWERS"),
+        RecipeErrorKind::Path => (CliExit::Failed, "E_PATH"),
+        RecipeErrorKind::Inject => (CliExit::Failed, "E_INJECT"),
+        RecipeErrorKind::Untrusted | RecipeErrorKind::UntrustedOwn => {
+            (CliExit::Failed, "E_UNTRUSTED")
+        }
+        RecipeErrorKind::Command => (CliExit::Failed, "E_COMMAND"),
+        RecipeErrorKind::Aborted => (CliExit::Failed, "E_ABORTED"),
+        RecipeErrorKind::Limit => (CliExit::Failed, "E_LIMIT"),
+        RecipeErrorKind::Unsupported => (CliExit::Failed, "E_UNSUPPORTED"),
+        RecipeErrorKind::Locked => (CliExit::Failed, "E_LOCKED"),
+        RecipeErrorKind::Io => (CliExit::Failed, "E_FILE"),
+        _ => (CliExit::Failed, "E_RECIPE"),
     }
 }
 
-impl From<&recipe::Diagnostic> for Problem {
+impl From<&recipe::Diagnostic> for CliProblem {
     fn from(diagnostic: &recipe::Diagnostic) -> Self {
         let place = diagnostic.place;
         let column = place.map(|place| place.column as usize);
@@ -346,7 +350,7 @@ impl From<&recipe::Diagnostic> for Problem {
     }
 }
 
-/// What a template says stands in a recipe's message as `E_CODE: …`.
+/// Splits off the code of a template's error, which a recipe's message holds as `E_CODE: …`.
 fn split_code(message: &str) -> (Option<&str>, &str) {
     let is_code = |word: &str| {
         let rest = word.strip_prefix("E_");
@@ -358,11 +362,11 @@ fn split_code(message: &str) -> (Option<&str>, &str) {
     }
 }
 
-impl From<template::Error> for Trouble {
+impl From<template::Error> for CliError {
     fn from(error: template::Error) -> Self {
         let excerpt = error.excerpt().map(str::to_owned);
         let line = usize::try_from(error.line()).ok().filter(|line| *line > 0);
-        let problem = Problem {
+        let problem = CliProblem {
             code: None,
             message: error.message().to_owned(),
             file: Some(error.file().to_owned()),
@@ -388,7 +392,7 @@ impl From<template::Error> for Trouble {
     }
 }
 
-/// How many characters the first `units` UTF-16 units of a text are.
+/// Converts a count of UTF-16 units at the start of a text to a count of characters.
 fn characters(text: &str, units: u32) -> usize {
     let mut left = units as usize;
     let fits = |c: &char| {

@@ -8,33 +8,35 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use app::Cancel;
+use app::CommandCancel;
 
-use crate::exit::Exit;
+use crate::exit::CliExit;
 
 /// Longer than a command gets to end by itself before it is killed.
 const COMMANDS_END_MAX: Duration = Duration::from_secs(4);
-/// How long a worker gets to let its tasks end and to give back the rest.
+/// Time a worker has to let its tasks end and to give back the rest.
 const WORK_END_MAX: Duration = Duration::from_secs(30);
 
-static CANCEL: OnceLock<Cancel> = OnceLock::new();
+static CANCEL: OnceLock<CommandCancel> = OnceLock::new();
 static COMMANDS: AtomicUsize = AtomicUsize::new(0);
 static WORKERS: AtomicUsize = AtomicUsize::new(0);
+static SIGNALS: AtomicUsize = AtomicUsize::new(0);
 static OBEYED: AtomicBool = AtomicBool::new(false);
 static TOLD: AtomicBool = AtomicBool::new(false);
 
-/// The switch that Ctrl-C throws.
-pub(crate) fn cancel() -> Cancel {
-    CANCEL.get_or_init(Cancel::default).clone()
+/// Returns the switch that Ctrl-C throws.
+pub(crate) fn cancel() -> CommandCancel {
+    CANCEL.get_or_init(CommandCancel::default).clone()
 }
 
-/// From now on Ctrl-C is handled here.
+/// Handles Ctrl-C here from now on.
 pub(crate) fn watch() {
     static WATCHING: OnceLock<()> = OnceLock::new();
     WATCHING.get_or_init(|| {
         let cancel = cancel();
         let handled = ctrlc::set_handler(move || {
-            let is_second = cancel.is_cancelled();
+            // Not told by the switch: a question that Ctrl-C has ended throws it, too.
+            let is_second = SIGNALS.fetch_add(1, Ordering::Relaxed) > 0;
             cancel.cancel();
             let patience = patience();
             if is_second || patience.is_zero() {
@@ -63,14 +65,14 @@ fn patience() -> Duration {
 
 /// While it lives, Ctrl-C lets the work come to its end by itself.
 #[must_use]
-pub(crate) struct Busy(&'static AtomicUsize);
+pub(crate) struct InterruptGuard(&'static AtomicUsize);
 
-impl Busy {
+impl InterruptGuard {
     pub(crate) fn start() -> Self {
         Self::counted(&COMMANDS)
     }
 
-    /// For a worker, which has more to bring to its end.
+    /// Makes the guard of a worker, which needs more time to end.
     pub(crate) fn work() -> Self {
         Self::counted(&WORKERS)
     }
@@ -82,18 +84,18 @@ impl Busy {
     }
 }
 
-impl Drop for Busy {
+impl Drop for InterruptGuard {
     fn drop(&mut self) {
         finished(self.0);
     }
 }
 
-/// What Ctrl-C asked for has been done, and the command says itself how it ended.
+/// Notes that the command has stopped as Ctrl-C asked, and reports its own end.
 pub(crate) fn obeyed() {
     OBEYED.store(true, Ordering::Relaxed);
 }
 
-/// The person has been told that the run stopped, so nothing more is said about it.
+/// Notes that the person has been told that the run stopped, so that no second message follows.
 pub(crate) fn told() {
     TOLD.store(true, Ordering::Relaxed);
 }
@@ -107,6 +109,14 @@ pub(crate) fn command_started() {
     COMMANDS.fetch_add(1, Ordering::Relaxed);
 }
 
+/// Throws the switch for a question that Ctrl-C has ended. The signal itself may be handled a
+/// moment later, on another thread: it must not end the process before the answers so far are
+/// saved.
+pub(crate) fn question_ended() {
+    command_started();
+    cancel().cancel();
+}
+
 pub(crate) fn command_finished() {
     finished(&COMMANDS);
 }
@@ -118,12 +128,17 @@ fn finished(count: &AtomicUsize) {
 }
 
 pub(crate) fn was_interrupted() -> bool {
-    let is_cancelled = CANCEL.get().is_some_and(Cancel::is_cancelled);
+    let is_cancelled = CANCEL.get().is_some_and(CommandCancel::is_cancelled);
     is_cancelled && !OBEYED.load(Ordering::Relaxed)
 }
 
-/// Ends the process, with the cursor that a menu may have hidden.
-pub(crate) fn leave() -> ! {
+/// Shows the cursor again that a menu may have hidden.
+pub(crate) fn show_cursor() {
     let _ = dialoguer::console::Term::stderr().show_cursor();
-    std::process::exit(Exit::Interrupted as i32)
+}
+
+/// Ends the process.
+pub(crate) fn leave() -> ! {
+    show_cursor();
+    std::process::exit(CliExit::Interrupted as i32)
 }

@@ -3,30 +3,32 @@
 //! Nothing is decided here that another door would need: commands read their arguments, call `app`
 //! or a product, and print what comes back.
 
-mod answering;
+mod agent_args;
+mod agent_progress;
+mod ai_args;
 mod arguments;
-mod asking_trust;
-mod building;
+mod ask_progress;
+mod build_report;
+mod build_run;
 mod command;
 mod diff;
+mod error_report;
 mod exit;
 mod input;
 mod interrupt;
-mod live;
+mod log;
 mod outcome;
 mod output;
-mod person;
 mod progress;
-mod report;
-mod rerun;
 mod respondent;
+mod retry_command;
 mod session;
-mod sheet;
 mod split;
 mod table;
+mod terminal_person;
+mod trust_prompt;
+mod use_cases;
 mod values;
-mod watcher;
-mod working;
 
 #[cfg(test)]
 mod reference;
@@ -34,14 +36,14 @@ mod reference;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use arguments::Reading;
-use exit::Exit;
-use output::Form;
+use arguments::ParsedLine;
+use exit::CliExit;
+use output::OutputFormat;
 
-fn run(words: Vec<OsString>) -> Result<Exit, exit::Trouble> {
+fn run(words: Vec<OsString>) -> Result<CliExit, exit::CliError> {
     match arguments::read(words)? {
-        Reading::Command(cli) => command::run(*cli),
-        Reading::Text(text) => output::styled(&text).map(|()| Exit::Done),
+        ParsedLine::Command(cli) => command::run(*cli),
+        ParsedLine::Text(text) => output::styled(&text).map(|()| CliExit::Done),
     }
 }
 
@@ -49,15 +51,15 @@ fn main() -> ExitCode {
     // Sandboxes are built by this program, started again: then this does not return.
     exec::sandbox::serve_stages();
     let words: Vec<OsString> = std::env::args_os().collect();
-    let form = Form::from(words.iter().any(|word| word == "--json"));
+    let form = OutputFormat::from(words.iter().any(|word| word == "--json"));
     let ended = match run(words.clone()) {
-        Err(trouble) => match asking_trust::ask(&trouble, form) {
-            // What was decided is kept: the same command now finds it.
-            Ok(asking_trust::Answer::Trusted) => run(words),
-            Ok(asking_trust::Answer::NotAsked) => Err(trouble),
-            Ok(asking_trust::Answer::Refused) => {
+        Err(trouble) => match trust_prompt::ask(&trouble, form) {
+            // The decision is stored: the same command now finds it.
+            Ok(trust_prompt::TrustAnswer::Trusted) => run(words),
+            Ok(trust_prompt::TrustAnswer::NotAsked) => Err(trouble),
+            Ok(trust_prompt::TrustAnswer::Refused) => {
                 output::say("nothing was done");
-                Ok(Exit::Failed)
+                Ok(CliExit::Failed)
             }
             Err(other) => Err(other),
         },
@@ -65,10 +67,11 @@ fn main() -> ExitCode {
     };
     match ended {
         _ if interrupt::was_interrupted() => {
+            interrupt::show_cursor();
             if !interrupt::was_told() {
                 output::say("interrupted");
             }
-            Exit::Interrupted.into()
+            CliExit::Interrupted.into()
         }
         Ok(exit) => exit.into(),
         Err(trouble) => {

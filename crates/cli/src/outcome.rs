@@ -1,30 +1,33 @@
-//! How a run ended, said: files and commands to the person, documents and differences as data.
+//! Reports the end of a run: files and commands for people, documents and differences as data.
 
 use std::fmt::Write as _;
 
 use clap::builder::styling::{AnsiColor, Style};
-use recipe::{Conflict, FileReport, FileStatus, Needed, Outcome, Plan, Report, Request};
+use recipe::{
+    DryRunPlan, FileConflict, FileReport, FileStatus, NeededAnswers, RecipeRunOutcome,
+    RecipeRunReport, RecipeRunRequest,
+};
 use serde::Serialize;
 use serde_json::{Value, json};
-use workspace::diff::Diff;
+use workspace::diff::ContentDiff;
 
-use crate::answering::GoOn;
+use crate::ai_args::ResumeHint;
 use crate::diff;
-use crate::exit::{Exit, Problem, Trouble};
-use crate::output::{self, Form};
+use crate::exit::{CliError, CliExit, CliProblem};
+use crate::output::{self, OutputFormat};
 
 /// More files than this are counted instead of listed.
 const LISTED_MAX: usize = 200;
 
-/// Where the person is in the project, so that paths are those they would type.
+/// The current folder within the project, so that paths are those the person would type.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Here {
+pub(crate) struct CurrentFolder {
     /// From the project's folder down to the current one; empty in the project's folder.
     pub(crate) down: Vec<String>,
 }
 
-impl Here {
-    /// A path of the project as it is called from here.
+impl CurrentFolder {
+    /// Returns a path of the project as it is called from here.
     pub(crate) fn shown(&self, path: &str) -> String {
         let names: Vec<&str> = path.split('/').collect();
         let shared = names
@@ -38,22 +41,22 @@ impl Here {
     }
 }
 
-/// `go_on` says where answers are that did not come into any file.
+/// Prints the outcome; `go_on` names the answers that did not get into any file.
 pub(crate) fn show(
-    outcome: Outcome,
-    request: &Request,
-    (form, here): (Form, &Here),
-    go_on: Option<&GoOn>,
-) -> Result<Exit, Trouble> {
+    outcome: RecipeRunOutcome,
+    request: &RecipeRunRequest,
+    (form, here): (OutputFormat, &CurrentFolder),
+    go_on: Option<&ResumeHint>,
+) -> Result<CliExit, CliError> {
     match outcome {
-        Outcome::Done(report) => done(&report, form, here),
-        Outcome::AnswersNeeded(needed) => answers_needed(&needed, request, form),
-        Outcome::Shown(plan) => {
+        RecipeRunOutcome::Done(report) => done(&report, form, here),
+        RecipeRunOutcome::AnswersNeeded(needed) => answers_needed(&needed, request, form),
+        RecipeRunOutcome::Shown(plan) => {
             let exit = shown(&plan, form, go_on)?;
             say_go_on(go_on, form);
             Ok(exit)
         }
-        Outcome::Conflicts(conflicts) => {
+        RecipeRunOutcome::Conflicts(conflicts) => {
             let trouble = in_the_way(&conflicts);
             Err(match go_on {
                 Some(go_on) => trouble.and_note(go_on.sentence()),
@@ -63,29 +66,29 @@ pub(crate) fn show(
     }
 }
 
-pub(crate) fn say_go_on(go_on: Option<&GoOn>, form: Form) {
-    if let Some(go_on) = go_on.filter(|_| form == Form::Text) {
+pub(crate) fn say_go_on(go_on: Option<&ResumeHint>, form: OutputFormat) {
+    if let Some(go_on) = go_on.filter(|_| form == OutputFormat::Text) {
         output::say(go_on.sentence());
     }
 }
 
-/// A result as JSON, with where its answers are kept.
-pub(crate) fn with_go_on(mut result: Value, go_on: Option<&GoOn>) -> Value {
+/// Adds the place of the saved answers to a result as JSON.
+pub(crate) fn with_go_on(mut result: Value, go_on: Option<&ResumeHint>) -> Value {
     if let Some(go_on) = go_on {
         result["answers"] = go_on.to_json();
     }
     result
 }
 
-/// The questions are the data; what to do with them is one line beside it.
+/// Prints the questions as data, and one line that says what to do with them.
 pub(crate) fn answers_needed(
-    needed: &Needed,
-    request: &Request,
-    form: Form,
-) -> Result<Exit, Trouble> {
+    needed: &NeededAnswers,
+    request: &RecipeRunRequest,
+    form: OutputFormat,
+) -> Result<CliExit, CliError> {
     match form {
-        Form::Json => output::json(&tagged("answers-needed", &needed.json))?,
-        Form::Text => output::data(needed.document.as_bytes())?,
+        OutputFormat::Json => output::json(&tagged("answers-needed", &needed.json))?,
+        OutputFormat::Text => output::data(needed.document.as_bytes())?,
     }
     let path = &request.answers_path;
     let (what, them) = match needed.questionnaire.len() {
@@ -96,10 +99,10 @@ pub(crate) fn answers_needed(
     output::say(format!(
         "{what} needed: save {them} to {path}, then run\n  {command}"
     ));
-    Ok(Exit::AnswersNeeded)
+    Ok(CliExit::AnswersNeeded)
 }
 
-/// A result as JSON, with how the command ended in front.
+/// Returns a result as JSON, with the command's outcome in front.
 pub(crate) fn tagged(outcome: &str, result: &impl Serialize) -> Value {
     let mut tagged = serde_json::Map::new();
     tagged.insert("outcome".to_owned(), json!(outcome));
@@ -109,10 +112,14 @@ pub(crate) fn tagged(outcome: &str, result: &impl Serialize) -> Value {
     Value::Object(tagged)
 }
 
-fn done(report: &Report, form: Form, here: &Here) -> Result<Exit, Trouble> {
-    if form == Form::Json {
+fn done(
+    report: &RecipeRunReport,
+    form: OutputFormat,
+    here: &CurrentFolder,
+) -> Result<CliExit, CliError> {
+    if form == OutputFormat::Json {
         output::json(&tagged("done", report))?;
-        return Ok(Exit::Done);
+        return Ok(CliExit::Done);
     }
     let mut lines: Vec<String> = report
         .files
@@ -145,14 +152,14 @@ fn done(report: &Report, form: Form, here: &Here) -> Result<Exit, Trouble> {
     if !lines.is_empty() {
         output::say(lines.join("\n"));
     }
-    Ok(Exit::Done)
+    Ok(CliExit::Done)
 }
 
 const GOOD: Style = AnsiColor::Green.on_default();
 const CHANGED: Style = AnsiColor::Yellow.on_default();
 const QUIET: Style = Style::new().dimmed();
 
-fn file_line(file: &FileReport, here: &Here) -> String {
+fn file_line(file: &FileReport, here: &CurrentFolder) -> String {
     let style = match file.status {
         FileStatus::Created => GOOD,
         FileStatus::Unchanged | FileStatus::Skipped => QUIET,
@@ -170,15 +177,19 @@ fn file_line(file: &FileReport, here: &Here) -> String {
     word(done, style, &format!("{}{reason}", here.shown(&file.path)))
 }
 
-/// One line of a report: a word in its column, then what it is about.
+/// Formats one line of a report: a word in its column, then the text.
 pub(crate) fn word(word: &str, style: Style, about: &str) -> String {
     format!("{style}{word:<9}{style:#} {}", output::harmless(about))
 }
 
-fn shown(plan: &Plan, form: Form, go_on: Option<&GoOn>) -> Result<Exit, Trouble> {
-    if form == Form::Json {
+fn shown(
+    plan: &DryRunPlan,
+    form: OutputFormat,
+    go_on: Option<&ResumeHint>,
+) -> Result<CliExit, CliError> {
+    if form == OutputFormat::Json {
         output::json(&with_go_on(tagged("dry-run", plan), go_on))?;
-        return Ok(Exit::Done);
+        return Ok(CliExit::Done);
     }
     let mut text = String::new();
     for file in &plan.files {
@@ -235,29 +246,29 @@ fn shown(plan: &Plan, form: Form, go_on: Option<&GoOn>) -> Result<Exit, Trouble>
         ));
     }
     output::say("dry run: nothing was written, nothing was run");
-    Ok(Exit::Done)
+    Ok(CliExit::Done)
 }
 
-fn in_the_way(conflicts: &[Conflict]) -> Trouble {
-    let problems: Vec<Problem> = conflicts
+fn in_the_way(conflicts: &[FileConflict]) -> CliError {
+    let problems: Vec<CliProblem> = conflicts
         .iter()
         .map(|conflict| {
             let existing = Some(conflict.existing.as_slice());
-            let summary = Diff::between(existing, Some(&conflict.proposed)).summary();
+            let summary = ContentDiff::between(existing, Some(&conflict.proposed)).summary();
             let (added, removed) = (summary.added, summary.removed);
-            Problem {
+            CliProblem {
                 message: format!(
                     "{} exists and differs from what `{}` would write (+{added} -{removed})",
                     conflict.path, conflict.step
                 ),
                 file: Some(conflict.path.as_str().to_owned()),
-                ..Problem::default()
+                ..CliProblem::default()
             }
         })
         .collect();
-    Trouble {
+    CliError {
         problems,
-        ..Trouble::failed("E_CONFLICT", "")
+        ..CliError::failed("E_CONFLICT", "")
     }
     .hint(
         "nothing was written; see --dry-run, then choose --force or --skip-existing, or merge a newer \

@@ -6,44 +6,44 @@ use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
 
 use anstream::{AutoStream, ColorChoice};
-use app::settings::Color;
+use app::settings::ColorSetting;
 use serde_json::Value;
 
-use crate::exit::Trouble;
-use crate::report;
+use crate::error_report;
+use crate::exit::CliError;
 
-/// Whether a command's result is for people or for programs.
+/// The audience of a command's result: people or programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Form {
+pub(crate) enum OutputFormat {
     Text,
     Json,
 }
 
-impl From<bool> for Form {
-    /// As the flag `--json` says it.
+impl From<bool> for OutputFormat {
+    /// Converts the flag `--json`.
     fn from(json: bool) -> Self {
         if json { Self::Json } else { Self::Text }
     }
 }
 
-/// `--color` and `output.color`, for both streams.
-pub(crate) fn set_color(color: Color) {
+/// Applies `--color` or `output.color` to both streams.
+pub(crate) fn set_color(color: ColorSetting) {
     let choice = match color {
-        Color::Auto => ColorChoice::Auto,
-        Color::Always => ColorChoice::Always,
-        Color::Never => ColorChoice::Never,
+        ColorSetting::Auto => ColorChoice::Auto,
+        ColorSetting::Always => ColorChoice::Always,
+        ColorSetting::Never => ColorChoice::Never,
     };
     choice.write_global();
 }
 
 /// Writes data exactly as it is.
-pub(crate) fn data(bytes: &[u8]) -> Result<(), Trouble> {
+pub(crate) fn data(bytes: &[u8]) -> Result<(), CliError> {
     let mut stdout = io::stdout().lock();
     written(stdout.write_all(bytes).and_then(|()| stdout.flush()))
 }
 
 /// Writes text that may be styled; the styles reach only a terminal that wants them.
-pub(crate) fn styled(text: &str) -> Result<(), Trouble> {
+pub(crate) fn styled(text: &str) -> Result<(), CliError> {
     let choice = AutoStream::choice(&io::stdout());
     let text = fitting(text, choice);
     match is_for_eyes() {
@@ -52,13 +52,13 @@ pub(crate) fn styled(text: &str) -> Result<(), Trouble> {
     }
 }
 
-/// Whether a person will look at stdout: it is a terminal, or colours are wanted (`| less -R`).
+/// True if a person will read stdout: it is a terminal, or colours are wanted (`| less -R`).
 fn is_for_eyes() -> bool {
     io::stdout().is_terminal() || AutoStream::choice(&io::stdout()) != ColorChoice::Never
 }
 
-/// A text of others inside of something styled: nothing in it is a style, or an order, where a
-/// person will look at it. A program that reads stdout gets it as it is.
+/// Quotes a foreign text inside styled output: a person sees no style and no control sequence of
+/// its own. A program that reads stdout gets it unchanged.
 pub(crate) fn quoted(text: &str) -> Cow<'_, str> {
     match is_for_eyes() {
         true => Cow::Owned(harmless(text)),
@@ -67,17 +67,17 @@ pub(crate) fn quoted(text: &str) -> Cow<'_, str> {
 }
 
 /// Writes one JSON document.
-pub(crate) fn json(value: &Value) -> Result<(), Trouble> {
+pub(crate) fn json(value: &Value) -> Result<(), CliError> {
     data(escaped(&format!("{value:#}\n")).as_bytes())
 }
 
 /// Writes one JSON document on a line of its own.
-pub(crate) fn json_line(value: &Value) -> Result<(), Trouble> {
+pub(crate) fn json_line(value: &Value) -> Result<(), CliError> {
     data(escaped(&format!("{value}\n")).as_bytes())
 }
 
-/// JSON in which what a terminal obeys, or what turns the order of a text around, is written as
-/// `\u009b`. Such characters can only stand inside of its strings.
+/// Writes control characters and characters that reverse the order of a text as `\u009b`. In JSON
+/// they can occur only inside strings.
 fn escaped(json: &str) -> Cow<'_, str> {
     let is_raw = |c: char| !c.is_ascii_control() && harmless_char(c) != c;
     if !json.contains(is_raw) {
@@ -93,7 +93,7 @@ fn escaped(json: &str) -> Cow<'_, str> {
     Cow::Owned(text)
 }
 
-/// Says something to the person. That nobody can hear it is no reason to fail.
+/// Prints a line to stderr. A closed stderr is no reason to fail.
 pub(crate) fn say(text: impl AsRef<str>) {
     let mut line = dressed(text.as_ref());
     line.push('\n');
@@ -101,21 +101,22 @@ pub(crate) fn say(text: impl AsRef<str>) {
     let _ = io::stderr().lock().write_all(line.as_bytes());
 }
 
-/// A text for the terminal behind stderr: with its styles where they belong, and no other orders.
+/// Prepares a text for the terminal behind stderr: with its styles where they belong, and no other
+/// control sequences.
 pub(crate) fn dressed(text: &str) -> String {
     let choice = AutoStream::choice(&io::stderr());
     tamed(&fitting(text, choice))
 }
 
 /// Reports an error on stderr, as text or as one JSON document.
-pub(crate) fn trouble(trouble: &Trouble, form: Form) {
+pub(crate) fn trouble(trouble: &CliError, form: OutputFormat) {
     match form {
-        Form::Text => say(report::render(trouble)),
-        Form::Json => say(escaped(&trouble.to_json().to_string())),
+        OutputFormat::Text => say(error_report::render(trouble)),
+        OutputFormat::Json => say(escaped(&trouble.to_json().to_string())),
     }
 }
 
-/// How many columns the terminal behind stdout has, if there is one.
+/// Returns the number of columns of the terminal behind stdout, if there is one.
 pub(crate) fn width() -> Option<usize> {
     let terminal = dialoguer::console::Term::stdout();
     let size = terminal
@@ -124,13 +125,13 @@ pub(crate) fn width() -> Option<usize> {
     size.map(|(_, columns)| usize::from(columns))
 }
 
-/// Whether a person can be asked: both the keyboard and the screen are a terminal.
+/// True if a person can be asked: both the keyboard and the screen are a terminal.
 pub(crate) fn has_person() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
-/// A text that somebody else wrote, with nothing in it that a terminal would obey and nothing that
-/// would turn its order around; character for character.
+/// Replaces every character of a foreign text that a terminal would obey or that would reverse its
+/// order; character for character.
 pub(crate) fn harmless(text: &str) -> String {
     let mut characters = text.chars().peekable();
     let mut clean = String::with_capacity(text.len());
@@ -150,7 +151,7 @@ fn harmless_char(c: char) -> char {
     if reorders || obeyed { '\u{fffd}' } else { c }
 }
 
-/// The text with our own styles and no other orders to the terminal: files and answers that are
+/// Keeps our own styles in a text and drops all other control sequences: files and answers that are
 /// shown may contain any. Styles that hide a text, or could, are not among ours.
 fn tamed(text: &str) -> String {
     let mut parts = text.split('\u{1b}');
@@ -168,7 +169,7 @@ fn tamed(text: &str) -> String {
     clean
 }
 
-/// Whether a style is one that this program uses: bold, dim, underlined, a colour that is neither
+/// True if a style is one that this program uses: bold, dim, underlined, a colour that is neither
 /// black nor white, or the end of them.
 fn is_ours(style: &str) -> bool {
     let known = |code: &str| {
@@ -192,7 +193,7 @@ fn is_ours(style: &str) -> bool {
     style.split(';').all(known)
 }
 
-/// The text with its styles, or without where they do not belong.
+/// Keeps or drops the styles of a text, as the choice says.
 fn fitting(text: &str, choice: ColorChoice) -> Cow<'_, str> {
     match choice {
         ColorChoice::Never => Cow::Owned(anstream::adapter::strip_str(text).to_string()),
@@ -200,9 +201,9 @@ fn fitting(text: &str, choice: ColorChoice) -> Cow<'_, str> {
     }
 }
 
-fn written(result: io::Result<()>) -> Result<(), Trouble> {
+fn written(result: io::Result<()>) -> Result<(), CliError> {
     match result {
-        Err(cause) if cause.kind() != io::ErrorKind::BrokenPipe => Err(Trouble::failed(
+        Err(cause) if cause.kind() != io::ErrorKind::BrokenPipe => Err(CliError::failed(
             "E_FILE",
             format!("cannot write to stdout: {cause}"),
         )),

@@ -5,18 +5,23 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use dialoguer::console::{Term, truncate_str};
+
+use crate::output;
 
 /// Before this, showing anything would only flicker.
 const QUIET_FOR: Duration = Duration::from_secs(1);
 const TICK: Duration = Duration::from_millis(120);
+const FRAMES: [char; 8] = ['⠁', '⠂', '⠄', '⡀', '⢀', '⠠', '⠐', '⠈'];
+/// Columns that stay free at the end of the line.
+const ROOM: usize = 4;
 
 /// Work under way; dropping it takes the sign away.
-pub(crate) struct Progress {
+pub(crate) struct ProgressSpinner {
     running: Option<(Sender<String>, JoinHandle<()>)>,
 }
 
-impl Progress {
+impl ProgressSpinner {
     pub(crate) fn start(message: impl Into<String>) -> Self {
         let message = message.into();
         if !std::io::stderr().is_terminal() {
@@ -29,7 +34,7 @@ impl Progress {
         }
     }
 
-    /// What is being done now.
+    /// Shows the current activity.
     pub(crate) fn say(&self, message: String) {
         if let Some((sender, _)) = &self.running {
             // The thread ends after this sender does.
@@ -40,7 +45,8 @@ impl Progress {
 
 /// Shows the last message until the other end goes away, which it does when the work is done.
 fn show(mut message: String, receiver: &Receiver<String>) {
-    let quiet_until = Instant::now() + QUIET_FOR;
+    let began = Instant::now();
+    let quiet_until = began + QUIET_FOR;
     loop {
         let left = quiet_until.saturating_duration_since(Instant::now());
         match receiver.recv_timeout(left) {
@@ -49,27 +55,35 @@ fn show(mut message: String, receiver: &Receiver<String>) {
             Err(RecvTimeoutError::Disconnected) => return,
         }
     }
-    let bar = spinner(&message);
-    for newer in receiver {
-        bar.set_message(newer);
+    let terminal = Term::stderr();
+    for frame in FRAMES.iter().cycle() {
+        draw(&terminal, &format!("{frame} {message}"), began.elapsed());
+        match receiver.recv_timeout(TICK) {
+            Ok(newer) => message = newer,
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => break,
+        }
     }
-    bar.finish_and_clear();
+    let _ = terminal.clear_line();
 }
 
-impl Drop for Progress {
+/// Draws one line over the last one. It leaves room at its end: the terminal writes `^C` behind the line
+/// when a person presses it, and a full line would push that, and what clears it, to the next one.
+fn draw(terminal: &Term, message: &str, took: Duration) {
+    let columns = usize::from(terminal.size().1);
+    let took = format!(" ({} s)", took.as_secs());
+    let room = columns.saturating_sub(took.len() + ROOM);
+    let message = output::harmless(message.lines().next().unwrap_or_default());
+    let message = truncate_str(&message, room, "…");
+    // That a sign of life cannot be seen is no reason to fail.
+    let _ = terminal.write_str(&format!("\r{message}{took}\u{1b}[K"));
+}
+
+impl Drop for ProgressSpinner {
     fn drop(&mut self) {
         if let Some((sender, thread)) = self.running.take() {
             drop(sender);
             let _ = thread.join();
         }
     }
-}
-
-fn spinner(message: &str) -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-    let style = ProgressStyle::with_template("{spinner} {msg} ({elapsed})");
-    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
-    bar.set_message(message.to_owned());
-    bar.enable_steady_tick(TICK);
-    bar
 }

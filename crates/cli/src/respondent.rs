@@ -9,28 +9,28 @@ use dialoguer::theme::ColorfulTheme;
 use dialoguer::{Editor, Input, MultiSelect, Select, Sort};
 use prompt::{AnswerKind, Question};
 use serde_json::Value;
-use transport::{Asked, Person};
+use transport::{Person, PersonQuestion};
 
 use crate::arguments::HEADING;
-use crate::person::Echo;
+use crate::terminal_person::CommandEcho;
 use crate::{interrupt, output};
 
-/// Cuts off what the editor shows beside the answer.
+/// Separates the answer from the text the editor shows below it.
 const CUT: &str = "------------------------ >8 ------------------------";
 /// Ends an answer of several lines.
 const END: &str = ".";
-/// How often somebody who types is asked whether they still want to.
+/// Interval at which a waiting prompt checks for Ctrl-C.
 const TICK: Duration = Duration::from_millis(50);
 const DIMMED: Style = Style::new().dimmed();
 
-/// Somebody who is asked one question after the other.
-pub(crate) struct Respondent {
+/// Asks a person one question after the other on the terminal.
+pub(crate) struct TerminalRespondent {
     editor: Option<String>,
     /// Contexts for all questions are shown once.
     contexts_shown: bool,
 }
 
-impl Respondent {
+impl TerminalRespondent {
     pub(crate) fn new(editor: Option<String>) -> Self {
         Self {
             editor,
@@ -38,13 +38,13 @@ impl Respondent {
         }
     }
 
-    /// The person, if there is one who can be asked.
-    pub(crate) fn if_there(&mut self, echo: Echo) -> Option<&mut dyn Person> {
-        let is_there = echo == Echo::Lines && output::has_person();
+    /// Returns the person, if one can be asked.
+    pub(crate) fn if_there(&mut self, echo: CommandEcho) -> Option<&mut dyn Person> {
+        let is_there = echo == CommandEcho::Lines && output::has_person();
         is_there.then_some(self as &mut dyn Person)
     }
 
-    fn present(&mut self, asked: &Asked<'_>) {
+    fn present(&mut self, asked: &PersonQuestion<'_>) {
         if let Some(refused) = asked.refused {
             output::say(refused.why);
             return;
@@ -69,7 +69,7 @@ impl Respondent {
         }
     }
 
-    fn long(&self, asked: &Asked<'_>) -> Option<String> {
+    fn long(&self, asked: &PersonQuestion<'_>) -> Option<String> {
         if let Some(editor) = &self.editor {
             match edit(editor, asked) {
                 Ok(text) => return text,
@@ -83,8 +83,8 @@ impl Respondent {
     }
 }
 
-impl Person for Respondent {
-    fn ask(&mut self, asked: &Asked<'_>) -> Option<String> {
+impl Person for TerminalRespondent {
+    fn ask(&mut self, asked: &PersonQuestion<'_>) -> Option<String> {
         interrupt::watch();
         self.present(asked);
         let question = asked.question;
@@ -96,19 +96,19 @@ impl Person for Respondent {
             _ if asked.is_long() => return self.long(asked),
             _ => line(asked),
         };
-        // Whatever the reason, somebody who cannot be heard does not go on.
+        // Without an answer, for any reason, no further question is asked.
         answered.ok()
     }
 }
 
-/// What is asked, in the order it is read.
+/// Returns the lines of a question, in the order they are read.
 fn details(question: &Question) -> Vec<String> {
     let mut texts = question.contexts.clone();
     texts.push(question.prompt.clone());
     texts.push(question.format.clone());
     let examples = question.examples.iter();
     texts.extend(examples.map(|example| {
-        // The first of several lines stands where the others do.
+        // The first of several lines gets the same indentation as the others.
         let between = if example.contains('\n') { '\n' } else { ' ' };
         format!("{DIMMED}for example:{DIMMED:#}{between}{example}")
     }));
@@ -122,7 +122,7 @@ fn details(question: &Question) -> Vec<String> {
     texts
 }
 
-fn line(asked: &Asked<'_>) -> dialoguer::Result<String> {
+fn line(asked: &PersonQuestion<'_>) -> dialoguer::Result<String> {
     let theme = ColorfulTheme::default();
     let mut input = Input::<String>::with_theme(&theme)
         .with_prompt(&asked.question.key)
@@ -133,7 +133,7 @@ fn line(asked: &Asked<'_>) -> dialoguer::Result<String> {
     input.interact_text()
 }
 
-/// A choice that is text is shown as it is, any other as JSON.
+/// Shows a choice that is text unchanged, any other as JSON.
 fn shown(value: &Value) -> String {
     match value {
         Value::Bool(true) => "yes".to_owned(),
@@ -198,7 +198,7 @@ fn lines() -> Option<String> {
             text.push_str(&line);
             text.push('\n');
         }
-        // Nobody waits for it any more when the person has left.
+        // The receiver is gone when the person has left.
         let _ = sender.send((is_ended || !text.is_empty()).then_some(text));
     });
     loop {
@@ -210,8 +210,8 @@ fn lines() -> Option<String> {
     }
 }
 
-/// The answer as it was saved; `None` when nothing was.
-fn edit(editor: &str, asked: &Asked<'_>) -> dialoguer::Result<Option<String>> {
+/// Opens the editor and returns the saved answer; `None` if nothing was saved.
+fn edit(editor: &str, asked: &PersonQuestion<'_>) -> dialoguer::Result<Option<String>> {
     let question = asked.question;
     let typed = asked.refused.map_or("", |refused| refused.typed);
     let mut about = vec![format!("Question `{}`", question.key)];
@@ -233,7 +233,7 @@ fn edit(editor: &str, asked: &Asked<'_>) -> dialoguer::Result<Option<String>> {
     }))
 }
 
-/// So that the editor shows the answer in its colours.
+/// Returns a file extension, so that the editor highlights the answer.
 fn extension(kind: &AnswerKind) -> &'static str {
     match kind {
         AnswerKind::Json | AnswerKind::List => ".json",

@@ -1,40 +1,57 @@
-//! What commands share: where they run, how they print, and the project once they need it.
+//! State shared by all commands: the working folder, the output settings, and the project once they
+//! need it.
 
 use std::ffi::OsString;
+use std::future::Future;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::time::Duration;
 
-use app::settings::Color;
-use app::{Project, Surroundings};
+use app::settings::ColorSetting;
+use app::{ProcessEnvironment, Project};
+use tokio::runtime::Runtime;
 use workspace::{RecoverOutcome, WriterRequest};
 
-use crate::arguments::{ColorFlag, Global};
-use crate::exit::Trouble;
-use crate::outcome::Here;
+use crate::arguments::{ColorFlag, GlobalArgs};
+use crate::exit::CliError;
+use crate::outcome::CurrentFolder;
 use crate::output;
-use crate::rerun::{self, Rerun};
+use crate::retry_command::{self, RetryCommand};
 
-pub(crate) struct Session {
-    pub(crate) surroundings: Surroundings,
-    color: Option<Color>,
+pub(crate) struct CliSession {
+    pub(crate) surroundings: ProcessEnvironment,
+    /// The one runtime of the process: one thread drives it, files and commands have their own.
+    runtime: Rc<Runtime>,
+    color: Option<ColorSetting>,
     has_cwd: bool,
 }
 
-impl Session {
-    pub(crate) fn start(global: &Global) -> Result<Self, Trouble> {
+impl CliSession {
+    pub(crate) fn start(global: &GlobalArgs) -> Result<Self, CliError> {
         let color = global.color.map(color_of);
-        output::set_color(color.unwrap_or(Color::Auto));
-        let mut surroundings = Surroundings::read(global.cwd.as_deref())?;
+        output::set_color(color.unwrap_or(ColorSetting::Auto));
+        let mut surroundings = ProcessEnvironment::read(global.cwd.as_deref())?;
         surroundings.trusts_once = global.trust;
         Ok(Self {
+            runtime: Rc::new(runtime()?),
             surroundings,
             color,
             has_cwd: global.cwd.is_some(),
         })
     }
 
-    /// The project, with its settings in force; says what became of an interrupted apply.
-    pub(crate) fn project(&self) -> Result<Project, Trouble> {
+    /// Waits for a use case to end.
+    pub(crate) fn wait<T>(&self, work: impl Future<Output = T>) -> T {
+        self.runtime.block_on(work)
+    }
+
+    pub(crate) fn runtime(&self) -> Rc<Runtime> {
+        Rc::clone(&self.runtime)
+    }
+
+    /// Opens the project with its settings in force, and reports the recovery of an interrupted
+    /// apply.
+    pub(crate) fn project(&self) -> Result<Project, CliError> {
         let project = Project::open(&self.surroundings)?;
         output::set_color(self.color.unwrap_or(project.settings.output.color));
         for refused in &project.passed_over {
@@ -54,17 +71,17 @@ impl Session {
         Ok(project)
     }
 
-    /// The command that runs again with answers.
-    pub(crate) fn rerun(&self, words: &[OsString]) -> Rerun {
+    /// Returns the command that runs again with answers.
+    pub(crate) fn rerun(&self, words: &[OsString]) -> RetryCommand {
         let folder = self.has_cwd.then_some(self.surroundings.cwd.as_path());
         let is_taken = |path: &str| workspace::fs::exists(&self.surroundings.path(Path::new(path)));
-        rerun::rerun(words, folder, &is_taken)
+        retry_command::rerun(words, folder, &is_taken)
     }
 
-    /// How this process is named to others while it writes, and how long it waits for them.
+    /// Names this process to others while it writes, and sets how long it waits for them.
     pub(crate) fn writer(&self, project: &Project, words: &[OsString]) -> WriterRequest {
         WriterRequest {
-            command: rerun::shown(words),
+            command: retry_command::shown(words),
             inside: self
                 .surroundings
                 .variables
@@ -75,14 +92,14 @@ impl Session {
     }
 
     /// Colours as a second reading of the command line has them.
-    pub(crate) fn use_color(&self, global: &Global) {
+    pub(crate) fn use_color(&self, global: &GlobalArgs) {
         if let Some(flag) = global.color {
             output::set_color(color_of(flag));
         }
     }
 
-    /// Where the person is in the project.
-    pub(crate) fn here(&self, project: &Project) -> Here {
+    /// Returns the current folder within the project.
+    pub(crate) fn here(&self, project: &Project) -> CurrentFolder {
         let cwd = workspace::fs::canonical(&self.surroundings.cwd).ok();
         let down = cwd
             .as_deref()
@@ -93,12 +110,12 @@ impl Session {
                     .map(|name| name.to_string_lossy().into_owned())
                     .collect()
             });
-        Here {
+        CurrentFolder {
             down: down.unwrap_or_default(),
         }
     }
 
-    /// A path as the person would type it where the command was started.
+    /// Returns a path as the person would type it where the command was started.
     pub(crate) fn shown(&self, path: &Path) -> String {
         let here = workspace::fs::canonical(&self.surroundings.cwd).ok();
         let inside = here
@@ -113,10 +130,23 @@ impl Session {
     }
 }
 
-fn color_of(flag: ColorFlag) -> Color {
+fn runtime() -> Result<Runtime, CliError> {
+    let built = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    built.map_err(|cause| {
+        CliError::failed(
+            "E_COMMAND",
+            format!("the command cannot be set up: {cause}"),
+        )
+        .hint("close other programs: the system is out of handles")
+    })
+}
+
+fn color_of(flag: ColorFlag) -> ColorSetting {
     match flag {
-        ColorFlag::Auto => Color::Auto,
-        ColorFlag::Always => Color::Always,
-        ColorFlag::Never => Color::Never,
+        ColorFlag::Auto => ColorSetting::Auto,
+        ColorFlag::Always => ColorSetting::Always,
+        ColorFlag::Never => ColorSetting::Never,
     }
 }

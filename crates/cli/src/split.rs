@@ -1,28 +1,29 @@
-//! The words after a recipe's name: drawloom's own options, and what the recipe is given.
+//! The words after a recipe's name: drawloom's own options, and the recipe's arguments.
 //!
 //! A recipe declares its own variables, so `--anything value` after its name may be one of them and
-//! clap cannot know. Whatever clap does not know is kept in order and read once the recipe is loaded.
+//! clap cannot know. Words that clap does not know are kept in order and read once the recipe is
+//! loaded.
 
 use std::ffi::{OsStr, OsString};
 
 use clap::{Arg, Command};
 
-use crate::exit::Trouble;
+use crate::exit::CliError;
 
 /// A command line taken apart.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Split {
-    /// What clap reads.
+pub(crate) struct SplitLine {
+    /// Words that clap reads.
     pub(crate) known: Vec<OsString>,
-    /// What the recipe reads: values, and options that drawloom does not have.
+    /// Words that the recipe reads: values, and options that drawloom does not have.
     pub(crate) given: Vec<String>,
     /// `--help` came after the recipe's name and asks about the recipe.
     pub(crate) wants_recipe_help: bool,
 }
 
-/// Which long options after the recipe's name are drawloom's own.
+/// The long options after the recipe's name that are drawloom's own.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Own<'n> {
+pub(crate) enum OwnOptions<'n> {
     /// All that drawloom has.
     All,
     /// All but these, which the recipe declares: behind its name they are its own.
@@ -31,12 +32,12 @@ pub(crate) enum Own<'n> {
     Place,
 }
 
-impl Own<'_> {
+impl OwnOptions<'_> {
     fn has(self, long: &str) -> bool {
         match self {
-            Own::All => true,
-            Own::AllBut(names) => !names.iter().any(|name| name == long),
-            Own::Place => long == PLACE,
+            OwnOptions::All => true,
+            OwnOptions::AllBut(names) => !names.iter().any(|name| name == long),
+            OwnOptions::Place => long == PLACE,
         }
     }
 }
@@ -45,42 +46,46 @@ impl Own<'_> {
 pub(crate) const PLACE: &str = "cwd";
 
 /// Takes the command line apart; `root` is the whole clap tree.
-pub(crate) fn split(words: Vec<OsString>, root: &Command, own: Own<'_>) -> Result<Split, Trouble> {
+pub(crate) fn split(
+    words: Vec<OsString>,
+    root: &Command,
+    own: OwnOptions<'_>,
+) -> Result<SplitLine, CliError> {
     let Some((start, command)) = find_run(&words, root) else {
-        return Ok(Split {
+        return Ok(SplitLine {
             known: words,
-            ..Split::default()
+            ..SplitLine::default()
         });
     };
     let options = Options { root, command };
     let mut words = words.into_iter();
-    let mut split = Split {
+    let mut split = SplitLine {
         known: words.by_ref().take(start).collect(),
-        ..Split::default()
+        ..SplitLine::default()
     };
     let mut has_recipe = false;
     while let Some(word) = words.next() {
         let text = word.to_str();
         let kind = match options.kind(&word) {
-            Kind::Known { .. } if has_recipe && !own.has(long_name(text)) => Kind::Other,
+            WordKind::Known { .. } if has_recipe && !own.has(long_name(text)) => WordKind::Other,
             kind => kind,
         };
         match kind {
-            Kind::Known { takes_next } => {
+            WordKind::Known { takes_next } => {
                 split.known.push(word);
                 split
                     .known
                     .extend(words.by_ref().take(usize::from(takes_next)));
             }
-            Kind::Help if has_recipe => split.wants_recipe_help = true,
-            Kind::End if has_recipe => {
+            WordKind::Help if has_recipe => split.wants_recipe_help = true,
+            WordKind::End if has_recipe => {
                 split.given.push(unicode(word)?);
                 for rest in words.by_ref() {
                     split.given.push(unicode(rest)?);
                 }
             }
-            Kind::Other if has_recipe => split.given.push(unicode(word)?),
-            Kind::Help | Kind::End | Kind::Other => {
+            WordKind::Other if has_recipe => split.given.push(unicode(word)?),
+            WordKind::Help | WordKind::End | WordKind::Other => {
                 has_recipe = text.is_none_or(|text| !text.starts_with('-'));
                 split.known.push(word);
             }
@@ -89,14 +94,14 @@ pub(crate) fn split(words: Vec<OsString>, root: &Command, own: Own<'_>) -> Resul
     Ok(split)
 }
 
-/// `name` of `--name` and of `--name=value`.
+/// Returns `name` of `--name` and of `--name=value`.
 fn long_name(word: Option<&str>) -> &str {
     let name = word.and_then(|word| word.strip_prefix("--"));
     let name = name.unwrap_or_default();
     name.split_once('=').map_or(name, |(name, _)| name)
 }
 
-/// Where the words after `run`, `recipe run` or `update` start, and the clap command they belong to.
+/// Finds the words after `run`, `recipe run` or `update`, and the clap command they belong to.
 fn find_run<'a>(words: &[OsString], root: &'a Command) -> Option<(usize, &'a Command)> {
     let options = Options {
         root,
@@ -105,7 +110,7 @@ fn find_run<'a>(words: &[OsString], root: &'a Command) -> Option<(usize, &'a Com
     let mut command = root;
     let mut at = 1;
     while at < words.len() {
-        if let Kind::Known { takes_next } = options.kind(&words[at]) {
+        if let WordKind::Known { takes_next } = options.kind(&words[at]) {
             at += 1 + usize::from(takes_next);
             continue;
         }
@@ -126,7 +131,7 @@ fn find_run<'a>(words: &[OsString], root: &'a Command) -> Option<(usize, &'a Com
     None
 }
 
-enum Kind {
+enum WordKind {
     /// An option clap knows; `takes_next` when its value is the next word.
     Known {
         takes_next: bool,
@@ -144,13 +149,13 @@ struct Options<'a> {
 }
 
 impl Options<'_> {
-    fn kind(&self, word: &OsStr) -> Kind {
+    fn kind(&self, word: &OsStr) -> WordKind {
         let Some(text) = word.to_str() else {
-            return Kind::Other;
+            return WordKind::Other;
         };
         match text {
-            "--" => return Kind::End,
-            "--help" | "-h" => return Kind::Help,
+            "--" => return WordKind::End,
+            "--help" | "-h" => return WordKind::Help,
             _ => {}
         }
         let (name, has_value) = match text.split_once('=') {
@@ -158,10 +163,10 @@ impl Options<'_> {
             None => (text, false),
         };
         match self.find(name) {
-            Some(option) => Kind::Known {
+            Some(option) => WordKind::Known {
                 takes_next: option.get_action().takes_values() && !has_value,
             },
-            None => Kind::Other,
+            None => WordKind::Other,
         }
     }
 
@@ -185,9 +190,9 @@ impl Options<'_> {
     }
 }
 
-fn unicode(word: OsString) -> Result<String, Trouble> {
+fn unicode(word: OsString) -> Result<String, CliError> {
     word.into_string().map_err(|word| {
-        Trouble::usage(format!("{} is not valid Unicode", word.display()))
+        CliError::usage(format!("{} is not valid Unicode", word.display()))
             .hint("values for recipes are text")
     })
 }

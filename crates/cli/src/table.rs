@@ -2,7 +2,10 @@
 
 use std::fmt::Write as _;
 
-/// Rows of words, padded column by column; the last column is as long as it wants to be.
+use crate::output;
+
+/// Rows of words, padded column by column; the last column is as long as it wants to be. Words are often
+/// those of others, and nothing in them is a style or an order to the terminal.
 pub(crate) fn render(rows: &[Vec<String>]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |column: usize| {
@@ -14,6 +17,7 @@ pub(crate) fn render(rows: &[Vec<String>]) -> String {
     for row in rows {
         let mut line = String::new();
         for (cell, width) in row.iter().zip(&widths) {
+            let cell = output::quoted(cell);
             // Writing to a String cannot fail.
             let _ = write!(line, "{cell:<width$}  ");
         }
@@ -23,7 +27,7 @@ pub(crate) fn render(rows: &[Vec<String>]) -> String {
     text
 }
 
-/// The same for a screen of this width: a last column that is wider is cut.
+/// Renders a table for a screen of this width: a last column that is wider is cut.
 pub(crate) fn render_within(rows: &[Vec<String>], width: usize) -> String {
     let mut text = String::new();
     for line in render(rows).lines() {

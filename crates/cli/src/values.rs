@@ -1,15 +1,18 @@
-//! What a recipe is given on the command line: values by position and by name.
+//! The recipe's values on the command line: by position and by name.
 //!
-//! Only the recipe knows which of its variables are flags, and so whether the word after `--name` is
-//! its value or the next positional one.
+//! Only the recipe knows which of its variables are flags, and so if the word after `--name` is its
+//! value or the next positional one.
 
-use recipe::Given;
+use recipe::GivenValues;
 
-use crate::exit::Trouble;
+use crate::exit::CliError;
 
 /// Reads the words that drawloom itself did not know; `is_flag` asks the recipe about a name.
-pub(crate) fn read(words: &[String], is_flag: impl Fn(&str) -> bool) -> Result<Given, Trouble> {
-    let mut given = Given::default();
+pub(crate) fn read(
+    words: &[String],
+    is_flag: impl Fn(&str) -> bool,
+) -> Result<GivenValues, CliError> {
+    let mut given = GivenValues::default();
     let mut words = words.iter().peekable();
     while let Some(word) = words.next() {
         let Some(option) = word.strip_prefix("--") else {
@@ -36,24 +39,24 @@ pub(crate) fn read(words: &[String], is_flag: impl Fn(&str) -> bool) -> Result<G
     Ok(given)
 }
 
-/// `-5` and `-` are values; `-x` is an option nobody has.
-fn positional(word: &str) -> Result<String, Trouble> {
+/// Checks a positional value: `-5` and `-` are values; `-x` is an option that does not exist.
+fn positional(word: &str) -> Result<String, CliError> {
     let is_option = word.strip_prefix('-').and_then(|rest| rest.chars().next());
     match is_option {
         Some(first) if !first.is_ascii_digit() && first != '.' => {
-            Err(Trouble::usage(format!("there is no option `{word}`"))
+            Err(CliError::usage(format!("there is no option `{word}`"))
                 .hint("a value that starts with `-` goes after `--`, or as `--name=value`"))
         }
         _ => Ok(word.to_owned()),
     }
 }
 
-/// `--set NAME=VALUE`.
-pub(crate) fn read_set(set: &[String], given: &mut Given) -> Result<(), Trouble> {
+/// Reads `--set NAME=VALUE`.
+pub(crate) fn read_set(set: &[String], given: &mut GivenValues) -> Result<(), CliError> {
     for pair in set {
         let (name, value) = pair
             .split_once('=')
-            .ok_or_else(|| Trouble::usage(format!("`--set {pair}` needs the form NAME=VALUE")))?;
+            .ok_or_else(|| CliError::usage(format!("`--set {pair}` needs the form NAME=VALUE")))?;
         given.named.push((name.to_owned(), vec![value.to_owned()]));
     }
     Ok(())
@@ -100,6 +103,6 @@ mod tests {
     #[test]
     fn an_unknown_short_option_is_wrong_usage() {
         let trouble = read(&["-x".to_owned()], |_| false).unwrap_err();
-        assert_eq!(trouble.exit, crate::exit::Exit::Usage);
+        assert_eq!(trouble.exit, crate::exit::CliExit::Usage);
     }
 }

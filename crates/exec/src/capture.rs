@@ -1,16 +1,16 @@
-//! Keeping the beginning and the end of a stream, however long it is.
+//! Keeps the beginning and the end of a stream of any length.
 
 use std::collections::VecDeque;
 
 /// A stream's head and tail, each up to half of the limit.
-pub(crate) struct Capture {
+pub(crate) struct OutputCapture {
     bytes_max: usize,
     head: Vec<u8>,
     tail: VecDeque<u8>,
     omitted: u64,
 }
 
-impl Capture {
+impl OutputCapture {
     pub(crate) fn new(bytes_max: usize) -> Self {
         Self {
             bytes_max,
@@ -33,13 +33,12 @@ impl Capture {
         self.omitted += (skipped + dropped) as u64;
     }
 
-    /// How many bytes came, kept or not.
+    /// Number of bytes received, kept or not.
     pub(crate) fn total(&self) -> u64 {
         (self.head.len() + self.tail.len()) as u64 + self.omitted
     }
 
-    /// The bytes, with a line in place of what is missing; and whether
-    /// something is.
+    /// Returns the bytes, with a line in place of the omitted ones; and whether any were omitted.
     pub(crate) fn finish(self) -> (Vec<u8>, bool) {
         let mut bytes = self.head;
         if self.omitted > 0 {
@@ -60,7 +59,7 @@ mod tests {
 
     #[track_caller]
     fn check(bytes_max: usize, pushes: &[&str], expected: (&str, bool)) {
-        let mut capture = Capture::new(bytes_max);
+        let mut capture = OutputCapture::new(bytes_max);
         pushes.iter().for_each(|push| capture.push(push.as_bytes()));
         let (bytes, truncated) = capture.finish();
         assert_eq!(

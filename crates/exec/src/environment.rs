@@ -1,10 +1,10 @@
-//! What a child sees of the environment, and what is kept from it.
+//! The environment variables a child gets, and the ones withheld from it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 
-/// The variables that a command run for a model may see: where things are and how to talk, never
-/// a secret. A name that ends in `*` names all that begin so.
+/// The variables that a command run for a model may see: paths and locale settings, never a secret.
+/// A name that ends in `*` means every name that begins so.
 pub const AGENT_VARIABLES: &[&str] = &[
     // The user and the terminal.
     "PATH",
@@ -147,7 +147,7 @@ pub const AGENT_VARIABLES: &[&str] = &[
     "HOMEBREW_PREFIX",
 ];
 
-/// What the name of a secret contains, in whichever case.
+/// Parts of the names of secrets, in any case.
 pub const SECRET_MARKS: &[&str] = &[
     "KEY",
     "SECRET",
@@ -158,42 +158,42 @@ pub const SECRET_MARKS: &[&str] = &[
     "CREDENTIAL",
 ];
 
-/// What a child sees of the environment.
+/// The environment variables a child gets.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Env {
-    inherit: Inherit,
+pub struct ChildEnvironment {
+    inherit: InheritedVariables,
     set: BTreeMap<OsString, OsString>,
     remove: BTreeSet<OsString>,
-    secrets: Secrets,
+    secrets: SecretVariables,
 }
 
-/// What a child takes over from us.
+/// The variables a child inherits from this process.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum Inherit {
+pub enum InheritedVariables {
     /// Every variable.
     #[default]
     All,
-    /// The variables named, where `LC_*` names all that begin so.
+    /// These variables, where `LC_*` means every name that begins so.
     Only(Vec<String>),
-    /// None.
+    /// No variables.
     Nothing,
 }
 
-/// What happens to variables named like secrets.
+/// The treatment of variables named like secrets.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-enum Secrets {
+enum SecretVariables {
     /// They are variables like others.
     #[default]
     Pass,
-    /// They are kept back, but for those named in full.
+    /// Withholds them, except those named in full.
     Withhold { named: BTreeSet<OsString> },
 }
 
-impl Env {
-    /// What a command run for a model sees: [`AGENT_VARIABLES`] and `additions` from the user's
-    /// settings, where `NAME*` names all that begin so. A variable named like a secret
-    /// ([`SECRET_MARKS`]) is kept back although it is on a list, unless an addition names it in
-    /// full. Git neither asks for passwords nor locks what it only reads.
+impl ChildEnvironment {
+    /// The environment of a command run for a model: [`AGENT_VARIABLES`] and `additions` from the
+    /// user's settings, where `NAME*` means every name that begins so. A variable named like a
+    /// secret ([`SECRET_MARKS`]) is withheld even if a list has it, unless an addition names it in
+    /// full. Git neither asks for passwords nor locks files it only reads.
     #[must_use]
     pub fn agent<S: Into<String>>(additions: impl IntoIterator<Item = S>) -> Self {
         let mut names: Vec<String> = AGENT_VARIABLES.iter().map(|name| (*name).into()).collect();
@@ -201,18 +201,18 @@ impl Env {
         names.extend(additions.into_iter().map(Into::into));
         let named = names[known..].iter().filter(|name| !name.ends_with('*'));
         Self {
-            secrets: Secrets::Withhold {
+            secrets: SecretVariables::Withhold {
                 named: named.map(OsString::from).collect(),
             },
-            ..Self::inherit(Inherit::Only(names))
+            ..Self::inherit(InheritedVariables::Only(names))
         }
         .set("GIT_TERMINAL_PROMPT", "0")
         .set("GIT_OPTIONAL_LOCKS", "0")
     }
 
-    /// An environment that starts from this much of ours.
+    /// Starts from these variables of this process.
     #[must_use]
-    pub fn inherit(inherit: Inherit) -> Self {
+    pub fn inherit(inherit: InheritedVariables) -> Self {
         Self {
             inherit,
             ..Self::default()
@@ -228,7 +228,7 @@ impl Env {
         self
     }
 
-    /// Takes a variable out, also when it was inherited.
+    /// Removes a variable, even an inherited one.
     #[must_use]
     pub fn remove(mut self, name: impl Into<OsString>) -> Self {
         let name = name.into();
@@ -237,18 +237,29 @@ impl Env {
         self
     }
 
-    /// Takes several variables out.
+    /// Removes several variables.
     #[must_use]
     pub fn remove_all(self, names: &[&str]) -> Self {
         names.iter().fold(self, |env, name| env.remove(*name))
     }
 
+    /// Makes the child search programs in this directory first.
+    #[must_use]
+    pub fn search_first(self, dir: &std::path::Path) -> Self {
+        let mut path = dir.as_os_str().to_owned();
+        if let Some(rest) = self.value_of("PATH").filter(|rest| !rest.is_empty()) {
+            path.push(":");
+            path.push(rest);
+        }
+        self.set("PATH", path)
+    }
+
     /// Puts this environment on a command that would inherit everything.
     pub(crate) fn apply(&self, command: &mut std::process::Command) {
-        if self.inherit != Inherit::All {
+        if self.inherit != InheritedVariables::All {
             command.env_clear();
         }
-        if let Inherit::Only(names) = &self.inherit {
+        if let InheritedVariables::Only(names) = &self.inherit {
             let ours = std::env::vars_os();
             command.envs(ours.filter(|(name, _)| {
                 names.iter().any(|allowed| names_it(allowed, name)) && self.may_pass(name)
@@ -265,11 +276,11 @@ impl Env {
     pub(crate) fn variables(&self) -> Vec<(OsString, OsString)> {
         let ours = std::env::vars_os().filter(|(name, _)| {
             let passes = match &self.inherit {
-                Inherit::All => true,
-                Inherit::Only(names) => {
+                InheritedVariables::All => true,
+                InheritedVariables::Only(names) => {
                     names.iter().any(|allowed| names_it(allowed, name)) && self.may_pass(name)
                 }
-                Inherit::Nothing => false,
+                InheritedVariables::Nothing => false,
             };
             passes && !self.remove.contains(name) && !self.set.contains_key(name)
         });
@@ -279,26 +290,27 @@ impl Env {
     }
 
     /// The value the child will see.
-    #[cfg(target_os = "linux")]
     pub(crate) fn value_of(&self, name: &str) -> Option<OsString> {
         let wanted = OsStr::new(name);
         if let Some(value) = self.set.get(wanted) {
             return Some(value.clone());
         }
         let inherited = match &self.inherit {
-            Inherit::All => true,
-            Inherit::Only(names) => {
+            InheritedVariables::All => true,
+            InheritedVariables::Only(names) => {
                 names.iter().any(|allowed| names_it(allowed, wanted)) && self.may_pass(wanted)
             }
-            Inherit::Nothing => false,
+            InheritedVariables::Nothing => false,
         };
         (inherited && !self.remove.contains(wanted)).then(|| std::env::var_os(name))?
     }
 
     fn may_pass(&self, name: &OsStr) -> bool {
         match &self.secrets {
-            Secrets::Pass => true,
-            Secrets::Withhold { named } => named.contains(name) || !is_named_like_a_secret(name),
+            SecretVariables::Pass => true,
+            SecretVariables::Withhold { named } => {
+                named.contains(name) || !is_named_like_a_secret(name)
+            }
         }
     }
 }

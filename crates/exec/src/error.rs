@@ -3,9 +3,9 @@
 use std::fmt;
 use std::io;
 
-/// Why nothing ran, for callers that branch.
+/// The reasons why nothing ran, for callers that branch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ErrorKind {
+pub enum ExecErrorKind {
     /// There is no such program.
     ProgramNotFound,
     /// The program exists and may not be executed.
@@ -14,9 +14,9 @@ pub enum ErrorKind {
     NoDirectory,
     /// The program name, an argument or a variable cannot be passed on.
     InvalidArgument,
-    /// No sandbox of the kind asked for can be used here.
+    /// No sandbox of the required kind can be used here.
     NoSandbox,
-    /// The sandbox cannot be made as it was asked for.
+    /// The requested sandbox cannot be made.
     InvalidSandbox,
     /// The operating system refused.
     Io,
@@ -25,53 +25,53 @@ pub enum ErrorKind {
 /// A command that could not be started, or not be followed.
 #[derive(Debug)]
 pub struct Error {
-    kind: ErrorKind,
+    kind: ExecErrorKind,
     message: String,
 }
 
 impl Error {
     /// The kind to branch on.
     #[must_use]
-    pub fn kind(&self) -> ErrorKind {
+    pub fn kind(&self) -> ExecErrorKind {
         self.kind
     }
 
-    pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+    pub(crate) fn new(kind: ExecErrorKind, message: impl Into<String>) -> Self {
         Self {
             kind,
             message: message.into(),
         }
     }
 
-    /// The words for a program that did not start.
+    /// The error for a program that did not start.
     pub(crate) fn unstarted(program: &str, source: &io::Error) -> Self {
         match source.kind() {
             io::ErrorKind::NotFound => Self::new(
-                ErrorKind::ProgramNotFound,
+                ExecErrorKind::ProgramNotFound,
                 format!(
                     "the program `{program}` was not found; install it, or check the name and PATH"
                 ),
             ),
             io::ErrorKind::PermissionDenied => Self::new(
-                ErrorKind::NotExecutable,
+                ExecErrorKind::NotExecutable,
                 format!(
                     "the program `{program}` may not be executed; check its permissions (`chmod +x`)"
                 ),
             ),
             io::ErrorKind::InvalidInput => Self::new(
-                ErrorKind::InvalidArgument,
+                ExecErrorKind::InvalidArgument,
                 format!(
                     "`{program}` was not started: its name, an argument or a variable contains a NUL character"
                 ),
             ),
             io::ErrorKind::ArgumentListTooLong => Self::new(
-                ErrorKind::InvalidArgument,
+                ExecErrorKind::InvalidArgument,
                 format!(
                     "`{program}` was not started: its arguments and environment are longer than the system allows; pass long values on standard input"
                 ),
             ),
             _ => Self::new(
-                ErrorKind::Io,
+                ExecErrorKind::Io,
                 format!("`{program}` was not started: {source}"),
             ),
         }
@@ -79,7 +79,7 @@ impl Error {
 
     pub(crate) fn lost(program: &str, source: &io::Error) -> Self {
         Self::new(
-            ErrorKind::Io,
+            ExecErrorKind::Io,
             format!("following `{program}` failed: {source}"),
         )
     }

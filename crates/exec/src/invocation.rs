@@ -1,4 +1,4 @@
-//! An invocation: everything about a command, said before it starts.
+//! An invocation: the complete description of a command, made before it starts.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -6,18 +6,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use crate::Env;
+use crate::ChildEnvironment;
 use crate::sandbox::Sandbox;
 
-/// How long a command may take when nobody says otherwise.
+/// Time limit of a command that sets no other.
 pub const TIMEOUT_DEFAULT: Duration = Duration::from_secs(600);
-/// How much of each output stream is kept when nobody says otherwise.
+/// Bytes kept of each output stream, unless the command sets another limit.
 pub const OUTPUT_BYTES_MAX: usize = 1024 * 1024;
-/// A command that prints more than this on one stream is stopped, when nobody says otherwise.
+/// A command that prints more than this on one stream is stopped, unless it sets another limit.
 pub const OUTPUT_BYTES_STOP: u64 = 1024 * 1024 * 1024;
-/// Variables by which coding agents mark the commands they run. Some programs
-/// refuse to start or behave differently when they see one; pass this to
-/// [`Env::remove_all`] where a command shall run as if the user had typed it.
+/// Variables by which coding agents mark the commands they run. Some programs refuse to start or
+/// behave differently when they see one; pass this to [`ChildEnvironment::remove_all`] if a command should run
+/// as if the user had typed it.
 pub const AGENT_MARKERS: &[&str] = &["CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT"];
 
 /// A command with its surroundings and limits.
@@ -26,12 +26,12 @@ pub struct Invocation {
     pub(crate) program: OsString,
     pub(crate) args: Vec<OsString>,
     pub(crate) cwd: Option<PathBuf>,
-    pub(crate) env: Env,
+    pub(crate) env: ChildEnvironment,
     pub(crate) stdin: Option<Vec<u8>>,
     pub(crate) timeout: Duration,
     pub(crate) output_bytes_max: usize,
     pub(crate) output_bytes_stop: u64,
-    pub(crate) cancel: Option<Cancel>,
+    pub(crate) cancel: Option<CommandCancel>,
     pub(crate) sandbox: Option<Sandbox>,
 }
 
@@ -42,13 +42,13 @@ pub fn shell(command_line: &str) -> Invocation {
 }
 
 impl Invocation {
-    /// `program` is a path, or a name looked up in the `PATH` of the child.
+    /// `program` is a path, or a name that is searched in the `PATH` of the child.
     pub fn new(program: impl Into<OsString>) -> Self {
         Self {
             program: program.into(),
             args: Vec::new(),
             cwd: None,
-            env: Env::default(),
+            env: ChildEnvironment::default(),
             stdin: None,
             timeout: TIMEOUT_DEFAULT,
             output_bytes_max: OUTPUT_BYTES_MAX,
@@ -58,7 +58,7 @@ impl Invocation {
         }
     }
 
-    /// More bytes than this on one stream, kept or not, end the command.
+    /// Ends the command if it prints more bytes than this on one stream, kept or not.
     #[must_use]
     pub fn output_bytes_stop(mut self, bytes: u64) -> Self {
         self.output_bytes_stop = bytes;
@@ -79,16 +79,16 @@ impl Invocation {
         self
     }
 
-    /// The directory to run in; ours when not said.
+    /// Sets the directory to run in; the default is that of this process.
     #[must_use]
     pub fn cwd(mut self, dir: impl AsRef<Path>) -> Self {
         self.cwd = Some(dir.as_ref().to_owned());
         self
     }
 
-    /// The environment; all of ours when not said.
+    /// Sets the environment; the default is all of this process's.
     #[must_use]
-    pub fn env(mut self, env: Env) -> Self {
+    pub fn env(mut self, env: ChildEnvironment) -> Self {
         self.env = env;
         self
     }
@@ -100,44 +100,44 @@ impl Invocation {
         self
     }
 
-    /// What the command reads on standard input; nothing when not said.
+    /// Sets the standard input; empty by default.
     #[must_use]
     pub fn stdin(mut self, bytes: impl Into<Vec<u8>>) -> Self {
         self.stdin = Some(bytes.into());
         self
     }
 
-    /// How long it may take.
+    /// Sets the time limit.
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
         self
     }
 
-    /// How much of each output stream is kept: half from its beginning, half from its end.
+    /// Sets the bytes kept of each output stream: half from its beginning, half from its end.
     #[must_use]
     pub fn output_bytes_max(mut self, bytes: usize) -> Self {
         self.output_bytes_max = bytes;
         self
     }
 
-    /// Ends the command when this says so, for instance on Ctrl-C: a child in
-    /// its own session does not get the terminal's signals.
+    /// Sets the switch that ends the command, for instance on Ctrl-C: a child in its own session
+    /// does not get the terminal's signals.
     #[must_use]
-    pub fn cancel(mut self, cancel: Cancel) -> Self {
+    pub fn cancel(mut self, cancel: CommandCancel) -> Self {
         self.cancel = Some(cancel);
         self
     }
 
-    /// The cage to run in; none when not said. The command is refused when no sandbox of the
-    /// kind asked for can be used.
+    /// Sets the sandbox; without it the command runs unrestricted. The command is refused if no
+    /// sandbox of the required kind can be used.
     #[must_use]
     pub fn sandbox(mut self, sandbox: Sandbox) -> Self {
         self.sandbox = Some(sandbox);
         self
     }
 
-    /// The program as it is named in messages.
+    /// The program, as messages name it.
     #[must_use]
     pub fn program(&self) -> &OsStr {
         &self.program
@@ -146,15 +146,15 @@ impl Invocation {
 
 /// A switch that ends running commands; clones are the same switch.
 #[derive(Debug, Clone, Default)]
-pub struct Cancel(Arc<AtomicBool>);
+pub struct CommandCancel(Arc<AtomicBool>);
 
-impl Cancel {
-    /// Ends every command that was given this switch.
+impl CommandCancel {
+    /// Ends every command that has this switch.
     pub fn cancel(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    /// Whether that was asked for.
+    /// Returns true after [`CommandCancel::cancel`].
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.0.load(Ordering::Relaxed)

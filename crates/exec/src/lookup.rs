@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::Access;
 
-/// The program `name` would start, given the value of `PATH`. A name with a
-/// separator in it is a path already and is only checked.
+/// Finds the program that `name` would start, given the value of `PATH`. A name with a separator is
+/// already a path and is only checked.
 #[must_use]
 pub fn which(name: &str, path: &OsStr) -> Option<PathBuf> {
     if name.is_empty() {
@@ -22,8 +22,8 @@ pub fn which(name: &str, path: &OsStr) -> Option<PathBuf> {
         .find(|program| is_program(program))
 }
 
-/// The home of the user this process runs as, by the system's list of users: it is there also when
-/// the variable `HOME` is not set, or says something else.
+/// Returns the home of the user this process runs as, from the system's list of users: `HOME` may
+/// be unset or wrong.
 #[must_use]
 pub fn home_of_user() -> Option<PathBuf> {
     let users = std::fs::read_to_string("/etc/passwd").ok()?;

@@ -1,55 +1,55 @@
-//! What became of a command that ran.
+//! The outcome of a command that ran.
 
 use std::borrow::Cow;
 use std::fmt;
 use std::time::Duration;
 
-/// How a command ended, and what it said.
+/// The status and the output of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Outcome {
-    /// How it ended.
-    pub status: Status,
+pub struct CommandOutcome {
+    /// The way it ended.
+    pub status: CommandStatus,
     /// Its standard output, shortened in the middle when over the limit.
     pub stdout: Vec<u8>,
     /// Its standard error, shortened in the middle when over the limit.
     pub stderr: Vec<u8>,
-    /// Whether something is missing from `stdout`.
+    /// True if bytes are missing from `stdout`.
     pub stdout_truncated: bool,
-    /// Whether something is missing from `stderr`.
+    /// True if bytes are missing from `stderr`.
     pub stderr_truncated: bool,
-    /// How long it took.
+    /// Time it took.
     pub duration: Duration,
 }
 
-/// How a command ended.
+/// The way a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Status {
+pub enum CommandStatus {
     /// By itself, with this code.
     Exited(i32),
-    /// By a signal we did not send.
+    /// By a signal this program did not send.
     Signaled(i32),
-    /// By us, because its time was up.
+    /// Killed by this program, because its time was up.
     TimedOut,
-    /// By us, because somebody asked for it.
+    /// Killed by this program after a cancellation.
     Cancelled,
-    /// By us, because it printed more than it may.
+    /// Killed by this program, because it printed too much.
     Flooded,
 }
 
 /// One of the two output streams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stream {
+pub enum OutputStream {
     /// Standard output.
     Stdout,
     /// Standard error.
     Stderr,
 }
 
-impl Outcome {
-    /// Whether it ended by itself with code 0.
+impl CommandOutcome {
+    /// Returns true if it ended by itself with code 0.
     #[must_use]
     pub fn is_success(&self) -> bool {
-        self.status == Status::Exited(0)
+        self.status == CommandStatus::Exited(0)
     }
 
     /// Its standard output as text; bytes that are not UTF-8 are replaced.
@@ -65,8 +65,8 @@ impl Outcome {
     }
 }
 
-impl Status {
-    /// The exit code, where there is one.
+impl CommandStatus {
+    /// The exit code, if there is one.
     #[must_use]
     pub fn code(self) -> Option<i32> {
         match self {
@@ -77,7 +77,7 @@ impl Status {
 }
 
 /// Reads after "the command".
-impl fmt::Display for Status {
+impl fmt::Display for CommandStatus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Exited(code) => write!(f, "exited with code {code}"),

@@ -1,13 +1,11 @@
-//! Running an invocation: start it, feed it, listen, end it.
+//! Runs an invocation: starts it, writes its input, reads its output, ends it.
 //!
 //! One thread and `poll`, so that no thread can be left waiting on a pipe that
 //! a grandchild holds open.
 
-use std::ffi::OsString;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::ExitStatusExt;
-use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
@@ -16,36 +14,36 @@ use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
 
-use crate::capture::Capture;
+use crate::capture::OutputCapture;
 use crate::sandbox::{Cage, start};
-use crate::{Error, ErrorKind, Invocation, Outcome, Status, Stream};
+use crate::{CommandOutcome, CommandStatus, Error, ExecErrorKind, Invocation, OutputStream};
 
-/// Between asking a command to end and ending it.
+/// Pause between asking a command to end and killing it.
 pub const KILL_GRACE: Duration = Duration::from_secs(2);
-/// How long output is waited for after the command itself has ended.
+/// Time to wait for output after the command itself has ended.
 pub const DRAIN_MAX: Duration = Duration::from_millis(500);
-/// How long a killed command is waited for; the kernel may hold it.
+/// Time to wait for a killed command; the kernel may hold it.
 pub const KILL_WAIT_MAX: Duration = Duration::from_secs(5);
-/// A line handed to an observer is cut here.
+/// Longer lines are cut before an observer gets them.
 pub const LINE_BYTES_MAX: usize = 64 * 1024;
 
-/// How often a silent command is looked at.
+/// Longest pause between two checks of a silent command.
 const TICK_MAX: Duration = Duration::from_millis(20);
-/// How soon a command that has closed its output is looked at.
+/// First pause between checks of a command that has closed its output.
 const TICK_MIN: Duration = Duration::from_micros(50);
 const READ_BYTES: usize = 64 * 1024;
 
-/// Runs a command to its end. An error means that it did not run; whatever
-/// became of one that did is in the [`Outcome`].
-pub fn run(invocation: &Invocation) -> Result<Outcome, Error> {
+/// Runs a command to its end. An error means that it did not run; the [`CommandOutcome`] tells how one
+/// that ran has ended.
+pub fn run(invocation: &Invocation) -> Result<CommandOutcome, Error> {
     run_observed(invocation, &mut |_, _| {})
 }
 
-/// As [`run`], handing over each line as it comes, without its line feed.
+/// Works like [`run`], and passes each line to the observer as it comes, without its line feed.
 pub fn run_observed(
     invocation: &Invocation,
-    observer: &mut dyn FnMut(Stream, &str),
-) -> Result<Outcome, Error> {
+    observer: &mut dyn FnMut(OutputStream, &str),
+) -> Result<CommandOutcome, Error> {
     check_cwd(invocation)?;
     let started = start(invocation)?;
     run_started(invocation, started, observer)
@@ -55,21 +53,21 @@ pub fn run_observed(
 pub(crate) fn run_started(
     invocation: &Invocation,
     (mut child, mut cage): (Box<dyn ChildWrapper>, Cage),
-    observer: &mut dyn FnMut(Stream, &str),
-) -> Result<Outcome, Error> {
+    observer: &mut dyn FnMut(OutputStream, &str),
+) -> Result<CommandOutcome, Error> {
     let program = invocation.program.to_string_lossy();
     let started = Instant::now();
-    let mut talk = Talk::new(&mut *child, invocation, observer)
+    let mut talk = ChildPipes::new(&mut *child, invocation, observer)
         .map_err(|source| Error::lost(&program, &source))?;
-    let mut watch = Watch::new(&*child, invocation, started);
+    let mut watch = ProcessWatch::new(&*child, invocation, started);
     let followed = follow(&mut talk, &mut watch);
-    // Nothing in the group outlives the run. The child is not reaped yet, so
-    // its number cannot belong to somebody else.
+    // Nothing in the group outlives the run. The child is not reaped yet, so no other process can
+    // have its number.
     watch.signal(Signal::KILL);
     let ended = if watch.gone || followed.is_err() {
         child.wait()
     } else {
-        // The kernel holds it and may do so for ever; it is reaped when we end.
+        // The kernel holds it and may do so for ever; it is reaped when this process ends.
         Ok(ExitStatus::from_raw(Signal::KILL.as_raw()))
     };
     let ended = followed
@@ -77,7 +75,7 @@ pub(crate) fn run_started(
         .map_err(|source| Error::lost(&program, &source))?;
     cage.end();
     let (stdout, stderr) = talk.finish();
-    let outcome = Outcome {
+    let outcome = CommandOutcome {
         status: watch.status(ended),
         stdout_truncated: stdout.1,
         stderr_truncated: stderr.1,
@@ -95,7 +93,7 @@ pub(crate) fn check_cwd(invocation: &Invocation) -> Result<(), Error> {
     match &invocation.cwd {
         // The system reports a missing directory as a missing program.
         Some(dir) if !dir.is_dir() => Err(Error::new(
-            ErrorKind::NoDirectory,
+            ExecErrorKind::NoDirectory,
             format!(
                 "`{}` was not started: the directory `{}` does not exist; create it or name another one",
                 invocation.program.to_string_lossy(),
@@ -106,16 +104,9 @@ pub(crate) fn check_cwd(invocation: &Invocation) -> Result<(), Error> {
     }
 }
 
-/// The command as the system wants it, within another one if there is a wrapper.
-pub(crate) fn prepare(invocation: &Invocation, wrapper: Option<(&Path, &[OsString])>) -> Command {
-    let mut command = match wrapper {
-        Some((wrapper, args)) => {
-            let mut command = Command::new(wrapper);
-            command.args(args).arg(&invocation.program);
-            command
-        }
-        None => Command::new(&invocation.program),
-    };
+/// Converts the invocation to the system's command.
+pub(crate) fn prepare(invocation: &Invocation) -> Command {
+    let mut command = Command::new(&invocation.program);
     command.args(&invocation.args);
     connect(invocation, &mut command);
     invocation.env.apply(&mut command);
@@ -136,16 +127,16 @@ pub(crate) fn connect(invocation: &Invocation, command: &mut Command) {
         .stderr(Stdio::piped());
 }
 
-/// Starts a command in a session of its own.
+/// Starts a command in a new session.
 pub(crate) fn spawn(command: Command) -> io::Result<Box<dyn ChildWrapper>> {
     let mut command = CommandWrap::from(command);
     command.wrap(ProcessSession);
     command.spawn()
 }
 
-/// Talks and watches until the child has ended and its output with it, or
-/// until it makes no sense to wait.
-fn follow(talk: &mut Talk<'_>, watch: &mut Watch<'_>) -> io::Result<()> {
+/// Exchanges data and watches until the child and its output have ended, or waiting makes no sense
+/// any more.
+fn follow(talk: &mut ChildPipes<'_>, watch: &mut ProcessWatch<'_>) -> io::Result<()> {
     let mut tick = TICK_MIN;
     loop {
         talk.exchange(if talk.is_silent() { tick } else { TICK_MAX })?;
@@ -160,26 +151,26 @@ fn follow(talk: &mut Talk<'_>, watch: &mut Watch<'_>) -> io::Result<()> {
     }
 }
 
-/// The three pipes.
-struct Talk<'i> {
+/// The three pipes of the child.
+struct ChildPipes<'i> {
     stdin: Option<OwnedFd>,
     to_write: &'i [u8],
-    outputs: [Output; 2],
-    observer: &'i mut dyn FnMut(Stream, &str),
+    outputs: [OutputPipe; 2],
+    observer: &'i mut dyn FnMut(OutputStream, &str),
 }
 
-struct Output {
-    stream: Stream,
+struct OutputPipe {
+    stream: OutputStream,
     pipe: Option<OwnedFd>,
-    capture: Capture,
+    capture: OutputCapture,
     line: Vec<u8>,
 }
 
-impl<'i> Talk<'i> {
+impl<'i> ChildPipes<'i> {
     fn new(
         child: &mut dyn ChildWrapper,
         invocation: &'i Invocation,
-        observer: &'i mut dyn FnMut(Stream, &str),
+        observer: &'i mut dyn FnMut(OutputStream, &str),
     ) -> io::Result<Self> {
         let stdin = child.stdin().take().map(OwnedFd::from);
         let stdout = child.stdout().take().map(OwnedFd::from);
@@ -187,35 +178,35 @@ impl<'i> Talk<'i> {
         for pipe in [&stdin, &stdout, &stderr].into_iter().flatten() {
             rustix::io::ioctl_fionbio(pipe, true)?;
         }
-        let output = |stream, pipe| Output {
+        let output = |stream, pipe| OutputPipe {
             stream,
             pipe,
-            capture: Capture::new(invocation.output_bytes_max),
+            capture: OutputCapture::new(invocation.output_bytes_max),
             line: Vec::new(),
         };
         Ok(Self {
             stdin,
             to_write: invocation.stdin.as_deref().unwrap_or_default(),
             outputs: [
-                output(Stream::Stdout, stdout),
-                output(Stream::Stderr, stderr),
+                output(OutputStream::Stdout, stdout),
+                output(OutputStream::Stderr, stderr),
             ],
             observer,
         })
     }
 
-    /// How much the busier of the two outputs has printed.
+    /// Bytes printed by the busier of the two outputs.
     fn bytes(&self) -> u64 {
         let totals = self.outputs.iter().map(|output| output.capture.total());
         totals.max().unwrap_or(0)
     }
 
-    /// Whether both outputs have ended.
+    /// Returns true if both outputs have ended.
     fn is_silent(&self) -> bool {
         self.outputs.iter().all(|output| output.pipe.is_none())
     }
 
-    /// Waits up to `wait` for a pipe to be ready, then reads and writes what can be.
+    /// Waits up to `wait` for a ready pipe, then reads and writes as much as possible.
     fn exchange(&mut self, wait: Duration) -> io::Result<()> {
         if self.to_write.is_empty() {
             self.stdin = None;
@@ -254,7 +245,7 @@ impl<'i> Talk<'i> {
         match rustix::io::write(pipe.as_fd(), self.to_write) {
             Ok(count) => self.to_write = &self.to_write[count..],
             Err(Errno::AGAIN | Errno::INTR) => {}
-            // The command does not want to read it all, which is its right.
+            // The command stopped reading its input, which is its right.
             Err(Errno::PIPE) => self.to_write = &[],
             Err(errno) => return Err(errno.into()),
         }
@@ -263,7 +254,7 @@ impl<'i> Talk<'i> {
 
     fn finish(self) -> ((Vec<u8>, bool), (Vec<u8>, bool)) {
         let [stdout, stderr] = self.outputs;
-        let finish = |mut output: Output, observer: &mut dyn FnMut(Stream, &str)| {
+        let finish = |mut output: OutputPipe, observer: &mut dyn FnMut(OutputStream, &str)| {
             output.tell(observer);
             output.capture.finish()
         };
@@ -272,9 +263,9 @@ impl<'i> Talk<'i> {
     }
 }
 
-impl Output {
-    /// Reads what is there, up to one buffer: the other pipes want their turn.
-    fn read(&mut self, observer: &mut dyn FnMut(Stream, &str)) -> io::Result<()> {
+impl OutputPipe {
+    /// Reads the available bytes, up to one buffer: the other pipes need their turn.
+    fn read(&mut self, observer: &mut dyn FnMut(OutputStream, &str)) -> io::Result<()> {
         let Some(pipe) = &self.pipe else {
             return Ok(());
         };
@@ -291,7 +282,7 @@ impl Output {
         Ok(())
     }
 
-    fn split_lines(&mut self, bytes: &[u8], observer: &mut dyn FnMut(Stream, &str)) {
+    fn split_lines(&mut self, bytes: &[u8], observer: &mut dyn FnMut(OutputStream, &str)) {
         for part in bytes.split_inclusive(|&byte| byte == b'\n') {
             self.line.extend_from_slice(part);
             if part.ends_with(b"\n") || self.line.len() >= LINE_BYTES_MAX {
@@ -300,7 +291,7 @@ impl Output {
         }
     }
 
-    fn tell(&mut self, observer: &mut dyn FnMut(Stream, &str)) {
+    fn tell(&mut self, observer: &mut dyn FnMut(OutputStream, &str)) {
         if self.line.is_empty() {
             return;
         }
@@ -312,12 +303,12 @@ impl Output {
 }
 
 /// The clock and the process.
-struct Watch<'i> {
+struct ProcessWatch<'i> {
     invocation: &'i Invocation,
     group: Option<Pid>,
     started: Instant,
-    /// Why it was asked to end, and when.
-    stopped: Option<(Status, Instant)>,
+    /// The reason for ending it, and the time.
+    stopped: Option<(CommandStatus, Instant)>,
     /// It has printed more than it may.
     flooded: bool,
     killed: bool,
@@ -325,7 +316,7 @@ struct Watch<'i> {
     gone_since: Option<Instant>,
 }
 
-impl<'i> Watch<'i> {
+impl<'i> ProcessWatch<'i> {
     fn new(child: &dyn ChildWrapper, invocation: &'i Invocation, started: Instant) -> Self {
         Self {
             invocation,
@@ -347,12 +338,12 @@ impl<'i> Watch<'i> {
             self.gone_since = Some(now);
         }
         let cancelled = self.invocation.cancel.as_ref();
-        let reason = if cancelled.is_some_and(crate::Cancel::is_cancelled) {
-            Some(Status::Cancelled)
+        let reason = if cancelled.is_some_and(crate::CommandCancel::is_cancelled) {
+            Some(CommandStatus::Cancelled)
         } else if now.duration_since(self.started) >= self.invocation.timeout {
-            Some(Status::TimedOut)
+            Some(CommandStatus::TimedOut)
         } else if self.flooded {
-            Some(Status::Flooded)
+            Some(CommandStatus::Flooded)
         } else {
             None
         };
@@ -370,7 +361,7 @@ impl<'i> Watch<'i> {
         Ok(())
     }
 
-    /// Whether there is nothing more to wait for.
+    /// Returns true if there is nothing left to wait for.
     fn is_over(&self, silent: bool) -> bool {
         match (self.gone_since, self.stopped) {
             (Some(since), _) => silent || since.elapsed() >= DRAIN_MAX,
@@ -379,7 +370,7 @@ impl<'i> Watch<'i> {
         }
     }
 
-    /// Whether the child has ended; it stays unreaped, keeping its number.
+    /// Returns true if the child has ended; it stays unreaped, which keeps its number reserved.
     fn has_ended(&self) -> io::Result<bool> {
         let Some(pid) = self.group else {
             return Ok(true);
@@ -392,19 +383,19 @@ impl<'i> Watch<'i> {
         }
     }
 
-    /// Signals the child and all that it started and that did not move away.
+    /// Signals the child and every process it started that stayed in its group.
     fn signal(&self, signal: Signal) {
         if let Some(group) = self.group {
-            // Fails when nobody is left, which is what was wanted.
+            // Fails if the group is empty, which is the goal.
             rustix::process::kill_process_group(group, signal).ok();
         }
     }
 
-    fn status(&self, ended: ExitStatus) -> Status {
+    fn status(&self, ended: ExitStatus) -> CommandStatus {
         match (self.stopped, ended.code()) {
             (Some((reason, _)), _) => reason,
-            (None, Some(code)) => Status::Exited(code),
-            (None, None) => Status::Signaled(ended.signal().unwrap_or_default()),
+            (None, Some(code)) => CommandStatus::Exited(code),
+            (None, None) => CommandStatus::Signaled(ended.signal().unwrap_or_default()),
         }
     }
 }

@@ -1,7 +1,7 @@
-//! A command that stays: lines go in and come out until one side has had enough.
+//! A command that keeps running: lines go in and come out until one side ends it.
 //!
-//! As in `run`, one thread and `poll`: nothing waits longer than it was told to, whatever the
-//! command does with its pipes.
+//! As in `run`, one thread and `poll`: no wait is longer than its limit, whatever the command does
+//! with its pipes.
 
 use std::collections::VecDeque;
 use std::io;
@@ -17,47 +17,47 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
 
 use crate::run::{DRAIN_MAX, KILL_GRACE, check_cwd};
 use crate::sandbox::{Cage, start};
-use crate::{Cancel, Error, Invocation, Status, Stream};
+use crate::{CommandCancel, CommandStatus, Error, Invocation, OutputStream};
 
-/// How often a silent command is looked at.
+/// Pause between two checks of a silent command.
 const TICK: Duration = Duration::from_millis(20);
 const READ_BYTES: usize = 64 * 1024;
 
-/// What was heard of a command.
+/// An event of a running command.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Heard {
+pub enum SessionEvent {
     /// A line, without its line feed; bytes that are not UTF-8 are replaced.
-    Line(Stream, String),
+    Line(OutputStream, String),
     /// A line longer than the limit on output; it is dropped to its end.
-    Overlong(Stream),
-    /// The command has ended, and everything it said has been heard.
-    Ended(Status),
+    Overlong(OutputStream),
+    /// The command has ended, and all of its output was returned.
+    Ended(CommandStatus),
     /// The time to listen is over.
     Nothing,
-    /// Somebody asked for the end; the command is still there until it is closed.
+    /// The session was cancelled; the command runs until it is closed.
     Cancelled,
 }
 
-/// A running command. It is ended with all that it started when this is dropped.
-pub struct Session {
+/// A running command. Dropping it kills the command and every process it started.
+pub struct CommandSession {
     program: String,
     child: Box<dyn ChildWrapper>,
-    /// Dropped with the session, after its own end.
+    /// Dropped with the session, after the command's end.
     cage: Cage,
     group: Option<Pid>,
     stdin: Option<OwnedFd>,
     to_write: VecDeque<u8>,
-    outputs: [Lines; 2],
-    heard: VecDeque<Heard>,
-    cancel: Option<Cancel>,
+    outputs: [PipeLines; 2],
+    heard: VecDeque<SessionEvent>,
+    cancel: Option<CommandCancel>,
     gone_since: Option<Instant>,
     reaped: Option<ExitStatus>,
 }
 
-impl Session {
+impl CommandSession {
     /// Starts a command. Its `timeout` is not used: every wait has its own. `output_bytes_max` is
-    /// the longest line; bytes set as `stdin` are the first it reads.
-    pub fn start(invocation: &Invocation) -> Result<Session, Error> {
+    /// the longest line; bytes set as `stdin` are written first.
+    pub fn start(invocation: &Invocation) -> Result<CommandSession, Error> {
         let program = invocation.program.to_string_lossy().into_owned();
         check_cwd(invocation)?;
         let first = invocation.stdin.clone().unwrap_or_default();
@@ -66,20 +66,23 @@ impl Session {
         let stdin = child.stdin().take().map(OwnedFd::from);
         let stdout = child.stdout().take().map(OwnedFd::from);
         let stderr = child.stderr().take().map(OwnedFd::from);
-        let lines = |stream, pipe| Lines {
+        let lines = |stream, pipe| PipeLines {
             stream,
             pipe,
             line: Vec::new(),
             overlong: false,
             line_bytes_max: invocation.output_bytes_max,
         };
-        let session = Session {
+        let session = CommandSession {
             group: i32::try_from(child.id()).ok().and_then(Pid::from_raw),
             child,
             cage,
             stdin,
             to_write: first.into(),
-            outputs: [lines(Stream::Stdout, stdout), lines(Stream::Stderr, stderr)],
+            outputs: [
+                lines(OutputStream::Stdout, stdout),
+                lines(OutputStream::Stderr, stderr),
+            ],
             heard: VecDeque::new(),
             cancel: invocation.cancel.clone(),
             gone_since: None,
@@ -92,8 +95,8 @@ impl Session {
         Ok(session)
     }
 
-    /// Has a line written as soon as the command reads. A command that has closed its input, or
-    /// has ended, does not hear it.
+    /// Queues a line, written as soon as the command reads. A command that has closed its input, or
+    /// has ended, does not get it.
     pub fn say(&mut self, line: &str) {
         if self.stdin.is_some() {
             self.to_write.extend(line.as_bytes());
@@ -101,15 +104,19 @@ impl Session {
         }
     }
 
-    /// Listens for up to `wait`.
-    pub fn hear(&mut self, wait: Duration) -> Result<Heard, Error> {
+    /// Waits up to `wait` for the next event.
+    pub fn hear(&mut self, wait: Duration) -> Result<SessionEvent, Error> {
         let deadline = Instant::now() + wait;
         loop {
             if let Some(heard) = self.heard.pop_front() {
                 return Ok(heard);
             }
-            if self.cancel.as_ref().is_some_and(Cancel::is_cancelled) {
-                return Ok(Heard::Cancelled);
+            if self
+                .cancel
+                .as_ref()
+                .is_some_and(CommandCancel::is_cancelled)
+            {
+                return Ok(SessionEvent::Cancelled);
             }
             let left = deadline.saturating_duration_since(Instant::now());
             self.exchange(left.min(TICK))
@@ -118,16 +125,16 @@ impl Session {
                 self.outputs[0].flush(&mut self.heard);
                 self.outputs[1].flush(&mut self.heard);
                 let status = self.reap().map_err(|source| self.lost(&source))?;
-                self.heard.push_back(Heard::Ended(status));
+                self.heard.push_back(SessionEvent::Ended(status));
             } else if self.heard.is_empty() && left.is_zero() {
-                return Ok(Heard::Nothing);
+                return Ok(SessionEvent::Nothing);
             }
         }
     }
 
-    /// Closes the command's input once it has read what was said, waits for its end for up to
-    /// `grace`, and ends it if it does not come. What it says meanwhile is dropped.
-    pub fn close(mut self, grace: Duration) -> Result<Status, Error> {
+    /// Closes the command's input after it has read every pending line, waits up to `grace` for its
+    /// end, and then kills it. Drops its output meanwhile.
+    pub fn close(mut self, grace: Duration) -> Result<CommandStatus, Error> {
         let deadline = Instant::now() + grace;
         let mut asked_to_end = None;
         loop {
@@ -145,8 +152,8 @@ impl Session {
                     asked_to_end = Some(Instant::now());
                 }
                 Some(since) if since.elapsed() >= KILL_GRACE => {
-                    // Dropping it kills what is left.
-                    return Ok(Status::TimedOut);
+                    // Dropping the session kills the remaining processes.
+                    return Ok(CommandStatus::TimedOut);
                 }
                 _ => {}
             }
@@ -161,7 +168,7 @@ impl Session {
         Ok(())
     }
 
-    /// Waits up to `wait` for a pipe to be ready, then reads and writes what can be.
+    /// Waits up to `wait` for a ready pipe, then reads and writes as much as possible.
     fn exchange(&mut self, wait: Duration) -> io::Result<()> {
         let mut ready: Vec<PollFd<'_>> = Vec::with_capacity(3);
         let outputs = self.outputs.iter().filter_map(|lines| lines.pipe.as_ref());
@@ -198,7 +205,7 @@ impl Session {
                 self.to_write.drain(..count);
             }
             Err(Errno::AGAIN | Errno::INTR) => {}
-            // The command does not want to read any more, which is its right.
+            // The command stopped reading its input, which is its right.
             Err(Errno::PIPE) => {
                 self.to_write.clear();
                 self.stdin = None;
@@ -208,7 +215,7 @@ impl Session {
         Ok(())
     }
 
-    /// Whether the command has ended and its output with it, or as good as.
+    /// Returns true if the command has ended and its output too, or the wait for output is over.
     fn is_over(&mut self) -> io::Result<bool> {
         if self.gone_since.is_none() && self.has_ended()? {
             self.gone_since = Some(Instant::now());
@@ -219,7 +226,7 @@ impl Session {
             .is_some_and(|since| silent || since.elapsed() >= DRAIN_MAX))
     }
 
-    /// Whether the child has ended; it stays unreaped, keeping its number.
+    /// Returns true if the child has ended; it stays unreaped, which keeps its number reserved.
     fn has_ended(&self) -> io::Result<bool> {
         let Some(pid) = self.group else {
             return Ok(true);
@@ -232,8 +239,9 @@ impl Session {
         }
     }
 
-    /// Ends what the child left behind, and takes its status. Asked again, it has the same.
-    fn reap(&mut self) -> io::Result<Status> {
+    /// Kills the processes the child left behind, and returns its status. A second call returns the
+    /// same.
+    fn reap(&mut self) -> io::Result<CommandStatus> {
         let ended = match self.reaped {
             Some(ended) => ended,
             None => {
@@ -246,15 +254,15 @@ impl Session {
         };
         self.reaped = Some(ended);
         Ok(match ended.code() {
-            Some(code) => Status::Exited(code),
-            None => Status::Signaled(ended.signal().unwrap_or_default()),
+            Some(code) => CommandStatus::Exited(code),
+            None => CommandStatus::Signaled(ended.signal().unwrap_or_default()),
         })
     }
 
-    /// Signals the child and all that it started and that did not move away.
+    /// Signals the child and every process it started that stayed in its group.
     fn signal(&self, signal: Signal) {
         if let Some(group) = self.group {
-            // Fails when nobody is left, which is what was wanted.
+            // Fails if the group is empty, which is the goal.
             rustix::process::kill_process_group(group, signal).ok();
         }
     }
@@ -264,11 +272,12 @@ impl Session {
     }
 }
 
-impl Drop for Session {
+impl Drop for CommandSession {
     fn drop(&mut self) {
         if self.reaped.is_none() {
             self.signal(Signal::KILL);
-            // Killed: it ends unless the kernel holds it, and then waiting would not end either.
+            // A killed process ends unless the kernel holds it, and then waiting would never end
+            // either.
             let until = Instant::now() + KILL_GRACE;
             while Instant::now() < until {
                 match self.has_ended() {
@@ -285,8 +294,8 @@ impl Drop for Session {
 }
 
 /// One output of the command, line by line.
-struct Lines {
-    stream: Stream,
+struct PipeLines {
+    stream: OutputStream,
     pipe: Option<OwnedFd>,
     line: Vec<u8>,
     /// The line was too long and is dropped to its end.
@@ -294,9 +303,9 @@ struct Lines {
     line_bytes_max: usize,
 }
 
-impl Lines {
-    /// Reads what is there, up to one buffer: the other pipes want their turn.
-    fn read(&mut self, heard: &mut VecDeque<Heard>) -> io::Result<()> {
+impl PipeLines {
+    /// Reads the available bytes, up to one buffer: the other pipes need their turn.
+    fn read(&mut self, heard: &mut VecDeque<SessionEvent>) -> io::Result<()> {
         let Some(pipe) = &self.pipe else {
             return Ok(());
         };
@@ -313,7 +322,7 @@ impl Lines {
         Ok(())
     }
 
-    fn split(&mut self, bytes: &[u8], heard: &mut VecDeque<Heard>) {
+    fn split(&mut self, bytes: &[u8], heard: &mut VecDeque<SessionEvent>) {
         for part in bytes.split_inclusive(|&byte| byte == b'\n') {
             if self.line.len() + part.len() > self.line_bytes_max {
                 self.line.clear();
@@ -328,15 +337,15 @@ impl Lines {
         }
     }
 
-    /// Hands over the line as far as it came.
-    fn flush(&mut self, heard: &mut VecDeque<Heard>) {
+    /// Returns the line received so far.
+    fn flush(&mut self, heard: &mut VecDeque<SessionEvent>) {
         if std::mem::take(&mut self.overlong) {
-            heard.push_back(Heard::Overlong(self.stream));
+            heard.push_back(SessionEvent::Overlong(self.stream));
         } else if !self.line.is_empty() {
             let text = String::from_utf8_lossy(&self.line);
             let text = text.strip_suffix('\n').unwrap_or(&text);
             let text = text.strip_suffix('\r').unwrap_or(text);
-            heard.push_back(Heard::Line(self.stream, text.to_owned()));
+            heard.push_back(SessionEvent::Line(self.stream, text.to_owned()));
         }
         self.line.clear();
     }

@@ -10,12 +10,17 @@ use std::ffi::OsStr;
 use std::time::{Duration, Instant};
 
 use exec::{
-    AGENT_MARKERS, Cancel, Env, ErrorKind, Inherit, Invocation, Outcome, Status, Stream, run,
-    run_observed, shell, which,
+    AGENT_MARKERS, ChildEnvironment, CommandCancel, CommandOutcome, CommandStatus, ExecErrorKind,
+    InheritedVariables, Invocation, OutputStream, run, run_observed, shell, which,
 };
 
 #[track_caller]
-fn check(invocation: &Invocation, status: Status, stdout: &str, stderr: &str) -> Outcome {
+fn check(
+    invocation: &Invocation,
+    status: CommandStatus,
+    stdout: &str,
+    stderr: &str,
+) -> CommandOutcome {
     let outcome = run(invocation).unwrap();
     assert_eq!(outcome.status, status, "{outcome:?}");
     assert_eq!(outcome.stdout_text(), stdout);
@@ -25,60 +30,60 @@ fn check(invocation: &Invocation, status: Status, stdout: &str, stderr: &str) ->
 }
 
 #[test]
-fn ends_are_told_apart() {
+fn every_way_to_end_is_recognised() {
     check(
         &shell("echo out; echo err >&2"),
-        Status::Exited(0),
+        CommandStatus::Exited(0),
         "out\n",
         "err\n",
     );
-    check(&shell("exit 3"), Status::Exited(3), "", "");
-    check(&shell("kill -9 $$"), Status::Signaled(9), "", "");
-    check(&shell("kill -TERM $$"), Status::Signaled(15), "", "");
+    check(&shell("exit 3"), CommandStatus::Exited(3), "", "");
+    check(&shell("kill -9 $$"), CommandStatus::Signaled(9), "", "");
+    check(&shell("kill -TERM $$"), CommandStatus::Signaled(15), "", "");
     check(
         &Invocation::new("echo").arg("a b").arg("$HOME"),
-        Status::Exited(0),
+        CommandStatus::Exited(0),
         "a b $HOME\n",
         "",
     );
     assert!(run(&shell("true")).unwrap().is_success());
-    assert_eq!(Status::Exited(3).to_string(), "exited with code 3");
-    assert_eq!(Status::TimedOut.code(), None);
+    assert_eq!(CommandStatus::Exited(3).to_string(), "exited with code 3");
+    assert_eq!(CommandStatus::TimedOut.code(), None);
 }
 
 #[track_caller]
-fn check_error(invocation: &Invocation, kind: ErrorKind, part: &str) {
+fn check_error(invocation: &Invocation, kind: ExecErrorKind, part: &str) {
     let error = run(invocation).unwrap_err();
     assert_eq!(error.kind(), kind, "{error}");
     assert!(error.to_string().contains(part), "{error}");
 }
 
 #[test]
-fn what_cannot_start_says_why() {
+fn a_failed_start_gives_the_reason() {
     check_error(
         &Invocation::new("no-such-program-here"),
-        ErrorKind::ProgramNotFound,
+        ExecErrorKind::ProgramNotFound,
         "`no-such-program-here` was not found; install it",
     );
     check_error(
         &Invocation::new("/etc/passwd"),
-        ErrorKind::NotExecutable,
+        ExecErrorKind::NotExecutable,
         "chmod +x",
     );
     check_error(
         &shell("true").cwd("/no/such/dir"),
-        ErrorKind::NoDirectory,
+        ExecErrorKind::NoDirectory,
         "`/no/such/dir` does not exist",
     );
     check_error(
         &Invocation::new("echo").arg("a\0b"),
-        ErrorKind::InvalidArgument,
+        ExecErrorKind::InvalidArgument,
         "NUL",
     );
     let long = "x".repeat(200_000);
     check_error(
         &Invocation::new("echo").args(vec![long; 20]),
-        ErrorKind::InvalidArgument,
+        ExecErrorKind::InvalidArgument,
         "longer than the system allows",
     );
 }
@@ -89,7 +94,7 @@ fn the_directory_is_the_one_asked_for() {
     let real = dir.path().canonicalize().unwrap();
     check(
         &shell("pwd").cwd(dir.path()),
-        Status::Exited(0),
+        CommandStatus::Exited(0),
         &format!("{}\n", real.display()),
         "",
     );
@@ -105,7 +110,7 @@ fn time_is_up_for_the_whole_group() {
         .cwd(dir.path())
         .timeout(Duration::from_millis(300)))
     .unwrap();
-    assert_eq!(outcome.status, Status::TimedOut);
+    assert_eq!(outcome.status, CommandStatus::TimedOut);
     assert_eq!(outcome.stdout, b"first\n");
     assert!(
         started.elapsed() < Duration::from_secs(4),
@@ -126,7 +131,7 @@ fn a_command_deaf_to_requests_is_killed() {
         run(&shell("trap '' TERM; while :; do sleep 0.05; done")
             .timeout(Duration::from_millis(100)))
         .unwrap();
-    assert_eq!(outcome.status, Status::TimedOut);
+    assert_eq!(outcome.status, CommandStatus::TimedOut);
     let took = started.elapsed();
     assert!(
         took >= exec::KILL_GRACE && took < exec::KILL_GRACE + Duration::from_secs(3),
@@ -138,7 +143,7 @@ fn a_command_deaf_to_requests_is_killed() {
 fn a_command_may_tidy_up_when_its_time_is_up() {
     let script = "trap 'echo tidied; exit 7' TERM; while :; do sleep 0.05; done";
     let outcome = run(&shell(script).timeout(Duration::from_millis(200))).unwrap();
-    assert_eq!(outcome.status, Status::TimedOut);
+    assert_eq!(outcome.status, CommandStatus::TimedOut);
     assert_eq!(outcome.stdout_text(), "tidied\n");
 }
 
@@ -146,7 +151,7 @@ fn a_command_may_tidy_up_when_its_time_is_up() {
 fn a_grandchild_holding_the_pipe_is_not_waited_for() {
     for script in ["sleep 60 & echo done", "setsid sleep 3 & echo done"] {
         let started = Instant::now();
-        check(&shell(script), Status::Exited(0), "done\n", "");
+        check(&shell(script), CommandStatus::Exited(0), "done\n", "");
         assert!(
             started.elapsed() < Duration::from_secs(2),
             "{script}: {:?}",
@@ -173,7 +178,7 @@ fn fifty_megabytes_are_drained_and_shortened() {
     let invocation = shell("yes 0123456789abcdef | head -c 50000000; echo; echo the end")
         .output_bytes_max(10_000);
     let outcome = run(&invocation).unwrap();
-    assert_eq!(outcome.status, Status::Exited(0));
+    assert_eq!(outcome.status, CommandStatus::Exited(0));
     assert!(outcome.stdout_truncated && !outcome.stderr_truncated);
     assert!(outcome.stdout.len() < 10_100, "{}", outcome.stdout.len());
     let text = outcome.stdout_text();
@@ -192,30 +197,30 @@ fn large_input_and_output_at_once_do_not_deadlock() {
         .stdin(bytes.clone())
         .output_bytes_max(10_000_000);
     let outcome = run(&invocation.timeout(Duration::from_secs(30))).unwrap();
-    assert_eq!(outcome.status, Status::Exited(0));
+    assert_eq!(outcome.status, CommandStatus::Exited(0));
     assert!(outcome.stdout == bytes);
 }
 
 #[test]
-fn input_nobody_reads_is_no_trouble() {
+fn input_that_is_not_read_is_no_error() {
     let bytes = vec![b'x'; 5_000_000];
     check(
         &shell("exit 0").stdin(bytes.clone()),
-        Status::Exited(0),
+        CommandStatus::Exited(0),
         "",
         "",
     );
     check(
         &shell("head -c 3").stdin(bytes),
-        Status::Exited(0),
+        CommandStatus::Exited(0),
         "xxx",
         "",
     );
-    check(&shell("cat").stdin(""), Status::Exited(0), "", "");
+    check(&shell("cat").stdin(""), CommandStatus::Exited(0), "", "");
     // Without input there is an end of file, not a terminal.
     check(
         &shell("cat; [ -t 0 ] || echo none"),
-        Status::Exited(0),
+        CommandStatus::Exited(0),
         "none\n",
         "",
     );
@@ -229,11 +234,12 @@ fn a_child_has_no_terminal_to_ask_on() {
 }
 
 #[test]
-fn the_environment_is_what_was_said() {
-    let print =
-        |env: Env| run(&shell("echo \"$HOME|$PATH|$EXTRA|$CARGO_MANIFEST_DIR\"").env(env)).unwrap();
+fn the_child_gets_exactly_the_given_environment() {
+    let print = |env: ChildEnvironment| {
+        run(&shell("echo \"$HOME|$PATH|$EXTRA|$CARGO_MANIFEST_DIR\"").env(env)).unwrap()
+    };
     let ours = |name: &str| std::env::var(name).unwrap_or_default();
-    let all = print(Env::default().set("EXTRA", "1"));
+    let all = print(ChildEnvironment::default().set("EXTRA", "1"));
     assert_eq!(
         all.stdout_text().trim_end(),
         format!(
@@ -243,7 +249,7 @@ fn the_environment_is_what_was_said() {
             ours("CARGO_MANIFEST_DIR")
         )
     );
-    let only = print(Env::inherit(Inherit::Only(vec![
+    let only = print(ChildEnvironment::inherit(InheritedVariables::Only(vec![
         "PATH".into(),
         "CARGO_MANIFEST_*".into(),
     ])));
@@ -251,21 +257,26 @@ fn the_environment_is_what_was_said() {
         only.stdout_text().trim_end(),
         format!("|{}||{}", ours("PATH"), ours("CARGO_MANIFEST_DIR"))
     );
-    let removed = print(Env::default().remove("HOME").remove("CARGO_MANIFEST_DIR"));
+    let removed = print(
+        ChildEnvironment::default()
+            .remove("HOME")
+            .remove("CARGO_MANIFEST_DIR"),
+    );
     assert_eq!(
         removed.stdout_text().trim_end(),
         format!("|{}||", ours("PATH"))
     );
-    let marked = Env::default().set("CLAUDECODE", "1");
-    let count = |env: Env| run(&shell("env | grep -c '^CLAUDECODE='").env(env)).unwrap();
+    let marked = ChildEnvironment::default().set("CLAUDECODE", "1");
+    let count =
+        |env: ChildEnvironment| run(&shell("env | grep -c '^CLAUDECODE='").env(env)).unwrap();
     assert_eq!(count(marked.clone()).stdout_text().trim(), "1");
     assert_eq!(
         count(marked.remove_all(AGENT_MARKERS)).stdout_text().trim(),
         "0"
     );
-    let nothing =
-        run(&Invocation::new("/usr/bin/env").env(Env::inherit(Inherit::Nothing).set("A", "1")))
-            .unwrap();
+    let nothing = run(&Invocation::new("/usr/bin/env")
+        .env(ChildEnvironment::inherit(InheritedVariables::Nothing).set("A", "1")))
+    .unwrap();
     assert_eq!(nothing.stdout_text(), "A=1\n");
 }
 
@@ -283,10 +294,13 @@ fn lines_are_handed_over_as_they_come() {
         .map(|(stream, line, _)| (*stream, line.as_str()))
         .collect();
     assert_eq!(lines.len(), 4, "{lines:?}");
-    assert!(lines.contains(&(Stream::Stdout, "one")) && lines.contains(&(Stream::Stderr, "two")));
+    assert!(
+        lines.contains(&(OutputStream::Stdout, "one"))
+            && lines.contains(&(OutputStream::Stderr, "two"))
+    );
     assert_eq!(
         &lines[2..],
-        [(Stream::Stdout, "a"), (Stream::Stdout, "bare")]
+        [(OutputStream::Stdout, "a"), (OutputStream::Stdout, "bare")]
     );
     assert!(
         seen[0].2 < Duration::from_millis(250),
@@ -296,7 +310,7 @@ fn lines_are_handed_over_as_they_come() {
 
 #[test]
 fn a_cancelled_command_ends_soon() {
-    let cancel = Cancel::default();
+    let cancel = CommandCancel::default();
     let started = Instant::now();
     let outcome = std::thread::scope(|scope| {
         let running = scope.spawn(|| run(&shell("sleep 60").cancel(cancel.clone())).unwrap());
@@ -304,7 +318,7 @@ fn a_cancelled_command_ends_soon() {
         cancel.cancel();
         running.join().unwrap()
     });
-    assert_eq!(outcome.status, Status::Cancelled);
+    assert_eq!(outcome.status, CommandStatus::Cancelled);
     assert!(started.elapsed() < Duration::from_secs(2));
 }
 

@@ -8,63 +8,67 @@
 
 use std::time::{Duration, Instant};
 
-use exec::{Cancel, ErrorKind, Heard, Invocation, Session, Status, Stream, shell};
+use exec::{
+    CommandCancel, CommandSession, CommandStatus, ExecErrorKind, Invocation, OutputStream,
+    SessionEvent, shell,
+};
 
 const SOON: Duration = Duration::from_secs(5);
 
 #[track_caller]
-fn hear(session: &mut Session, expected: Heard) {
+fn hear(session: &mut CommandSession, expected: SessionEvent) {
     assert_eq!(session.hear(SOON).unwrap(), expected);
 }
 
-fn line(text: &str) -> Heard {
-    Heard::Line(Stream::Stdout, text.to_owned())
+fn line(text: &str) -> SessionEvent {
+    SessionEvent::Line(OutputStream::Stdout, text.to_owned())
 }
 
 #[test]
 fn lines_go_in_and_come_out() {
-    let mut session = Session::start(&Invocation::new("cat")).unwrap();
+    let mut session = CommandSession::start(&Invocation::new("cat")).unwrap();
     session.say("one");
     hear(&mut session, line("one"));
     session.say("zwei ä\r");
     hear(&mut session, line("zwei ä"));
     assert_eq!(
         session.hear(Duration::from_millis(50)).unwrap(),
-        Heard::Nothing
+        SessionEvent::Nothing
     );
-    assert_eq!(session.close(SOON).unwrap(), Status::Exited(0));
+    assert_eq!(session.close(SOON).unwrap(), CommandStatus::Exited(0));
 }
 
 #[test]
-fn what_was_said_before_the_end_is_heard_before_the_end() {
+fn output_before_the_end_is_returned_before_the_end() {
     let script = "echo out; echo err >&2; printf half; exit 3";
-    let mut session = Session::start(&shell(script)).unwrap();
+    let mut session = CommandSession::start(&shell(script)).unwrap();
     let mut heard = Vec::new();
     loop {
         match session.hear(SOON).unwrap() {
-            Heard::Ended(status) => {
-                assert_eq!(status, Status::Exited(3));
+            SessionEvent::Ended(status) => {
+                assert_eq!(status, CommandStatus::Exited(3));
                 break;
             }
-            Heard::Line(stream, text) => heard.push((stream, text)),
+            SessionEvent::Line(stream, text) => heard.push((stream, text)),
             other => panic!("{other:?}"),
         }
     }
     for (stream, text) in [
-        (Stream::Stdout, "out"),
-        (Stream::Stderr, "err"),
-        (Stream::Stdout, "half"),
+        (OutputStream::Stdout, "out"),
+        (OutputStream::Stderr, "err"),
+        (OutputStream::Stdout, "half"),
     ] {
         assert!(heard.contains(&(stream, text.to_owned())), "{heard:?}");
     }
-    // Asked again, it has still ended, and nobody hears what is said to it.
+    // A second read still returns the end, and further input is dropped.
     session.say("hello?");
-    hear(&mut session, Heard::Ended(Status::Exited(3)));
+    hear(&mut session, SessionEvent::Ended(CommandStatus::Exited(3)));
 }
 
 #[test]
 fn much_goes_through_in_both_directions_at_once() {
-    let mut session = Session::start(&Invocation::new("cat").output_bytes_max(16 << 20)).unwrap();
+    let mut session =
+        CommandSession::start(&Invocation::new("cat").output_bytes_max(16 << 20)).unwrap();
     let long = "x".repeat(8 << 20);
     session.say(&long);
     hear(&mut session, line(&long));
@@ -72,28 +76,28 @@ fn much_goes_through_in_both_directions_at_once() {
 
 #[test]
 fn a_line_over_the_limit_is_dropped_and_the_next_one_heard() {
-    let mut session = Session::start(&Invocation::new("cat").output_bytes_max(100)).unwrap();
+    let mut session = CommandSession::start(&Invocation::new("cat").output_bytes_max(100)).unwrap();
     session.say(&"x".repeat(200_000));
     session.say("short");
-    hear(&mut session, Heard::Overlong(Stream::Stdout));
+    hear(&mut session, SessionEvent::Overlong(OutputStream::Stdout));
     hear(&mut session, line("short"));
 }
 
 #[test]
 fn one_that_does_not_want_to_end_is_ended() {
     let began = Instant::now();
-    let session = Session::start(&shell("trap '' TERM; while :; do sleep 1; done")).unwrap();
+    let session = CommandSession::start(&shell("trap '' TERM; while :; do sleep 1; done")).unwrap();
     assert_eq!(
         session.close(Duration::from_millis(100)).unwrap(),
-        Status::TimedOut
+        CommandStatus::TimedOut
     );
     assert!(began.elapsed() < Duration::from_secs(8));
 }
 
 #[test]
 fn nothing_is_left_behind() {
-    let mut session = Session::start(&shell("sleep 1000 & echo $!; cat")).unwrap();
-    let Heard::Line(_, grandchild) = session.hear(SOON).unwrap() else {
+    let mut session = CommandSession::start(&shell("sleep 1000 & echo $!; cat")).unwrap();
+    let SessionEvent::Line(_, grandchild) = session.hear(SOON).unwrap() else {
         panic!("it says its number");
     };
     drop(session);
@@ -111,17 +115,18 @@ fn nothing_is_left_behind() {
 
 #[test]
 fn cancelling_is_heard() {
-    let cancel = Cancel::default();
-    let mut session = Session::start(&Invocation::new("cat").cancel(cancel.clone())).unwrap();
+    let cancel = CommandCancel::default();
+    let mut session =
+        CommandSession::start(&Invocation::new("cat").cancel(cancel.clone())).unwrap();
     cancel.cancel();
-    hear(&mut session, Heard::Cancelled);
+    hear(&mut session, SessionEvent::Cancelled);
 }
 
 #[test]
-fn what_cannot_start_says_why() {
-    let missing = Session::start(&Invocation::new("no-such-program-here"));
+fn a_failed_start_gives_the_reason() {
+    let missing = CommandSession::start(&Invocation::new("no-such-program-here"));
     let Err(error) = missing else {
         panic!("it starts")
     };
-    assert_eq!(error.kind(), ErrorKind::ProgramNotFound);
+    assert_eq!(error.kind(), ExecErrorKind::ProgramNotFound);
 }

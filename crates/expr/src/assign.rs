@@ -3,50 +3,50 @@
 use std::rc::Rc;
 
 use crate::builtins;
-use crate::context::Context;
+use crate::context::EvalContext;
 use crate::convert::to_text;
 use crate::error::Error;
 use crate::eval::{not_defined, own_entries, step};
-use crate::ir::{Assign, Binding, Key, Target, Update};
+use crate::ir::{AssignNode, AssignTarget, BindingNode, MemberKey, UpdateNode};
 use crate::operators;
 use crate::property;
-use crate::value::{Frame, Object, Value};
+use crate::value::{Frame, JsObject, Value};
 
-impl Target {
+impl AssignTarget {
     /// Puts a value where the target says.
     pub(crate) fn assign(
         &self,
-        cx: &mut Context<'_>,
+        cx: &mut EvalContext<'_>,
         frame: &Rc<Frame>,
         value: Value,
     ) -> Result<(), Error> {
         cx.charge(1)?;
         match self {
-            Target::Variable { hops, slot } => {
+            AssignTarget::Variable { hops, slot } => {
                 frame.up(*hops).set(slot.index(), value);
                 Ok(())
             }
-            Target::Ended { name, at } => Err(not_defined(name, *at)),
-            Target::State { name } => {
+            AssignTarget::Ended { name, at } => Err(not_defined(name, *at)),
+            AssignTarget::State { name } => {
                 property::set(cx, &Value::Object(frame.state().clone()), name, value)
             }
-            Target::Member { object, name, at } => {
+            AssignTarget::Member { object, name, at } => {
                 let object = object.eval(cx, frame)?;
                 property::set(cx, &object, name, value).map_err(|e| e.at(*at))
             }
-            Target::Index { object, index, at } => {
+            AssignTarget::Index { object, index, at } => {
                 let object = object.eval(cx, frame)?;
                 let index = index.eval(cx, frame)?;
                 let key = to_text(cx, &index)?;
                 property::set(cx, &object, &key, value).map_err(|e| e.at(*at))
             }
-            Target::Object {
+            AssignTarget::Object {
                 properties,
                 rest,
                 at,
             } => take_apart_object(cx, frame, (properties, rest.as_deref()), &value)
                 .map_err(|e| e.at(*at)),
-            Target::Array { elements, rest, at } => {
+            AssignTarget::Array { elements, rest, at } => {
                 take_apart_array(cx, frame, (elements, rest.as_deref()), &value)
                     .map_err(|e| e.at(*at))
             }
@@ -54,41 +54,45 @@ impl Target {
     }
 
     /// Reads the target's present value, for `+=` and `++`.
-    fn read(&self, cx: &mut Context<'_>, frame: &Rc<Frame>) -> Result<Value, Error> {
+    fn read(&self, cx: &mut EvalContext<'_>, frame: &Rc<Frame>) -> Result<Value, Error> {
         match self {
-            Target::Variable { hops, slot } => Ok(frame.up(*hops).get(slot.index())),
-            Target::Ended { name, at } => Err(not_defined(name, *at)),
-            Target::State { name } => {
+            AssignTarget::Variable { hops, slot } => Ok(frame.up(*hops).get(slot.index())),
+            AssignTarget::Ended { name, at } => Err(not_defined(name, *at)),
+            AssignTarget::State { name } => {
                 let own = frame.state().borrow().get(name);
                 Ok(own.unwrap_or_else(|| cx.global(name, 0)))
             }
-            Target::Member { object, name, at } => {
+            AssignTarget::Member { object, name, at } => {
                 let object = object.eval(cx, frame)?;
                 property::get(&object, name).map_err(|e| e.at(*at))
             }
-            Target::Index { object, index, at } => {
+            AssignTarget::Index { object, index, at } => {
                 let object = object.eval(cx, frame)?;
                 let index = index.eval(cx, frame)?;
                 property::get_index(cx, &object, &index).map_err(|e| e.at(*at))
             }
-            Target::Object { .. } | Target::Array { .. } => Ok(Value::Undefined),
+            AssignTarget::Object { .. } | AssignTarget::Array { .. } => Ok(Value::Undefined),
         }
     }
 
     /// `delete target`
-    pub(crate) fn delete(&self, cx: &mut Context<'_>, frame: &Rc<Frame>) -> Result<bool, Error> {
+    pub(crate) fn delete(
+        &self,
+        cx: &mut EvalContext<'_>,
+        frame: &Rc<Frame>,
+    ) -> Result<bool, Error> {
         match self {
-            Target::Member { object, name, .. } => {
+            AssignTarget::Member { object, name, .. } => {
                 let object = object.eval(cx, frame)?;
                 Ok(property::delete(&object, name))
             }
-            Target::Index { object, index, .. } => {
+            AssignTarget::Index { object, index, .. } => {
                 let object = object.eval(cx, frame)?;
                 let index = index.eval(cx, frame)?;
                 let key = to_text(cx, &index)?;
                 Ok(property::delete(&object, &key))
             }
-            Target::State { name } => Ok(property::delete(
+            AssignTarget::State { name } => Ok(property::delete(
                 &Value::Object(frame.state().clone()),
                 name,
             )),
@@ -97,10 +101,10 @@ impl Target {
     }
 }
 
-impl Binding {
+impl BindingNode {
     pub(crate) fn assign(
         &self,
-        cx: &mut Context<'_>,
+        cx: &mut EvalContext<'_>,
         frame: &Rc<Frame>,
         value: Value,
     ) -> Result<(), Error> {
@@ -112,8 +116,8 @@ impl Binding {
     }
 }
 
-impl Assign {
-    pub(crate) fn eval(&self, cx: &mut Context<'_>, frame: &Rc<Frame>) -> Result<Value, Error> {
+impl AssignNode {
+    pub(crate) fn eval(&self, cx: &mut EvalContext<'_>, frame: &Rc<Frame>) -> Result<Value, Error> {
         let value = match self.operator {
             None => self.value.eval(cx, frame)?,
             Some(operator) => {
@@ -127,8 +131,8 @@ impl Assign {
     }
 }
 
-impl Update {
-    pub(crate) fn eval(&self, cx: &mut Context<'_>, frame: &Rc<Frame>) -> Result<Value, Error> {
+impl UpdateNode {
+    pub(crate) fn eval(&self, cx: &mut EvalContext<'_>, frame: &Rc<Frame>) -> Result<Value, Error> {
         let old = self.target.read(cx, frame)?;
         let (old, new) = step(cx, &old, self.increment).map_err(|e| e.at(self.at))?;
         self.target.assign(cx, frame, new.clone())?;
@@ -137,9 +141,9 @@ impl Update {
 }
 
 fn take_apart_object(
-    cx: &mut Context<'_>,
+    cx: &mut EvalContext<'_>,
     frame: &Rc<Frame>,
-    (properties, rest): (&[(Key, Binding)], Option<&Target>),
+    (properties, rest): (&[(MemberKey, BindingNode)], Option<&AssignTarget>),
     value: &Value,
 ) -> Result<(), Error> {
     if value.is_nullish() {
@@ -151,8 +155,8 @@ fn take_apart_object(
     let mut taken = Vec::with_capacity(properties.len());
     for (key, binding) in properties {
         let key = match key {
-            Key::Named(name) => name.clone(),
-            Key::Computed(node) => {
+            MemberKey::Named(name) => name.clone(),
+            MemberKey::Computed(node) => {
                 let key = node.eval(cx, frame)?;
                 to_text(cx, &key)?
             }
@@ -162,7 +166,7 @@ fn take_apart_object(
         binding.assign(cx, frame, part)?;
     }
     if let Some(rest) = rest {
-        let left: Object = own_entries(cx, value)?
+        let left: JsObject = own_entries(cx, value)?
             .into_iter()
             .filter(|(key, _)| !taken.contains(key))
             .collect();
@@ -172,9 +176,9 @@ fn take_apart_object(
 }
 
 fn take_apart_array(
-    cx: &mut Context<'_>,
+    cx: &mut EvalContext<'_>,
     frame: &Rc<Frame>,
-    (elements, rest): (&[Option<Binding>], Option<&Target>),
+    (elements, rest): (&[Option<BindingNode>], Option<&AssignTarget>),
     value: &Value,
 ) -> Result<(), Error> {
     let Some(values) = builtins::iterate(cx, value)? else {

@@ -6,42 +6,45 @@ use std::rc::Rc;
 use smallvec::SmallVec;
 
 use crate::builtins;
-use crate::context::Context;
+use crate::context::EvalContext;
 use crate::convert::to_text;
 use crate::error::Error;
 use crate::eval::collect;
-use crate::ir::{Arguments, Arrow, Body, Call, MethodCall, MethodName, NativeCall, Statement};
+use crate::ir::{
+    ArgumentList, ArrowBody, ArrowFunction, CallNode, MethodCall, MethodName, NativeCall,
+    StatementNode,
+};
 use crate::property;
-use crate::value::{Frame, Function, Value};
+use crate::value::{Frame, JsFunction, Value};
 
 /// Arguments ready to be handed over. Most calls have few, and those need no allocation.
-enum Evaluated<'a> {
+enum EvaluatedArguments<'a> {
     Known(&'a [Value]),
     Computed(SmallVec<[Value; 4]>),
 }
 
-impl Deref for Evaluated<'_> {
+impl Deref for EvaluatedArguments<'_> {
     type Target = [Value];
 
     fn deref(&self) -> &[Value] {
         match self {
-            Evaluated::Known(values) => values,
-            Evaluated::Computed(values) => values,
+            EvaluatedArguments::Known(values) => values,
+            EvaluatedArguments::Computed(values) => values,
         }
     }
 }
 
 impl NativeCall {
-    pub(crate) fn eval(&self, cx: &mut Context<'_>, frame: &Rc<Frame>) -> Result<Value, Error> {
+    pub(crate) fn eval(&self, cx: &mut EvalContext<'_>, frame: &Rc<Frame>) -> Result<Value, Error> {
         let arguments = arguments(cx, frame, &self.arguments)?;
         (self.function)(cx, &Value::Undefined, &arguments).map_err(|e| e.at(self.at))
     }
 }
 
-impl Call {
+impl CallNode {
     pub(crate) fn finish(
         &self,
-        cx: &mut Context<'_>,
+        cx: &mut EvalContext<'_>,
         frame: &Rc<Frame>,
         callee: &Value,
     ) -> Result<Value, Error> {
@@ -58,7 +61,7 @@ impl MethodCall {
     /// Calls the method on its evaluated object; `None` when `name?.()` found no method.
     pub(crate) fn finish(
         &self,
-        cx: &mut Context<'_>,
+        cx: &mut EvalContext<'_>,
         frame: &Rc<Frame>,
         object: &Value,
     ) -> Result<Option<Value>, Error> {
@@ -96,7 +99,7 @@ impl MethodCall {
     }
 }
 
-/// A property that may hold a function; `None` leaves the call to the built-in methods.
+/// Returns a property that may hold a function; `None` leaves the callto the built-in methods.
 fn own_property(object: &Value, name: &Rc<str>) -> Result<Option<Value>, Error> {
     match object {
         Value::Object(properties) => Ok(properties.borrow().get(name)),
@@ -113,7 +116,7 @@ fn own_property(object: &Value, name: &Rc<str>) -> Result<Option<Value>, Error> 
     }
 }
 
-impl Context<'_> {
+impl EvalContext<'_> {
     /// Calls a function value.
     pub fn call(
         &mut self,
@@ -123,11 +126,11 @@ impl Context<'_> {
     ) -> Result<Value, Error> {
         match callee {
             Value::Function(function) => match &**function {
-                Function::Arrow { arrow, frame } => {
+                JsFunction::Arrow { arrow, frame } => {
                     self.deeper(|cx| arrow.call(cx, frame, arguments))
                 }
-                Function::Host { call, .. } => self.deeper(|cx| call(cx, arguments)),
-                Function::Method { receiver, name } => {
+                JsFunction::Host { call, .. } => self.deeper(|cx| call(cx, arguments)),
+                JsFunction::Method { receiver, name } => {
                     let receiver = if this.is_nullish() { receiver } else { this };
                     match call_named(self, receiver, name, arguments) {
                         Some(result) => result,
@@ -150,10 +153,10 @@ impl Context<'_> {
     }
 }
 
-impl Arrow {
+impl ArrowFunction {
     fn call(
         &self,
-        cx: &mut Context<'_>,
+        cx: &mut EvalContext<'_>,
         frame: &Rc<Frame>,
         arguments: &[Value],
     ) -> Result<Value, Error> {
@@ -167,8 +170,8 @@ impl Arrow {
             rest.assign(cx, &frame, Value::array(left.to_vec()))?;
         }
         match &self.body {
-            Body::Expression(node) => node.eval(cx, &frame),
-            Body::Statements(statements) => {
+            ArrowBody::Expression(node) => node.eval(cx, &frame),
+            ArrowBody::Statements(statements) => {
                 run(cx, &frame, statements).map(Option::unwrap_or_default)
             }
         }
@@ -177,23 +180,23 @@ impl Arrow {
 
 /// Runs statements; `Some` when one of them returned.
 fn run(
-    cx: &mut Context<'_>,
+    cx: &mut EvalContext<'_>,
     frame: &Rc<Frame>,
-    statements: &[Statement],
+    statements: &[StatementNode],
 ) -> Result<Option<Value>, Error> {
     for statement in statements {
         match statement {
-            Statement::Expression(node) => {
+            StatementNode::Expression(node) => {
                 node.eval(cx, frame)?;
             }
-            Statement::Return(node) => return node.eval(cx, frame).map(Some),
-            Statement::Block(inner) => {
+            StatementNode::Return(node) => return node.eval(cx, frame).map(Some),
+            StatementNode::Block(inner) => {
                 if let Some(value) = run(cx, frame, inner)? {
                     return Ok(Some(value));
                 }
             }
-            Statement::Function { slot, arrow } => {
-                let function = Function::Arrow {
+            StatementNode::Function { slot, arrow } => {
+                let function = JsFunction::Arrow {
                     arrow: arrow.clone(),
                     frame: frame.clone(),
                 };
@@ -206,7 +209,7 @@ fn run(
 
 /// Calls a built-in method by a name that is only known now.
 pub(crate) fn call_named(
-    cx: &mut Context<'_>,
+    cx: &mut EvalContext<'_>,
     this: &Value,
     name: &str,
     arguments: &[Value],
@@ -215,24 +218,24 @@ pub(crate) fn call_named(
 }
 
 fn arguments<'a>(
-    cx: &mut Context<'_>,
+    cx: &mut EvalContext<'_>,
     frame: &Rc<Frame>,
-    arguments: &'a Arguments,
-) -> Result<Evaluated<'a>, Error> {
+    arguments: &'a ArgumentList,
+) -> Result<EvaluatedArguments<'a>, Error> {
     match arguments {
-        Arguments::Known(values) => Ok(Evaluated::Known(values)),
-        Arguments::Computed(items) => {
+        ArgumentList::Known(values) => Ok(EvaluatedArguments::Known(values)),
+        ArgumentList::Computed(items) => {
             let mut values = SmallVec::new();
             collect(cx, frame, items, |value| values.push(value))?;
-            Ok(Evaluated::Computed(values))
+            Ok(EvaluatedArguments::Computed(values))
         }
     }
 }
 
 pub(crate) fn construct(
-    cx: &mut Context<'_>,
+    cx: &mut EvalContext<'_>,
     frame: &Rc<Frame>,
-    call: &Call,
+    call: &CallNode,
 ) -> Result<Value, Error> {
     let callee = call.callee.eval(cx, frame)?;
     let arguments = arguments(cx, frame, &call.arguments)?;

@@ -1,10 +1,10 @@
-//! What an evaluation carries along: the limits left, the host's globals, and what it noticed.
+//! The state of an evaluation: the limits left, the host's globals, and the undefined names it met.
 
 use std::rc::Rc;
 
 use crate::error::Error;
 use crate::limits::Limits;
-use crate::value::{Object, Value};
+use crate::value::{JsObject, Value};
 
 /// Stack left below which a nested call moves to a fresh stack segment, and the segment's size.
 const STACK_RED_ZONE_BYTES: usize = 1 << 20;
@@ -13,11 +13,11 @@ const STACK_SEGMENT_BYTES: usize = 4 << 20;
 const BYTES_PER_FUEL_UNIT: usize = 16;
 
 /// The state of one evaluation or render.
-pub struct Context<'h> {
+pub struct EvalContext<'h> {
     limits: Limits,
     fuel: u64,
     depth: u32,
-    globals: &'h Object,
+    globals: &'h JsObject,
     now_ms: Option<f64>,
     undefined: Option<Vec<UndefinedName>>,
     lenient: bool,
@@ -31,9 +31,9 @@ pub struct UndefinedName {
     pub offset: u32,
 }
 
-impl<'h> Context<'h> {
-    /// A context whose free names fall back to `globals` (name helpers and the like).
-    pub fn new(limits: Limits, globals: &'h Object) -> Self {
+impl<'h> EvalContext<'h> {
+    /// Makes a context whose free names fall back to `globals` (name helpers and the like).
+    pub fn new(limits: Limits, globals: &'h JsObject) -> Self {
         Self {
             limits,
             fuel: limits.fuel_max,
@@ -60,7 +60,7 @@ impl<'h> Context<'h> {
         self
     }
 
-    /// Whether what is read of this value is `undefined` rather than an error.
+    /// Returns true if a property of this value reads as `undefined` instead of being an error.
     pub(crate) fn forgives(&self, object: &Value) -> bool {
         self.lenient && object.is_nullish()
     }
@@ -72,7 +72,7 @@ impl<'h> Context<'h> {
         self
     }
 
-    /// The undefined names noted since the last call.
+    /// Takes the undefined names noted since the last call.
     pub fn take_undefined(&mut self) -> Vec<UndefinedName> {
         self.undefined
             .as_mut()
@@ -155,7 +155,7 @@ impl<'h> Context<'h> {
         result
     }
 
-    /// Reads a free name from the globals; notes it when nobody has it.
+    /// Reads a free name from the globals; notes it as undefined if they do not have it.
     pub(crate) fn global(&mut self, name: &Rc<str>, offset: u32) -> Value {
         match self.globals.get(name) {
             Some(value) => value,
@@ -178,7 +178,7 @@ impl<'h> Context<'h> {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Context, Frame, Limits, Object, Scope, compile};
+    use crate::{EvalContext, Frame, JsObject, Limits, NameScope, compile};
     use std::cell::RefCell;
     use std::rc::Rc;
 
@@ -193,11 +193,11 @@ mod tests {
             ("nobody.score >= 80", "boolean"),
             ("a.list.length", "number"),
         ] {
-            let expr = compile(source, &mut Scope::new()).unwrap();
-            let globals = Object::new();
-            let state = Object::from_json_map(state.as_object().unwrap());
+            let expr = compile(source, &mut NameScope::new()).unwrap();
+            let globals = JsObject::new();
+            let state = JsObject::from_json_map(state.as_object().unwrap());
             let frame = Frame::root(Rc::new(RefCell::new(state)), 0);
-            let mut cx = Context::new(Limits::default(), &globals).lenient();
+            let mut cx = EvalContext::new(Limits::default(), &globals).lenient();
             let value = expr.eval(&mut cx, &frame).unwrap();
             assert_eq!(value.type_of(), expected, "{source}");
         }

@@ -4,20 +4,20 @@ use std::cmp::Ordering;
 use std::rc::Rc;
 
 use crate::builtins;
-use crate::context::Context;
+use crate::context::EvalContext;
 use crate::error::Error;
-use crate::value::{Function, Value};
+use crate::value::{JsFunction, Value};
 
-/// Which primitive an object would rather become.
+/// The primitive type that a conversion of an object prefers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Hint {
+pub(crate) enum PrimitiveHint {
     Default,
     Number,
     String,
 }
 
 /// `String(value)`.
-pub fn to_text(cx: &mut Context<'_>, value: &Value) -> Result<Rc<str>, Error> {
+pub fn to_text(cx: &mut EvalContext<'_>, value: &Value) -> Result<Rc<str>, Error> {
     if let Value::String(text) = value {
         return Ok(text.clone());
     }
@@ -28,7 +28,7 @@ pub fn to_text(cx: &mut Context<'_>, value: &Value) -> Result<Rc<str>, Error> {
 
 /// Appends `String(value)` to `out`.
 pub(crate) fn write_text(
-    cx: &mut Context<'_>,
+    cx: &mut EvalContext<'_>,
     value: &Value,
     out: &mut String,
 ) -> Result<(), Error> {
@@ -49,7 +49,7 @@ pub(crate) fn write_text(
             out.push_str(&format!("function {}() {{ [native code] }}", builtin.name));
         }
         Value::Builtin(builtin) => out.push_str(&format!("[object {}]", builtin.name)),
-        other => match to_primitive(cx, other, Hint::String)? {
+        other => match to_primitive(cx, other, PrimitiveHint::String)? {
             Value::String(text) => out.push_str(&text),
             primitive => write_text(cx, &primitive, out)?,
         },
@@ -59,7 +59,7 @@ pub(crate) fn write_text(
 
 /// Appends what `Array.prototype.join` gives.
 pub(crate) fn write_joined(
-    cx: &mut Context<'_>,
+    cx: &mut EvalContext<'_>,
     items: &[Value],
     separator: &str,
     out: &mut String,
@@ -79,7 +79,7 @@ pub(crate) fn write_joined(
     })
 }
 
-fn check_length(cx: &Context<'_>, bytes: usize) -> Result<(), Error> {
+fn check_length(cx: &EvalContext<'_>, bytes: usize) -> Result<(), Error> {
     let max = cx.limits().string_bytes_max;
     if bytes > max {
         return Err(Error::limit(format!(
@@ -89,16 +89,16 @@ fn check_length(cx: &Context<'_>, bytes: usize) -> Result<(), Error> {
     Ok(())
 }
 
-fn function_source(function: &Function) -> String {
+fn function_source(function: &JsFunction) -> String {
     match function {
-        Function::Arrow { arrow, .. } => arrow.source.to_string(),
-        Function::Host { name, .. } | Function::Method { name, .. } => {
+        JsFunction::Arrow { arrow, .. } => arrow.source.to_string(),
+        JsFunction::Host { name, .. } | JsFunction::Method { name, .. } => {
             format!("function {name}() {{ [native code] }}")
         }
     }
 }
 
-/// How JavaScript prints a number.
+/// Prints a number as JavaScript does.
 pub fn number_to_string(number: f64) -> String {
     let mut text = String::new();
     write_number(number, &mut text);
@@ -117,7 +117,7 @@ pub(crate) fn write_number(number: f64, out: &mut String) {
 }
 
 /// `Number(value)`.
-pub fn to_number(cx: &mut Context<'_>, value: &Value) -> Result<f64, Error> {
+pub fn to_number(cx: &mut EvalContext<'_>, value: &Value) -> Result<f64, Error> {
     Ok(match value {
         Value::Number(number) => *number,
         Value::Undefined => f64::NAN,
@@ -129,13 +129,13 @@ pub fn to_number(cx: &mut Context<'_>, value: &Value) -> Result<f64, Error> {
             string_to_number(text)
         }
         other => {
-            let primitive = to_primitive(cx, other, Hint::Number)?;
+            let primitive = to_primitive(cx, other, PrimitiveHint::Number)?;
             return to_number(cx, &primitive);
         }
     })
 }
 
-/// What a string is as a number: the whole text must be one, spaces aside.
+/// Converts a string to a number: the whole text must be one, spaces aside.
 pub(crate) fn string_to_number(text: &str) -> f64 {
     let text = text.trim_matches(is_space);
     if text.is_empty() {
@@ -171,13 +171,16 @@ pub(crate) fn string_to_number(text: &str) -> f64 {
     }
 }
 
-/// JavaScript's white space, line ends included.
+/// Returns true for JavaScript's white space, line ends included.
 pub(crate) fn is_space(c: char) -> bool {
     matches!(c, '\u{FEFF}') || (c.is_whitespace() && c != '\u{85}')
 }
 
-/// An integer, with NaN as 0 and infinities kept.
-pub(crate) fn to_integer_or_infinity(cx: &mut Context<'_>, value: &Value) -> Result<f64, Error> {
+/// Converts to an integer, with NaN as 0 and infinities kept.
+pub(crate) fn to_integer_or_infinity(
+    cx: &mut EvalContext<'_>,
+    value: &Value,
+) -> Result<f64, Error> {
     let number = to_number(cx, value)?;
     Ok(if number.is_nan() {
         0.0
@@ -186,11 +189,11 @@ pub(crate) fn to_integer_or_infinity(cx: &mut Context<'_>, value: &Value) -> Res
     })
 }
 
-pub(crate) fn to_int32(cx: &mut Context<'_>, value: &Value) -> Result<i32, Error> {
+pub(crate) fn to_int32(cx: &mut EvalContext<'_>, value: &Value) -> Result<i32, Error> {
     to_uint32(cx, value).map(|bits| bits as i32)
 }
 
-pub(crate) fn to_uint32(cx: &mut Context<'_>, value: &Value) -> Result<u32, Error> {
+pub(crate) fn to_uint32(cx: &mut EvalContext<'_>, value: &Value) -> Result<u32, Error> {
     const TWO_TO_32: f64 = 4_294_967_296.0;
     let number = to_number(cx, value)?;
     if !number.is_finite() {
@@ -199,17 +202,17 @@ pub(crate) fn to_uint32(cx: &mut Context<'_>, value: &Value) -> Result<u32, Erro
     Ok(number.trunc().rem_euclid(TWO_TO_32) as u32)
 }
 
-/// An object as a primitive; a primitive as it is.
+/// Converts an object to a primitive; returns a primitive unchanged.
 pub(crate) fn to_primitive(
-    cx: &mut Context<'_>,
+    cx: &mut EvalContext<'_>,
     value: &Value,
-    hint: Hint,
+    hint: PrimitiveHint,
 ) -> Result<Value, Error> {
     match value {
         Value::Object(object) => {
             let order: [&str; 2] = match hint {
-                Hint::String => ["toString", "valueOf"],
-                Hint::Default | Hint::Number => ["valueOf", "toString"],
+                PrimitiveHint::String => ["toString", "valueOf"],
+                PrimitiveHint::Default | PrimitiveHint::Number => ["valueOf", "toString"],
             };
             for name in order {
                 let own = object.borrow().get(name);
@@ -229,7 +232,7 @@ pub(crate) fn to_primitive(
                 builtins::display(value).unwrap_or_else(|| Rc::from("[object Object]")),
             ))
         }
-        Value::Date(date) if hint == Hint::Number => Ok(Value::Number(date.get())),
+        Value::Date(date) if hint == PrimitiveHint::Number => Ok(Value::Number(date.get())),
         Value::Array(_) | Value::Function(_) | Value::Builtin(_) => {
             to_text(cx, value).map(Value::String)
         }
@@ -262,13 +265,13 @@ pub fn strict_equals(left: &Value, right: &Value) -> bool {
     }
 }
 
-/// A built-in method is the same function however often it is read.
-fn same_function(left: &Rc<Function>, right: &Rc<Function>) -> bool {
+/// Compares functions: a built-in method is the same function however often it is read.
+fn same_function(left: &Rc<JsFunction>, right: &Rc<JsFunction>) -> bool {
     if let (
-        Function::Method {
+        JsFunction::Method {
             name: left_name, ..
         },
-        Function::Method {
+        JsFunction::Method {
             name: right_name, ..
         },
     ) = (&**left, &**right)
@@ -278,7 +281,7 @@ fn same_function(left: &Rc<Function>, right: &Rc<Function>) -> bool {
     Rc::ptr_eq(left, right)
 }
 
-/// `===`, but NaN equals itself: what `includes`, `Map` and `Set` use.
+/// Compares like `===`, but NaN equals itself, as `includes`, `Map` and `Set` do.
 pub fn same_value_zero(left: &Value, right: &Value) -> bool {
     match (left, right) {
         (Value::Number(left), Value::Number(right)) if left.is_nan() => right.is_nan(),
@@ -288,7 +291,7 @@ pub fn same_value_zero(left: &Value, right: &Value) -> bool {
 
 /// `==`
 pub(crate) fn loose_equals(
-    cx: &mut Context<'_>,
+    cx: &mut EvalContext<'_>,
     left: &Value,
     right: &Value,
 ) -> Result<bool, Error> {
@@ -309,11 +312,11 @@ pub(crate) fn loose_equals(
     match (is_reference(left), is_reference(right)) {
         (true, true) => return Ok(strict_equals(left, right)),
         (true, false) => {
-            let left = to_primitive(cx, left, Hint::Default)?;
+            let left = to_primitive(cx, left, PrimitiveHint::Default)?;
             return loose_equals(cx, &left, right);
         }
         (false, true) => {
-            let right = to_primitive(cx, right, Hint::Default)?;
+            let right = to_primitive(cx, right, PrimitiveHint::Default)?;
             return loose_equals(cx, left, &right);
         }
         (false, false) => {}
@@ -324,7 +327,7 @@ pub(crate) fn loose_equals(
     Ok(to_number(cx, left)? == to_number(cx, right)?)
 }
 
-/// Order by UTF-16 code units, as JavaScript compares strings.
+/// Compares by UTF-16 code units, as JavaScript compares strings.
 pub(crate) fn compare_strings(left: &str, right: &str) -> Ordering {
     if left.is_ascii() || right.is_ascii() {
         // UTF-8 and UTF-16 order only differ where both sides have characters past U+D7FF.

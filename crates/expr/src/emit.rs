@@ -3,25 +3,25 @@
 use std::rc::Rc;
 
 use crate::builtins;
-use crate::context::Context;
+use crate::context::EvalContext;
 use crate::convert::{write_number, write_text};
 use crate::error::Error;
-use crate::ir::{Arguments, MethodCall, MethodName, Node, TemplatePart};
+use crate::ir::{ArgumentList, ExprNode, MethodCall, MethodName, TemplatePart};
 use crate::operators::UnaryOperator;
-use crate::value::{Frame, Object, Value};
+use crate::value::{Frame, JsObject, Value};
 
-impl Node {
-    pub(crate) fn test(&self, cx: &mut Context<'_>, frame: &Rc<Frame>) -> Result<bool, Error> {
+impl ExprNode {
+    pub(crate) fn test(&self, cx: &mut EvalContext<'_>, frame: &Rc<Frame>) -> Result<bool, Error> {
         cx.charge(1)?;
         match self {
-            Node::Unary {
+            ExprNode::Unary {
                 operator: UnaryOperator::Not,
                 operand,
                 ..
             } => operand.test(cx, frame).map(|truth| !truth),
-            Node::And(pair) => Ok(pair[0].test(cx, frame)? && pair[1].test(cx, frame)?),
-            Node::Or(pair) => Ok(pair[0].test(cx, frame)? || pair[1].test(cx, frame)?),
-            Node::Binary(binary) => {
+            ExprNode::And(pair) => Ok(pair[0].test(cx, frame)? && pair[1].test(cx, frame)?),
+            ExprNode::Or(pair) => Ok(pair[0].test(cx, frame)? || pair[1].test(cx, frame)?),
+            ExprNode::Binary(binary) => {
                 let left = binary.left.number(cx, frame);
                 let right = left.and_then(|_| binary.right.number(cx, frame));
                 let compared = left
@@ -41,12 +41,15 @@ impl Node {
 
     pub(crate) fn emit(
         &self,
-        cx: &mut Context<'_>,
+        cx: &mut EvalContext<'_>,
         frame: &Rc<Frame>,
         out: &mut String,
     ) -> Result<(), Error> {
         match self {
-            Node::Variable { .. } | Node::Member(_) | Node::State { .. } | Node::Constant(_) => {
+            ExprNode::Variable { .. }
+            | ExprNode::Member(_)
+            | ExprNode::State { .. }
+            | ExprNode::Constant(_) => {
                 let written = self.peek(frame, |value| match value {
                     Value::String(text) => {
                         out.push_str(text);
@@ -62,18 +65,18 @@ impl Node {
                     return cx.charge_bytes(bytes);
                 }
             }
-            Node::Binary(_) => {
+            ExprNode::Binary(_) => {
                 if let Some(number) = self.number(cx, frame) {
                     write_number(number, out);
                     return Ok(());
                 }
             }
-            Node::MethodCall(call) => {
+            ExprNode::MethodCall(call) => {
                 if let Some(written) = call.write(cx, frame, out) {
                     return written;
                 }
             }
-            Node::Template(parts) => {
+            ExprNode::Template(parts) => {
                 for part in parts {
                     match part {
                         TemplatePart::Text(text) => out.push_str(text),
@@ -82,7 +85,7 @@ impl Node {
                 }
                 return Ok(());
             }
-            Node::Conditional(three) => {
+            ExprNode::Conditional(three) => {
                 let branch = if three[0].test(cx, frame)? {
                     &three[1]
                 } else {
@@ -96,14 +99,14 @@ impl Node {
         write_text(cx, &value, out)
     }
 
-    /// The number that a path, or a calculation with numbers, comes to.
+    /// Computes the number of a path, or of a calculation with numbers.
     ///
-    /// `None` when anything else is met; nothing has happened then, and the caller evaluates the
-    /// long way.
-    fn number(&self, cx: &mut Context<'_>, frame: &Rc<Frame>) -> Option<f64> {
+    /// `None` for anything else; then there were no side effects, and the caller evaluates the long
+    /// way.
+    fn number(&self, cx: &mut EvalContext<'_>, frame: &Rc<Frame>) -> Option<f64> {
         cx.charge(1).ok()?;
         match self {
-            Node::Binary(binary) => {
+            ExprNode::Binary(binary) => {
                 let left = binary.left.number(cx, frame)?;
                 let right = binary.right.number(cx, frame)?;
                 binary.operator.of_numbers(left, right)
@@ -121,24 +124,25 @@ impl Node {
     /// then evaluates the long way.
     pub(crate) fn peek<R>(&self, frame: &Rc<Frame>, read: impl FnOnce(&Value) -> R) -> Option<R> {
         match self {
-            Node::Constant(value) => Some(read(value)),
-            Node::Variable { hops, slot } => frame.up(*hops).with(slot.index(), |value| {
+            ExprNode::Constant(value) => Some(read(value)),
+            ExprNode::Variable { hops, slot } => frame.up(*hops).with(slot.index(), |value| {
                 if matches!(value, Value::Lazy(_)) {
                     None
                 } else {
                     Some(read(value))
                 }
             }),
-            Node::State { name, .. } => match frame.state().borrow().peek(name) {
+            ExprNode::State { name, .. } => match frame.state().borrow().peek(name) {
                 None | Some(Value::Lazy(_)) => None,
                 Some(value) => Some(read(value)),
             },
-            Node::Member(member) => {
-                let inspect = |object: &Object| match object.peek_near(&member.name, &member.seen) {
+            ExprNode::Member(member) => {
+                let inspect = |object: &JsObject| match object.peek_near(&member.name, &member.seen)
+                {
                     None | Some(Value::Lazy(_)) => None,
                     Some(value) => Some(read(value)),
                 };
-                if let Node::Variable { hops, slot } = member.object {
+                if let ExprNode::Variable { hops, slot } = member.object {
                     return frame.up(hops).with(slot.index(), |value| match value {
                         Value::Object(object) => inspect(&object.borrow()),
                         _ => None,
@@ -156,16 +160,16 @@ impl Node {
     fn peek_object<R>(
         &self,
         frame: &Rc<Frame>,
-        read: &mut dyn FnMut(&Object) -> Option<R>,
+        read: &mut dyn FnMut(&JsObject) -> Option<R>,
     ) -> Option<R> {
         let mut inspect = |value: &Value| match value {
             Value::Object(object) => read(&object.borrow()),
             _ => None,
         };
         match self {
-            Node::Variable { hops, slot } => frame.up(*hops).with(slot.index(), inspect),
-            Node::State { name, .. } => inspect(frame.state().borrow().peek(name)?),
-            Node::Member(member) => member.object.peek_object(frame, &mut |object| {
+            ExprNode::Variable { hops, slot } => frame.up(*hops).with(slot.index(), inspect),
+            ExprNode::State { name, .. } => inspect(frame.state().borrow().peek(name)?),
+            ExprNode::Member(member) => member.object.peek_object(frame, &mut |object| {
                 inspect(object.peek_near(&member.name, &member.seen)?)
             }),
             _ => None,
@@ -178,7 +182,7 @@ impl MethodCall {
     /// call is of another kind, and nothing has happened then.
     fn write(
         &self,
-        cx: &mut Context<'_>,
+        cx: &mut EvalContext<'_>,
         frame: &Rc<Frame>,
         out: &mut String,
     ) -> Option<Result<(), Error>> {
@@ -189,7 +193,7 @@ impl MethodCall {
         else {
             return None;
         };
-        let Arguments::Known(args) = &self.arguments else {
+        let ArgumentList::Known(args) = &self.arguments else {
             return None;
         };
         let written = self.object.peek(frame, |object| {

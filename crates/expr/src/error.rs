@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-/// What went wrong, named as the Edge family of engines names it.
+/// Category of an error, named as the Edge family of engines names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Code {
+pub enum ExprErrorCode {
     /// The text is not a JavaScript expression.
     Parser,
     /// The text is JavaScript, but of a kind templates do not allow.
@@ -15,14 +15,14 @@ pub enum Code {
     Limit,
 }
 
-impl Code {
-    /// The code as users see it.
+impl ExprErrorCode {
+    /// Returns the code as users see it.
     pub fn as_str(self) -> &'static str {
         match self {
-            Code::Parser => "E_PARSER_ERROR",
-            Code::UnallowedExpression => "E_UNALLOWED_EXPRESSION",
-            Code::Runtime => "E_RUNTIME_EXCEPTION",
-            Code::Limit => "E_LIMIT_EXCEEDED",
+            ExprErrorCode::Parser => "E_PARSER_ERROR",
+            ExprErrorCode::UnallowedExpression => "E_UNALLOWED_EXPRESSION",
+            ExprErrorCode::Runtime => "E_RUNTIME_EXCEPTION",
+            ExprErrorCode::Limit => "E_LIMIT_EXCEEDED",
         }
     }
 }
@@ -31,29 +31,29 @@ impl Code {
 ///
 /// Boxed: every evaluation returns a `Result`, and a small one is moved faster.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Error(Box<Detail>);
+pub struct Error(Box<ExprErrorDetail>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Detail {
-    code: Code,
+struct ExprErrorDetail {
+    code: ExprErrorCode,
     message: String,
     offset: Option<u32>,
     /// Set when the error comes from another place than the expression at hand (a slot, a partial):
     /// the host that knows the place has attached it already and no one else may move it.
-    placed: Option<Place>,
+    placed: Option<ExprPosition>,
 }
 
 /// A place in a file, attached by the host that knows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct ExprPosition {
     pub file: String,
     pub line: u32,
     pub column: u32,
 }
 
 impl Error {
-    pub fn new(code: Code, message: impl Into<String>) -> Self {
-        Self(Box::new(Detail {
+    pub fn new(code: ExprErrorCode, message: impl Into<String>) -> Self {
+        Self(Box::new(ExprErrorDetail {
             code,
             message: message.into(),
             offset: None,
@@ -62,14 +62,14 @@ impl Error {
     }
 
     pub fn runtime(message: impl Into<String>) -> Self {
-        Self::new(Code::Runtime, message)
+        Self::new(ExprErrorCode::Runtime, message)
     }
 
     pub fn limit(message: impl Into<String>) -> Self {
-        Self::new(Code::Limit, message)
+        Self::new(ExprErrorCode::Limit, message)
     }
 
-    /// Remembers where the error arose, unless an inner place is known already.
+    /// Adds the offset, unless an inner one is known already.
     #[must_use]
     pub fn at(mut self, offset: u32) -> Self {
         self.0.offset.get_or_insert(offset);
@@ -79,7 +79,7 @@ impl Error {
     /// Attaches a file position, unless one is attached already.
     #[must_use]
     pub fn placed(mut self, file: &str, line: u32, column: u32) -> Self {
-        self.0.placed.get_or_insert_with(|| Place {
+        self.0.placed.get_or_insert_with(|| ExprPosition {
             file: file.to_owned(),
             line,
             column,
@@ -101,7 +101,7 @@ impl Error {
         self
     }
 
-    pub fn code(&self) -> Code {
+    pub fn code(&self) -> ExprErrorCode {
         self.0.code
     }
 
@@ -113,7 +113,7 @@ impl Error {
         self.0.offset
     }
 
-    pub fn place(&self) -> Option<&Place> {
+    pub fn place(&self) -> Option<&ExprPosition> {
         self.0.placed.as_ref()
     }
 }

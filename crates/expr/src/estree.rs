@@ -1,36 +1,36 @@
-//! What the parser's nodes are called, and what our own names for them are.
+//! Maps the parser's node types and operators to ours.
 
 use oxc_ast::ast::{Expression, Statement as AstStatement};
 use oxc_syntax::operator as js;
 
-use crate::ir::Shape;
+use crate::ir::ExprKind;
 use crate::operators::BinaryOperator;
 
-pub(crate) fn shape_of(expression: &Expression<'_>) -> Shape {
+pub(crate) fn shape_of(expression: &Expression<'_>) -> ExprKind {
     match expression {
-        Expression::ArrayExpression(_) => Shape::Array,
-        Expression::ArrowFunctionExpression(_) => Shape::Arrow,
-        Expression::AssignmentExpression(_) => Shape::Assignment,
-        Expression::AwaitExpression(_) => Shape::Await,
-        Expression::BinaryExpression(_) => Shape::Binary,
-        Expression::CallExpression(_) => Shape::Call,
-        Expression::ChainExpression(_) => Shape::Chain,
-        Expression::ConditionalExpression(_) => Shape::Conditional,
-        Expression::Identifier(_) => Shape::Identifier,
-        Expression::LogicalExpression(_) => Shape::Logical,
-        Expression::NewExpression(_) => Shape::New,
-        Expression::ObjectExpression(_) => Shape::Object,
-        Expression::SequenceExpression(_) => Shape::Sequence,
-        Expression::TemplateLiteral(_) => Shape::TemplateLiteral,
-        Expression::ThisExpression(_) => Shape::This,
-        Expression::UnaryExpression(_) => Shape::Unary,
-        Expression::UpdateExpression(_) => Shape::Update,
-        other if other.as_member_expression().is_some() => Shape::Member,
-        _ => Shape::Literal,
+        Expression::ArrayExpression(_) => ExprKind::Array,
+        Expression::ArrowFunctionExpression(_) => ExprKind::Arrow,
+        Expression::AssignmentExpression(_) => ExprKind::Assignment,
+        Expression::AwaitExpression(_) => ExprKind::Await,
+        Expression::BinaryExpression(_) => ExprKind::Binary,
+        Expression::CallExpression(_) => ExprKind::Call,
+        Expression::ChainExpression(_) => ExprKind::Chain,
+        Expression::ConditionalExpression(_) => ExprKind::Conditional,
+        Expression::Identifier(_) => ExprKind::Identifier,
+        Expression::LogicalExpression(_) => ExprKind::Logical,
+        Expression::NewExpression(_) => ExprKind::New,
+        Expression::ObjectExpression(_) => ExprKind::Object,
+        Expression::SequenceExpression(_) => ExprKind::Sequence,
+        Expression::TemplateLiteral(_) => ExprKind::TemplateLiteral,
+        Expression::ThisExpression(_) => ExprKind::This,
+        Expression::UnaryExpression(_) => ExprKind::Unary,
+        Expression::UpdateExpression(_) => ExprKind::Update,
+        other if other.as_member_expression().is_some() => ExprKind::Member,
+        _ => ExprKind::Literal,
     }
 }
 
-/// The ESTree name of a node that is not allowed.
+/// Returns the ESTree name of a node that is not allowed.
 pub(crate) fn estree_name(expression: &Expression<'_>) -> &'static str {
     match expression {
         Expression::FunctionExpression(_) => "FunctionExpression",

@@ -4,48 +4,48 @@ use std::rc::Rc;
 
 use crate::builtins;
 use crate::call::construct;
-use crate::context::Context;
+use crate::context::EvalContext;
 use crate::convert::{to_number, to_text};
 use crate::error::Error;
-use crate::ir::{Index, Item, Member, Node, Property, TemplatePart};
+use crate::ir::{ElementNode, ExprNode, IndexNode, MemberNode, PropertyNode, TemplatePart};
 use crate::operators;
 use crate::property;
-use crate::value::{Frame, Function, Object, Value};
+use crate::value::{Frame, JsFunction, JsObject, Value};
 
-impl Node {
-    pub(crate) fn eval(&self, cx: &mut Context<'_>, frame: &Rc<Frame>) -> Result<Value, Error> {
+impl ExprNode {
+    pub(crate) fn eval(&self, cx: &mut EvalContext<'_>, frame: &Rc<Frame>) -> Result<Value, Error> {
         cx.charge(1)?;
         match self {
-            Node::Constant(value) => Ok(value.clone()),
-            Node::Variable { hops, slot } => Ok(frame.up(*hops).get(slot.index())),
-            Node::State { name, at } => Ok(read_state(cx, frame, name, *at)),
-            Node::Member(member) => {
+            ExprNode::Constant(value) => Ok(value.clone()),
+            ExprNode::Variable { hops, slot } => Ok(frame.up(*hops).get(slot.index())),
+            ExprNode::State { name, at } => Ok(read_state(cx, frame, name, *at)),
+            ExprNode::Member(member) => {
                 if let Some(value) = self.peek(frame, Value::clone) {
                     return Ok(value.forced());
                 }
                 let object = member.object.eval(cx, frame)?;
                 member.read(cx, &object)
             }
-            Node::Index(index) => {
+            ExprNode::Index(index) => {
                 let object = index.object.eval(cx, frame)?;
                 index.read(cx, frame, &object)
             }
-            Node::MethodCall(call) => {
+            ExprNode::MethodCall(call) => {
                 let object = call.object.eval(cx, frame)?;
                 call.finish(cx, frame, &object)
                     .map(Option::unwrap_or_default)
             }
-            Node::Call(call) => {
+            ExprNode::Call(call) => {
                 let callee = call.callee.eval(cx, frame)?;
                 call.finish(cx, frame, &callee)
             }
-            Node::NativeCall(call) => call.eval(cx, frame),
-            Node::Binary(binary) => {
+            ExprNode::NativeCall(call) => call.eval(cx, frame),
+            ExprNode::Binary(binary) => {
                 let left = binary.left.eval(cx, frame)?;
                 let right = binary.right.eval(cx, frame)?;
                 operators::binary(cx, binary.operator, &left, &right).map_err(|e| e.at(binary.at))
             }
-            Node::And(pair) => {
+            ExprNode::And(pair) => {
                 let left = pair[0].eval(cx, frame)?;
                 if left.is_truthy() {
                     pair[1].eval(cx, frame)
@@ -53,7 +53,7 @@ impl Node {
                     Ok(left)
                 }
             }
-            Node::Or(pair) => {
+            ExprNode::Or(pair) => {
                 let left = pair[0].eval(cx, frame)?;
                 if left.is_truthy() {
                     Ok(left)
@@ -61,7 +61,7 @@ impl Node {
                     pair[1].eval(cx, frame)
                 }
             }
-            Node::Conditional(three) => {
+            ExprNode::Conditional(three) => {
                 let branch = if three[0].test(cx, frame)? {
                     &three[1]
                 } else {
@@ -69,33 +69,33 @@ impl Node {
                 };
                 branch.eval(cx, frame)
             }
-            Node::Template(parts) => eval_template(cx, frame, parts),
-            Node::Chain(inner) => inner.chain(cx, frame).map(Option::unwrap_or_default),
+            ExprNode::Template(parts) => eval_template(cx, frame, parts),
+            ExprNode::Chain(inner) => inner.chain(cx, frame).map(Option::unwrap_or_default),
             _ => self.eval_rare(cx, frame),
         }
     }
 
-    /// The kinds of node that are seldom on a hot path.
-    fn eval_rare(&self, cx: &mut Context<'_>, frame: &Rc<Frame>) -> Result<Value, Error> {
+    /// Evaluates the kinds of node that are seldom on a hot path.
+    fn eval_rare(&self, cx: &mut EvalContext<'_>, frame: &Rc<Frame>) -> Result<Value, Error> {
         match self {
-            Node::RegExp(regex) => Ok(Value::RegExp(Rc::new(regex.fresh()))),
-            Node::Ended { name, at } => Err(not_defined(name, *at)),
-            Node::StateObject => Ok(Value::Object(frame.state().clone())),
-            Node::This => Ok(Value::object(Object::new())),
-            Node::Array(items) => {
+            ExprNode::RegExp(regex) => Ok(Value::RegExp(Rc::new(regex.fresh()))),
+            ExprNode::Ended { name, at } => Err(not_defined(name, *at)),
+            ExprNode::StateObject => Ok(Value::Object(frame.state().clone())),
+            ExprNode::This => Ok(Value::object(JsObject::new())),
+            ExprNode::Array(items) => {
                 let mut values = Vec::with_capacity(items.len());
                 collect(cx, frame, items, |value| values.push(value))?;
                 cx.reserve_items(values.len())?;
                 Ok(Value::array(values))
             }
-            Node::Object(properties) => eval_object(cx, frame, properties),
-            Node::Arrow(arrow) => Ok(Value::Function(Rc::new(Function::Arrow {
+            ExprNode::Object(properties) => eval_object(cx, frame, properties),
+            ExprNode::Arrow(arrow) => Ok(Value::Function(Rc::new(JsFunction::Arrow {
                 arrow: arrow.clone(),
                 frame: frame.clone(),
             }))),
-            Node::Assign(assign) => assign.eval(cx, frame),
-            Node::Update(update) => update.eval(cx, frame),
-            Node::Unary {
+            ExprNode::Assign(assign) => assign.eval(cx, frame),
+            ExprNode::Update(update) => update.eval(cx, frame),
+            ExprNode::Unary {
                 operator,
                 operand,
                 at,
@@ -103,12 +103,12 @@ impl Node {
                 let value = operand.eval(cx, frame)?;
                 operators::unary(cx, *operator, &value).map_err(|e| e.at(*at))
             }
-            Node::TypeOf(operand) => {
+            ExprNode::TypeOf(operand) => {
                 let value = operand.eval_quietly(cx, frame)?;
                 Ok(Value::from(value.type_of()))
             }
-            Node::Delete(target) => target.delete(cx, frame).map(Value::Bool),
-            Node::Coalesce(pair) => {
+            ExprNode::Delete(target) => target.delete(cx, frame).map(Value::Bool),
+            ExprNode::Coalesce(pair) => {
                 let left = pair[0].eval_quietly(cx, frame)?;
                 if left.is_nullish() {
                     pair[1].eval(cx, frame)
@@ -116,23 +116,23 @@ impl Node {
                     Ok(left)
                 }
             }
-            Node::Sequence(nodes) => {
+            ExprNode::Sequence(nodes) => {
                 let mut last = Value::Undefined;
                 for node in nodes {
                     last = node.eval(cx, frame)?;
                 }
                 Ok(last)
             }
-            Node::New(call) => construct(cx, frame, call),
+            ExprNode::New(call) => construct(cx, frame, call),
             // The remaining kinds are all handled by `eval`.
             other => other.chain(cx, frame).map(Option::unwrap_or_default),
         }
     }
 
     /// Evaluates where an undefined name is expected (`typeof x`, `x ?? y`) and not to be noted.
-    fn eval_quietly(&self, cx: &mut Context<'_>, frame: &Rc<Frame>) -> Result<Value, Error> {
+    fn eval_quietly(&self, cx: &mut EvalContext<'_>, frame: &Rc<Frame>) -> Result<Value, Error> {
         match self {
-            Node::State { name, .. } if !cx.has_global(name) => {
+            ExprNode::State { name, .. } if !cx.has_global(name) => {
                 Ok(frame.state().borrow().get(name).unwrap_or_default())
             }
             other => other.eval(cx, frame),
@@ -140,9 +140,9 @@ impl Node {
     }
 
     /// Evaluates a link of an optional chain; `None` when a `?.` before it found nothing.
-    fn chain(&self, cx: &mut Context<'_>, frame: &Rc<Frame>) -> Result<Option<Value>, Error> {
+    fn chain(&self, cx: &mut EvalContext<'_>, frame: &Rc<Frame>) -> Result<Option<Value>, Error> {
         match self {
-            Node::Member(member) => {
+            ExprNode::Member(member) => {
                 let Some(object) = member.object.chain(cx, frame)? else {
                     return Ok(None);
                 };
@@ -151,7 +151,7 @@ impl Node {
                 }
                 member.read(cx, &object).map(Some)
             }
-            Node::Index(index) => {
+            ExprNode::Index(index) => {
                 let Some(object) = index.object.chain(cx, frame)? else {
                     return Ok(None);
                 };
@@ -160,7 +160,7 @@ impl Node {
                 }
                 index.read(cx, frame, &object).map(Some)
             }
-            Node::MethodCall(call) => {
+            ExprNode::MethodCall(call) => {
                 let Some(object) = call.object.chain(cx, frame)? else {
                     return Ok(None);
                 };
@@ -169,7 +169,7 @@ impl Node {
                 }
                 call.finish(cx, frame, &object)
             }
-            Node::Call(call) => {
+            ExprNode::Call(call) => {
                 let Some(callee) = call.callee.chain(cx, frame)? else {
                     return Ok(None);
                 };
@@ -183,8 +183,8 @@ impl Node {
     }
 }
 
-impl Member {
-    fn read(&self, cx: &Context<'_>, object: &Value) -> Result<Value, Error> {
+impl MemberNode {
+    fn read(&self, cx: &EvalContext<'_>, object: &Value) -> Result<Value, Error> {
         if cx.forgives(object) {
             return Ok(Value::Undefined);
         }
@@ -192,10 +192,10 @@ impl Member {
     }
 }
 
-impl Index {
+impl IndexNode {
     fn read(
         &self,
-        cx: &mut Context<'_>,
+        cx: &mut EvalContext<'_>,
         frame: &Rc<Frame>,
         object: &Value,
     ) -> Result<Value, Error> {
@@ -207,7 +207,7 @@ impl Index {
     }
 }
 
-fn read_state(cx: &mut Context<'_>, frame: &Rc<Frame>, name: &Rc<str>, at: u32) -> Value {
+fn read_state(cx: &mut EvalContext<'_>, frame: &Rc<Frame>, name: &Rc<str>, at: u32) -> Value {
     let own = frame.state().borrow().get(name);
     own.unwrap_or_else(|| cx.global(name, at))
 }
@@ -217,16 +217,16 @@ pub(crate) fn not_defined(name: &str, at: u32) -> Error {
 }
 
 pub(crate) fn collect(
-    cx: &mut Context<'_>,
+    cx: &mut EvalContext<'_>,
     frame: &Rc<Frame>,
-    items: &[Item],
+    items: &[ElementNode],
     mut push: impl FnMut(Value),
 ) -> Result<(), Error> {
     for item in items {
         match item {
-            Item::One(node) => push(node.eval(cx, frame)?),
-            Item::Hole => push(Value::Undefined),
-            Item::Spread(node) => {
+            ElementNode::One(node) => push(node.eval(cx, frame)?),
+            ElementNode::Hole => push(Value::Undefined),
+            ElementNode::Spread(node) => {
                 let value = node.eval(cx, frame)?;
                 let Some(values) = builtins::iterate(cx, &value)? else {
                     let text = to_text(cx, &value)?;
@@ -241,7 +241,7 @@ pub(crate) fn collect(
 }
 
 fn eval_template(
-    cx: &mut Context<'_>,
+    cx: &mut EvalContext<'_>,
     frame: &Rc<Frame>,
     parts: &[TemplatePart],
 ) -> Result<Value, Error> {
@@ -257,22 +257,22 @@ fn eval_template(
 }
 
 fn eval_object(
-    cx: &mut Context<'_>,
+    cx: &mut EvalContext<'_>,
     frame: &Rc<Frame>,
-    properties: &[Property],
+    properties: &[PropertyNode],
 ) -> Result<Value, Error> {
-    let mut object = Object::new();
+    let mut object = JsObject::new();
     for property in properties {
         match property {
-            Property::Named { key, value } => {
+            PropertyNode::Named { key, value } => {
                 object.insert(key.clone(), value.eval(cx, frame)?);
             }
-            Property::Computed { key, value } => {
+            PropertyNode::Computed { key, value } => {
                 let key = key.eval(cx, frame)?;
                 let key = to_text(cx, &key)?;
                 object.insert(key, value.eval(cx, frame)?);
             }
-            Property::Spread(node) => {
+            PropertyNode::Spread(node) => {
                 let value = node.eval(cx, frame)?;
                 let entries = own_entries(cx, &value)?;
                 cx.reserve_items(entries.len() + object.len())?;
@@ -285,9 +285,9 @@ fn eval_object(
     Ok(Value::object(object))
 }
 
-/// The own enumerable properties of any value: what spread and `Object.entries` see.
+/// Returns the own enumerable properties of any value: what spread and`JsObject.entries` see.
 pub(crate) fn own_entries(
-    cx: &mut Context<'_>,
+    cx: &mut EvalContext<'_>,
     value: &Value,
 ) -> Result<Vec<(Rc<str>, Value)>, Error> {
     let len = match value {
@@ -317,9 +317,9 @@ pub(crate) fn own_entries(
     })
 }
 
-/// `value++` as a number or a BigInt.
+/// Computes `value++` as a number or a BigInt.
 pub(crate) fn step(
-    cx: &mut Context<'_>,
+    cx: &mut EvalContext<'_>,
     value: &Value,
     increment: bool,
 ) -> Result<(Value, Value), Error> {

@@ -4,13 +4,13 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use crate::builtins;
-use crate::context::Context;
+use crate::context::EvalContext;
 use crate::error::Error;
 use crate::ir::Expr;
 use crate::limits::Limits;
 use crate::parse::{compile, compile_filtered};
-use crate::scope::Scope;
-use crate::value::{Frame, Object, Value};
+use crate::scope::NameScope;
+use crate::value::{Frame, JsObject, Value};
 
 /// Evaluates one expression over a JSON object and gives its value as JSON.
 pub fn evaluate(
@@ -18,9 +18,9 @@ pub fn evaluate(
     state: &serde_json::Value,
     limits: &Limits,
 ) -> Result<serde_json::Value, Error> {
-    let expr = compile(source, &mut Scope::new())?;
-    let globals = Object::new();
-    let mut cx = Context::new(*limits, &globals);
+    let expr = compile(source, &mut NameScope::new())?;
+    let globals = JsObject::new();
+    let mut cx = EvalContext::new(*limits, &globals);
     let value = expr.eval(&mut cx, &frame_over(state))?;
     value.to_json(&mut cx)
 }
@@ -32,49 +32,52 @@ pub fn interpolate(
     limits: &Limits,
 ) -> Result<String, Error> {
     let parts = Interpolation::compile(text)?;
-    let globals = Object::new();
-    let mut cx = Context::new(*limits, &globals);
+    let globals = JsObject::new();
+    let mut cx = EvalContext::new(*limits, &globals);
     parts.render(&mut cx, &frame_over(state))
 }
 
-/// What spread, `for…of` and `@each` see in a value; `None` when it cannot be iterated.
-pub fn iterate(cx: &mut Context<'_>, value: &Value) -> Result<Option<Vec<Value>>, Error> {
+/// Returns the elements that spread, `for…of` and `@each` visit; `None` if the value cannot be
+/// iterated.
+pub fn iterate(cx: &mut EvalContext<'_>, value: &Value) -> Result<Option<Vec<Value>>, Error> {
     builtins::iterate(cx, value)
 }
 
 /// A piece of a string with `{{ }}` in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Piece<'t> {
+pub enum InterpolationPiece<'t> {
     Text(&'t str),
-    /// What stands between the braces, and the byte at which it does.
+    /// The text between the braces, and its byte offset.
     Expression {
         source: &'t str,
         offset: usize,
     },
 }
 
-/// Splits a text at its `{{ }}`, without compiling what is inside.
-pub fn pieces(text: &str) -> Result<Vec<Piece<'_>>, Error> {
+/// Splits a text at its `{{ }}`, without compiling the expressions.
+pub fn pieces(text: &str) -> Result<Vec<InterpolationPiece<'_>>, Error> {
     let mut pieces = Vec::new();
     let mut rest = text;
     while let Some(open) = rest.find("{{") {
         let start = text.len() - rest.len() + open;
         if open > 0 {
-            pieces.push(Piece::Text(&rest[..open]));
+            pieces.push(InterpolationPiece::Text(&rest[..open]));
         }
         let inside = &rest[open + 2..];
         let Some(close) = closing_braces(inside) else {
             let offset = u32::try_from(start).unwrap_or(u32::MAX);
-            return Err(Error::new(crate::Code::Parser, "Missing token \"}}\"").at(offset));
+            return Err(
+                Error::new(crate::ExprErrorCode::Parser, "Missing token \"}}\"").at(offset),
+            );
         };
-        pieces.push(Piece::Expression {
+        pieces.push(InterpolationPiece::Expression {
             source: &inside[..close],
             offset: start + 2,
         });
         rest = &inside[close + 2..];
     }
     if !rest.is_empty() {
-        pieces.push(Piece::Text(rest));
+        pieces.push(InterpolationPiece::Text(rest));
     }
     Ok(pieces)
 }
@@ -82,45 +85,47 @@ pub fn pieces(text: &str) -> Result<Vec<Piece<'_>>, Error> {
 /// A string with `{{ }}` in it, compiled.
 #[derive(Debug)]
 pub struct Interpolation {
-    parts: Vec<Part>,
+    parts: Vec<CompiledPiece>,
 }
 
 #[derive(Debug)]
-enum Part {
+enum CompiledPiece {
     Text(String),
     Expr { expr: Expr, offset: u32 },
 }
 
 impl Interpolation {
-    /// Splits `text` at `{{ }}` and compiles what is inside. Offsets in errors count from the
+    /// Splits `text` at `{{ }}` and compiles the expressions. Offsets in errors count from the
     /// start of `text`.
     pub fn compile(text: &str) -> Result<Self, Error> {
         let mut parts = Vec::new();
         for piece in pieces(text)? {
             parts.push(match piece {
-                Piece::Text(text) => Part::Text(text.to_owned()),
-                Piece::Expression { source, offset } => {
+                InterpolationPiece::Text(text) => CompiledPiece::Text(text.to_owned()),
+                InterpolationPiece::Expression { source, offset } => {
                     let offset = u32::try_from(offset).unwrap_or(u32::MAX);
-                    let expr = compile_filtered(source, &mut Scope::new())
+                    let expr = compile_filtered(source, &mut NameScope::new())
                         .map_err(|error| error.shifted(offset))?;
-                    Part::Expr { expr, offset }
+                    CompiledPiece::Expr { expr, offset }
                 }
             });
         }
         Ok(Self { parts })
     }
 
-    /// Whether there is anything to evaluate.
+    /// Returns true if there is nothing to evaluate.
     pub fn is_plain(&self) -> bool {
-        self.parts.iter().all(|part| matches!(part, Part::Text(_)))
+        self.parts
+            .iter()
+            .all(|part| matches!(part, CompiledPiece::Text(_)))
     }
 
-    pub fn render(&self, cx: &mut Context<'_>, frame: &Rc<Frame>) -> Result<String, Error> {
+    pub fn render(&self, cx: &mut EvalContext<'_>, frame: &Rc<Frame>) -> Result<String, Error> {
         let mut out = String::new();
         for part in &self.parts {
             match part {
-                Part::Text(text) => out.push_str(text),
-                Part::Expr { expr, offset } => {
+                CompiledPiece::Text(text) => out.push_str(text),
+                CompiledPiece::Expr { expr, offset } => {
                     expr.emit(cx, frame, &mut out)
                         .map_err(|error| error.shifted(*offset))?;
                 }
@@ -131,7 +136,7 @@ impl Interpolation {
     }
 }
 
-/// Where the `}}` that closes an opened `{{` stands, strings and inner braces understood.
+/// Returns the position of the `}}` that closes an opened `{{`; skips strings and inner braces.
 fn closing_braces(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
     let mut depth = 0_usize;
@@ -158,8 +163,8 @@ fn closing_braces(text: &str) -> Option<usize> {
 
 fn frame_over(state: &serde_json::Value) -> Rc<Frame> {
     let object = match state {
-        serde_json::Value::Object(map) => Object::from_json_map(map),
-        _ => Object::new(),
+        serde_json::Value::Object(map) => JsObject::from_json_map(map),
+        _ => JsObject::new(),
     };
     Frame::root(Rc::new(RefCell::new(object)), 0)
 }

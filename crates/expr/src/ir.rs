@@ -3,25 +3,25 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use crate::builtins::Method;
-use crate::context::Context;
+use crate::builtins::BuiltinMethod;
+use crate::context::EvalContext;
 use crate::error::Error;
 use crate::operators::{BinaryOperator, UnaryOperator};
-use crate::regex::Regex;
+use crate::regex::JsRegex;
 use crate::scope::Slot;
 use crate::value::{Frame, NativeFn, Value};
 
 /// A compiled expression.
 #[derive(Debug)]
 pub struct Expr {
-    pub(crate) node: Node,
-    pub(crate) shape: Shape,
+    pub(crate) node: ExprNode,
+    pub(crate) shape: ExprKind,
     pub(crate) has_closure: bool,
 }
 
 /// The kind of an expression's outermost node, as ESTree names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shape {
+pub enum ExprKind {
     Array,
     Arrow,
     Assignment,
@@ -43,15 +43,15 @@ pub enum Shape {
     Update,
 }
 
-/// What a value is taken apart into: a name, an object pattern, an array pattern.
+/// The left side of a destructuring: a name, an object pattern, an array pattern.
 #[derive(Debug)]
-pub struct Pattern(pub(crate) Target);
+pub struct DestructurePattern(pub(crate) AssignTarget);
 
 /// A node of the tree. Offsets are bytes into the expression's text, for errors.
 #[derive(Debug)]
-pub(crate) enum Node {
+pub(crate) enum ExprNode {
     Constant(Value),
-    RegExp(Rc<Regex>),
+    RegExp(Rc<JsRegex>),
     Variable {
         hops: u16,
         slot: Slot,
@@ -68,112 +68,112 @@ pub(crate) enum Node {
     StateObject,
     This,
     Template(Box<[TemplatePart]>),
-    Array(Box<[Item]>),
-    Object(Box<[Property]>),
-    Arrow(Rc<Arrow>),
-    Assign(Box<Assign>),
-    Update(Box<Update>),
+    Array(Box<[ElementNode]>),
+    Object(Box<[PropertyNode]>),
+    Arrow(Rc<ArrowFunction>),
+    Assign(Box<AssignNode>),
+    Update(Box<UpdateNode>),
     Unary {
         operator: UnaryOperator,
-        operand: Box<Node>,
+        operand: Box<ExprNode>,
         at: u32,
     },
-    TypeOf(Box<Node>),
-    Delete(Box<Target>),
-    Binary(Box<Binary>),
-    And(Box<[Node; 2]>),
-    Or(Box<[Node; 2]>),
-    Coalesce(Box<[Node; 2]>),
-    Conditional(Box<[Node; 3]>),
-    Sequence(Box<[Node]>),
-    Member(Box<Member>),
-    Index(Box<Index>),
-    Call(Box<Call>),
+    TypeOf(Box<ExprNode>),
+    Delete(Box<AssignTarget>),
+    Binary(Box<BinaryNode>),
+    And(Box<[ExprNode; 2]>),
+    Or(Box<[ExprNode; 2]>),
+    Coalesce(Box<[ExprNode; 2]>),
+    Conditional(Box<[ExprNode; 3]>),
+    Sequence(Box<[ExprNode]>),
+    Member(Box<MemberNode>),
+    Index(Box<IndexNode>),
+    Call(Box<CallNode>),
     MethodCall(Box<MethodCall>),
     /// A call of a standard-library function that is known at compile time.
     NativeCall(Box<NativeCall>),
-    New(Box<Call>),
+    New(Box<CallNode>),
     /// The outer end of an optional chain: where `?.` on nothing lands.
-    Chain(Box<Node>),
+    Chain(Box<ExprNode>),
 }
 
 #[derive(Debug)]
 pub(crate) enum TemplatePart {
     Text(Rc<str>),
-    Node(Node),
+    Node(ExprNode),
 }
 
 /// An element of an array or of an argument list.
 #[derive(Debug)]
-pub(crate) enum Item {
-    One(Node),
-    Spread(Node),
+pub(crate) enum ElementNode {
+    One(ExprNode),
+    Spread(ExprNode),
     Hole,
 }
 
-/// What a call hands over.
+/// The arguments of a call.
 #[derive(Debug)]
-pub(crate) enum Arguments {
+pub(crate) enum ArgumentList {
     /// Literals, evaluated already.
     Known(Box<[Value]>),
-    Computed(Box<[Item]>),
+    Computed(Box<[ElementNode]>),
 }
 
 #[derive(Debug)]
-pub(crate) enum Property {
-    Named { key: Rc<str>, value: Node },
-    Computed { key: Node, value: Node },
-    Spread(Node),
+pub(crate) enum PropertyNode {
+    Named { key: Rc<str>, value: ExprNode },
+    Computed { key: ExprNode, value: ExprNode },
+    Spread(ExprNode),
 }
 
 /// An arrow function (or a function declared in an arrow's body).
 #[derive(Debug)]
-pub struct Arrow {
-    pub(crate) parameters: Box<[Binding]>,
-    pub(crate) rest: Option<Target>,
-    pub(crate) body: Body,
+pub struct ArrowFunction {
+    pub(crate) parameters: Box<[BindingNode]>,
+    pub(crate) rest: Option<AssignTarget>,
+    pub(crate) body: ArrowBody,
     pub(crate) slots: usize,
     pub(crate) source: Rc<str>,
     pub(crate) name: Rc<str>,
 }
 
 #[derive(Debug)]
-pub(crate) enum Body {
-    Expression(Node),
-    Statements(Box<[Statement]>),
+pub(crate) enum ArrowBody {
+    Expression(ExprNode),
+    Statements(Box<[StatementNode]>),
 }
 
 #[derive(Debug)]
-pub(crate) enum Statement {
-    Expression(Node),
-    Return(Node),
-    Block(Box<[Statement]>),
+pub(crate) enum StatementNode {
+    Expression(ExprNode),
+    Return(ExprNode),
+    Block(Box<[StatementNode]>),
     /// A function declaration, already hoisted to the front of its block.
     Function {
         slot: Slot,
-        arrow: Rc<Arrow>,
+        arrow: Rc<ArrowFunction>,
     },
 }
 
 #[derive(Debug)]
-pub(crate) struct Assign {
+pub(crate) struct AssignNode {
     pub(crate) operator: Option<BinaryOperator>,
-    pub(crate) target: Target,
-    pub(crate) value: Node,
+    pub(crate) target: AssignTarget,
+    pub(crate) value: ExprNode,
     pub(crate) at: u32,
 }
 
 #[derive(Debug)]
-pub(crate) struct Update {
-    pub(crate) target: Target,
+pub(crate) struct UpdateNode {
+    pub(crate) target: AssignTarget,
     pub(crate) increment: bool,
     pub(crate) prefix: bool,
     pub(crate) at: u32,
 }
 
-/// Where an assignment puts its value.
+/// The target of an assignment.
 #[derive(Debug)]
-pub(crate) enum Target {
+pub(crate) enum AssignTarget {
     Variable {
         hops: u16,
         slot: Slot,
@@ -186,70 +186,71 @@ pub(crate) enum Target {
         name: Rc<str>,
     },
     Member {
-        object: Node,
+        object: ExprNode,
         name: Rc<str>,
         at: u32,
     },
     Index {
-        object: Node,
-        index: Node,
+        object: ExprNode,
+        index: ExprNode,
         at: u32,
     },
     Object {
-        properties: Box<[(Key, Binding)]>,
-        rest: Option<Box<Target>>,
+        properties: Box<[(MemberKey, BindingNode)]>,
+        rest: Option<Box<AssignTarget>>,
         at: u32,
     },
     Array {
-        elements: Box<[Option<Binding>]>,
-        rest: Option<Box<Target>>,
+        elements: Box<[Option<BindingNode>]>,
+        rest: Option<Box<AssignTarget>>,
         at: u32,
     },
 }
 
 /// A target and the value it takes when given `undefined`.
 #[derive(Debug)]
-pub(crate) struct Binding {
-    pub(crate) target: Target,
-    pub(crate) default: Option<Node>,
+pub(crate) struct BindingNode {
+    pub(crate) target: AssignTarget,
+    pub(crate) default: Option<ExprNode>,
 }
 
 #[derive(Debug)]
-pub(crate) enum Key {
+pub(crate) enum MemberKey {
     Named(Rc<str>),
-    Computed(Node),
+    Computed(ExprNode),
 }
 
 #[derive(Debug)]
-pub(crate) struct Binary {
+pub(crate) struct BinaryNode {
     pub(crate) operator: BinaryOperator,
-    pub(crate) left: Node,
-    pub(crate) right: Node,
+    pub(crate) left: ExprNode,
+    pub(crate) right: ExprNode,
     pub(crate) at: u32,
 }
 
 #[derive(Debug)]
-pub(crate) struct Member {
-    pub(crate) object: Node,
+pub(crate) struct MemberNode {
+    pub(crate) object: ExprNode,
     pub(crate) name: Rc<str>,
-    /// Where the property stood in the object last seen, since the next one is often alike.
+    /// Index of the property in the last object seen, tried first because the next object often has
+    /// the same layout.
     pub(crate) seen: Cell<usize>,
     pub(crate) optional: bool,
     pub(crate) at: u32,
 }
 
 #[derive(Debug)]
-pub(crate) struct Index {
-    pub(crate) object: Node,
-    pub(crate) index: Node,
+pub(crate) struct IndexNode {
+    pub(crate) object: ExprNode,
+    pub(crate) index: ExprNode,
     pub(crate) optional: bool,
     pub(crate) at: u32,
 }
 
 #[derive(Debug)]
-pub(crate) struct Call {
-    pub(crate) callee: Node,
-    pub(crate) arguments: Arguments,
+pub(crate) struct CallNode {
+    pub(crate) callee: ExprNode,
+    pub(crate) arguments: ArgumentList,
     pub(crate) optional: bool,
     /// The callee as written, for `x is not a function`.
     pub(crate) text: Rc<str>,
@@ -258,13 +259,13 @@ pub(crate) struct Call {
 
 #[derive(Debug)]
 pub(crate) struct MethodCall {
-    pub(crate) object: Node,
+    pub(crate) object: ExprNode,
     pub(crate) name: MethodName,
     /// `object?.name()`
     pub(crate) optional_object: bool,
     /// `object.name?.()`
     pub(crate) optional_call: bool,
-    pub(crate) arguments: Arguments,
+    pub(crate) arguments: ArgumentList,
     pub(crate) text: Rc<str>,
     pub(crate) at: u32,
 }
@@ -273,14 +274,14 @@ pub(crate) struct MethodCall {
 pub(crate) enum MethodName {
     Named {
         name: Rc<str>,
-        method: Option<Method>,
+        method: Option<BuiltinMethod>,
     },
-    Computed(Node),
+    Computed(ExprNode),
 }
 
 pub(crate) struct NativeCall {
     pub(crate) function: NativeFn,
-    pub(crate) arguments: Arguments,
+    pub(crate) arguments: ArgumentList,
     pub(crate) at: u32,
 }
 
@@ -291,24 +292,24 @@ impl std::fmt::Debug for NativeCall {
 }
 
 impl Expr {
-    pub fn shape(&self) -> Shape {
+    pub fn shape(&self) -> ExprKind {
         self.shape
     }
 
-    /// Whether the expression creates functions, which may outlive the block they stand in.
+    /// Returns true if the expression creates functions, which may outlive their block.
     pub fn has_closure(&self) -> bool {
         self.has_closure
     }
 
     /// Evaluates to a value.
-    pub fn eval(&self, cx: &mut Context<'_>, frame: &Rc<Frame>) -> Result<Value, Error> {
+    pub fn eval(&self, cx: &mut EvalContext<'_>, frame: &Rc<Frame>) -> Result<Value, Error> {
         self.node.eval(cx, frame)
     }
 
     /// Appends the value's text to `out`.
     pub fn emit(
         &self,
-        cx: &mut Context<'_>,
+        cx: &mut EvalContext<'_>,
         frame: &Rc<Frame>,
         out: &mut String,
     ) -> Result<(), Error> {
@@ -316,41 +317,46 @@ impl Expr {
     }
 
     /// Evaluates to a truth value.
-    pub fn test(&self, cx: &mut Context<'_>, frame: &Rc<Frame>) -> Result<bool, Error> {
+    pub fn test(&self, cx: &mut EvalContext<'_>, frame: &Rc<Frame>) -> Result<bool, Error> {
         self.node.test(cx, frame)
     }
 }
 
-impl Pattern {
+impl DestructurePattern {
     /// Takes `value` apart into the pattern's variables.
-    pub fn bind(&self, cx: &mut Context<'_>, frame: &Rc<Frame>, value: Value) -> Result<(), Error> {
+    pub fn bind(
+        &self,
+        cx: &mut EvalContext<'_>,
+        frame: &Rc<Frame>,
+        value: Value,
+    ) -> Result<(), Error> {
         self.0.assign(cx, frame, value)
     }
 }
 
-impl Shape {
-    /// The ESTree name, as error messages print it.
+impl ExprKind {
+    /// Returns the ESTree name, as error messages print it.
     pub fn name(self) -> &'static str {
         match self {
-            Shape::Array => "ArrayExpression",
-            Shape::Arrow => "ArrowFunctionExpression",
-            Shape::Assignment => "AssignmentExpression",
-            Shape::Await => "AwaitExpression",
-            Shape::Binary => "BinaryExpression",
-            Shape::Call => "CallExpression",
-            Shape::Chain => "ChainExpression",
-            Shape::Conditional => "ConditionalExpression",
-            Shape::Identifier => "Identifier",
-            Shape::Literal => "Literal",
-            Shape::Logical => "LogicalExpression",
-            Shape::Member => "MemberExpression",
-            Shape::New => "NewExpression",
-            Shape::Object => "ObjectExpression",
-            Shape::Sequence => "SequenceExpression",
-            Shape::TemplateLiteral => "TemplateLiteral",
-            Shape::This => "ThisExpression",
-            Shape::Unary => "UnaryExpression",
-            Shape::Update => "UpdateExpression",
+            ExprKind::Array => "ArrayExpression",
+            ExprKind::Arrow => "ArrowFunctionExpression",
+            ExprKind::Assignment => "AssignmentExpression",
+            ExprKind::Await => "AwaitExpression",
+            ExprKind::Binary => "BinaryExpression",
+            ExprKind::Call => "CallExpression",
+            ExprKind::Chain => "ChainExpression",
+            ExprKind::Conditional => "ConditionalExpression",
+            ExprKind::Identifier => "Identifier",
+            ExprKind::Literal => "Literal",
+            ExprKind::Logical => "LogicalExpression",
+            ExprKind::Member => "MemberExpression",
+            ExprKind::New => "NewExpression",
+            ExprKind::Object => "ObjectExpression",
+            ExprKind::Sequence => "SequenceExpression",
+            ExprKind::TemplateLiteral => "TemplateLiteral",
+            ExprKind::This => "ThisExpression",
+            ExprKind::Unary => "UnaryExpression",
+            ExprKind::Update => "UpdateExpression",
         }
     }
 }

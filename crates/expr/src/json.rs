@@ -4,12 +4,12 @@ use std::rc::Rc;
 
 use serde_json::{Map, Number};
 
-use crate::context::Context;
+use crate::context::EvalContext;
 use crate::error::Error;
-use crate::value::{Object, Value};
+use crate::value::{JsObject, Value};
 
 impl Value {
-    /// A JSON value as an expression value.
+    /// Converts a JSON value to an expression value.
     pub fn from_json(json: &serde_json::Value) -> Value {
         match json {
             serde_json::Value::Null => Value::Null,
@@ -19,12 +19,13 @@ impl Value {
             serde_json::Value::Array(items) => {
                 Value::array(items.iter().map(Value::from_json).collect())
             }
-            serde_json::Value::Object(map) => Value::object(Object::from_json_map(map)),
+            serde_json::Value::Object(map) => Value::object(JsObject::from_json_map(map)),
         }
     }
 
-    /// The value as JSON, the way `JSON.stringify` sees it; `undefined` and functions are null.
-    pub fn to_json(&self, cx: &mut Context<'_>) -> Result<serde_json::Value, Error> {
+    /// Converts the value to JSON, the way `JSON.stringify` does; `undefined` and functions are
+    /// null.
+    pub fn to_json(&self, cx: &mut EvalContext<'_>) -> Result<serde_json::Value, Error> {
         cx.charge(1)?;
         Ok(match self {
             Value::Bool(value) => serde_json::Value::Bool(*value),
@@ -63,8 +64,8 @@ impl Value {
     }
 }
 
-impl Object {
-    pub fn from_json_map(map: &Map<String, serde_json::Value>) -> Object {
+impl JsObject {
+    pub fn from_json_map(map: &Map<String, serde_json::Value>) -> JsObject {
         map.iter()
             .map(|(key, value)| (Rc::from(key.as_str()), Value::from_json(value)))
             .collect()
@@ -72,7 +73,7 @@ impl Object {
 }
 
 fn entries_to_json(
-    cx: &mut Context<'_>,
+    cx: &mut EvalContext<'_>,
     entries: &[(Rc<str>, Value)],
 ) -> Result<Map<String, serde_json::Value>, Error> {
     let mut map = Map::new();

@@ -20,19 +20,18 @@ mod builtins;
 mod call;
 mod context;
 mod convert;
-mod dismantle;
 mod emit;
 mod error;
 mod estree;
 mod eval;
 mod interpolate;
 mod ir;
+mod iterative_drop;
 mod json;
 mod limits;
 mod lower;
 mod lower_function;
 mod lower_target;
-pub mod names;
 mod nesting;
 mod operators;
 mod parse;
@@ -41,20 +40,24 @@ mod references;
 mod regex;
 mod scope;
 pub mod shell;
+pub mod text_functions;
 mod value;
 
-pub use context::{Context, UndefinedName};
+pub use context::{EvalContext, UndefinedName};
 pub use convert::{number_to_string, same_value_zero, strict_equals, to_number, to_text};
-pub use error::{Code, Error, Place};
-pub use interpolate::{Interpolation, Piece, evaluate, interpolate, iterate, pieces};
-pub use ir::{Arrow, Expr, Pattern, Shape};
+pub use error::{Error, ExprErrorCode, ExprPosition};
+pub use interpolate::{Interpolation, InterpolationPiece, evaluate, interpolate, iterate, pieces};
+pub use ir::{ArrowFunction, DestructurePattern, Expr, ExprKind};
 pub use limits::Limits;
 pub use parse::{
-    Argument, EachHead, LetHead, compile, compile_arguments, compile_each, compile_filtered,
+    EachHead, LetHead, ParsedArgument, compile, compile_arguments, compile_each, compile_filtered,
     compile_let,
 };
 pub use property::get as get_property;
-pub use references::{Reference, references};
-pub use regex::Regex;
-pub use scope::{Scope, Slot};
-pub use value::{Builtin, Frame, Function, HostFn, Lazy, List, Member, NativeFn, Object, Value};
+pub use references::{NameReference, references};
+pub use regex::JsRegex;
+pub use scope::{NameScope, Slot};
+pub use value::{
+    Builtin, BuiltinMember, Frame, HostFn, JsArray, JsFunction, JsObject, LazyValue, NativeFn,
+    Value,
+};

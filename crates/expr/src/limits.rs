@@ -1,6 +1,6 @@
 //! The named limits of one evaluation; each appears by name in the error it causes.
 
-/// How much one evaluation (or one render, which shares a [`crate::Context`]) may use.
+/// Limits of one evaluation, or of one render, which shares a [`crate::EvalContext`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Units of work: one per evaluated node or built-in step, plus one per 16 bytes produced.

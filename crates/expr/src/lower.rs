@@ -12,35 +12,35 @@ use oxc_span::{GetSpan, Span};
 use oxc_syntax::operator as js;
 
 use crate::builtins;
-use crate::error::{Code, Error};
+use crate::error::{Error, ExprErrorCode};
 use crate::estree::{binary_operator, estree_name, shape_of};
 use crate::ir::{
-    Arguments, Binary, Call, Expr, Index, Item, Member, MethodCall, MethodName, NativeCall, Node,
-    Property, TemplatePart,
+    ArgumentList, BinaryNode, CallNode, ElementNode, Expr, ExprNode, IndexNode, MemberNode,
+    MethodCall, MethodName, NativeCall, PropertyNode, TemplatePart,
 };
 use crate::operators::UnaryOperator;
-use crate::parse::Parsed;
-use crate::regex::Regex;
-use crate::scope::{Resolved, Scope};
+use crate::parse::ParserInput;
+use crate::regex::JsRegex;
+use crate::scope::{NameScope, ResolvedName};
 use crate::value::{self, Value};
 
-/// How deeply nodes may nest in one expression.
+/// Deepest nesting of nodes in one expression.
 const EXPRESSION_DEPTH_MAX: u32 = 200;
 
 /// Lowers one expression.
-pub(crate) struct Lowering<'s, 'c> {
+pub(crate) struct ExprLowering<'s, 'c> {
     source: &'s str,
-    /// What to add to a position in `source` to get one in the user's text.
+    /// Offset from a position in `source` to one in the user's text.
     base: i64,
-    pub(crate) scope: &'c mut Scope,
+    pub(crate) scope: &'c mut NameScope,
     depth: u32,
     pub(crate) has_closure: bool,
-    /// Whether names on the left of `=` are new variables.
+    /// True if names on the left of `=` are new variables.
     pub(crate) declaring: bool,
 }
 
-impl<'s, 'c> Lowering<'s, 'c> {
-    pub(crate) fn new(text: Parsed<'s>, scope: &'c mut Scope) -> Self {
+impl<'s, 'c> ExprLowering<'s, 'c> {
+    pub(crate) fn new(text: ParserInput<'s>, scope: &'c mut NameScope) -> Self {
         let base = i64::from(text.start) - i64::from(text.prefix);
         Self {
             source: text.whole,
@@ -74,12 +74,12 @@ impl<'s, 'c> Lowering<'s, 'c> {
             .unwrap_or_default()
     }
 
-    /// A position as the user counts it.
+    /// Converts a position to one in the user's text.
     pub(crate) fn at(&self, start: u32) -> u32 {
         u32::try_from(i64::from(start) + self.base).unwrap_or(0)
     }
 
-    pub(crate) fn node(&mut self, expression: &Expression<'_>) -> Result<Node, Error> {
+    pub(crate) fn node(&mut self, expression: &Expression<'_>) -> Result<ExprNode, Error> {
         if self.depth >= EXPRESSION_DEPTH_MAX {
             return Err(Error::limit(format!(
                 "an expression is nested deeper than expression_depth_max = {EXPRESSION_DEPTH_MAX}"
@@ -92,48 +92,52 @@ impl<'s, 'c> Lowering<'s, 'c> {
         node
     }
 
-    fn node_unbounded(&mut self, expression: &Expression<'_>) -> Result<Node, Error> {
+    fn node_unbounded(&mut self, expression: &Expression<'_>) -> Result<ExprNode, Error> {
         match expression {
-            Expression::BooleanLiteral(literal) => Ok(Node::Constant(Value::Bool(literal.value))),
-            Expression::NullLiteral(_) => Ok(Node::Constant(Value::Null)),
-            Expression::NumericLiteral(literal) => Ok(Node::Constant(Value::Number(literal.value))),
+            Expression::BooleanLiteral(literal) => {
+                Ok(ExprNode::Constant(Value::Bool(literal.value)))
+            }
+            Expression::NullLiteral(_) => Ok(ExprNode::Constant(Value::Null)),
+            Expression::NumericLiteral(literal) => {
+                Ok(ExprNode::Constant(Value::Number(literal.value)))
+            }
             Expression::StringLiteral(literal) => {
-                Ok(Node::Constant(Value::from(literal.value.as_str())))
+                Ok(ExprNode::Constant(Value::from(literal.value.as_str())))
             }
             Expression::BigIntLiteral(literal) => big_int(literal.value.as_str(), literal.span),
             Expression::RegExpLiteral(literal) => {
                 let flags = literal.regex.flags.to_string();
-                let regex = Regex::new(literal.regex.pattern.text.as_str(), &flags)
+                let regex = JsRegex::new(literal.regex.pattern.text.as_str(), &flags)
                     .map_err(|error| error.at(literal.span.start))?;
-                Ok(Node::RegExp(Rc::new(regex)))
+                Ok(ExprNode::RegExp(Rc::new(regex)))
             }
             Expression::TemplateLiteral(literal) => self.template(literal),
             Expression::Identifier(identifier) => {
                 Ok(self.identifier(identifier.name.as_str(), self.at(identifier.span.start)))
             }
-            Expression::ThisExpression(_) => Ok(Node::This),
+            Expression::ThisExpression(_) => Ok(ExprNode::This),
             Expression::ArrayExpression(array) => array
                 .elements
                 .iter()
                 .map(|element| self.element(element))
                 .collect::<Result<_, _>>()
-                .map(Node::Array),
+                .map(ExprNode::Array),
             Expression::ObjectExpression(object) => object
                 .properties
                 .iter()
                 .map(|property| self.property(property))
                 .collect::<Result<_, _>>()
-                .map(Node::Object),
-            Expression::ArrowFunctionExpression(arrow) => {
-                self.arrow(arrow).map(|arrow| Node::Arrow(Rc::new(arrow)))
-            }
+                .map(ExprNode::Object),
+            Expression::ArrowFunctionExpression(arrow) => self
+                .arrow(arrow)
+                .map(|arrow| ExprNode::Arrow(Rc::new(arrow))),
             Expression::AwaitExpression(inner) => self.node(&inner.argument),
             Expression::SequenceExpression(sequence) => sequence
                 .expressions
                 .iter()
                 .map(|part| self.node(part))
                 .collect::<Result<_, _>>()
-                .map(Node::Sequence),
+                .map(ExprNode::Sequence),
             Expression::ParenthesizedExpression(inner) => self.node(&inner.expression),
             Expression::ChainExpression(chain) => self.chain(&chain.expression),
             Expression::CallExpression(call) => self.call(call),
@@ -145,10 +149,10 @@ impl<'s, 'c> Lowering<'s, 'c> {
     }
 
     /// Operators and members; anything else is not allowed.
-    fn operation(&mut self, expression: &Expression<'_>) -> Result<Node, Error> {
+    fn operation(&mut self, expression: &Expression<'_>) -> Result<ExprNode, Error> {
         match expression {
             Expression::UnaryExpression(unary) => self.unary(unary),
-            Expression::BinaryExpression(binary) => Ok(Node::Binary(Box::new(Binary {
+            Expression::BinaryExpression(binary) => Ok(ExprNode::Binary(Box::new(BinaryNode {
                 operator: binary_operator(binary.operator),
                 left: self.node(&binary.left)?,
                 right: self.node(&binary.right)?,
@@ -157,16 +161,18 @@ impl<'s, 'c> Lowering<'s, 'c> {
             Expression::LogicalExpression(logical) => {
                 let pair = Box::new([self.node(&logical.left)?, self.node(&logical.right)?]);
                 Ok(match logical.operator {
-                    js::LogicalOperator::And => Node::And(pair),
-                    js::LogicalOperator::Or => Node::Or(pair),
-                    js::LogicalOperator::Coalesce => Node::Coalesce(pair),
+                    js::LogicalOperator::And => ExprNode::And(pair),
+                    js::LogicalOperator::Or => ExprNode::Or(pair),
+                    js::LogicalOperator::Coalesce => ExprNode::Coalesce(pair),
                 })
             }
-            Expression::ConditionalExpression(conditional) => Ok(Node::Conditional(Box::new([
-                self.node(&conditional.test)?,
-                self.node(&conditional.consequent)?,
-                self.node(&conditional.alternate)?,
-            ]))),
+            Expression::ConditionalExpression(conditional) => {
+                Ok(ExprNode::Conditional(Box::new([
+                    self.node(&conditional.test)?,
+                    self.node(&conditional.consequent)?,
+                    self.node(&conditional.alternate)?,
+                ])))
+            }
             other => match other.as_member_expression() {
                 Some(member) => self.member(member),
                 None => Err(unallowed(estree_name(other), other.span())),
@@ -174,17 +180,17 @@ impl<'s, 'c> Lowering<'s, 'c> {
         }
     }
 
-    fn identifier(&mut self, name: &str, at: u32) -> Node {
+    fn identifier(&mut self, name: &str, at: u32) -> ExprNode {
         match self.scope.resolve(name) {
-            Resolved::Variable { hops, slot } => Node::Variable { hops, slot },
-            Resolved::Ended => Node::Ended {
+            ResolvedName::Variable { hops, slot } => ExprNode::Variable { hops, slot },
+            ResolvedName::Ended => ExprNode::Ended {
                 name: name.into(),
                 at,
             },
-            Resolved::State if name == "state" => Node::StateObject,
-            Resolved::State => match builtins::global(name) {
-                Some(value) => Node::Constant(value),
-                None => Node::State {
+            ResolvedName::State if name == "state" => ExprNode::StateObject,
+            ResolvedName::State => match builtins::global(name) {
+                Some(value) => ExprNode::Constant(value),
+                None => ExprNode::State {
                     name: name.into(),
                     at,
                 },
@@ -192,7 +198,7 @@ impl<'s, 'c> Lowering<'s, 'c> {
         }
     }
 
-    fn template(&mut self, literal: &TemplateLiteral<'_>) -> Result<Node, Error> {
+    fn template(&mut self, literal: &TemplateLiteral<'_>) -> Result<ExprNode, Error> {
         let mut parts = Vec::new();
         for (index, quasi) in literal.quasis.iter().enumerate() {
             let text = quasi
@@ -208,61 +214,63 @@ impl<'s, 'c> Lowering<'s, 'c> {
                 parts.push(TemplatePart::Node(self.node(expression)?));
             }
         }
-        Ok(Node::Template(parts.into()))
+        Ok(ExprNode::Template(parts.into()))
     }
 
-    fn element(&mut self, element: &ArrayExpressionElement<'_>) -> Result<Item, Error> {
+    fn element(&mut self, element: &ArrayExpressionElement<'_>) -> Result<ElementNode, Error> {
         match element {
             ArrayExpressionElement::SpreadElement(spread) => {
-                self.node(&spread.argument).map(Item::Spread)
+                self.node(&spread.argument).map(ElementNode::Spread)
             }
-            ArrayExpressionElement::Elision(_) => Ok(Item::Hole),
+            ArrayExpressionElement::Elision(_) => Ok(ElementNode::Hole),
             other => match other.as_expression() {
-                Some(expression) => self.node(expression).map(Item::One),
+                Some(expression) => self.node(expression).map(ElementNode::One),
                 None => Err(unallowed("ArrayElement", other.span())),
             },
         }
     }
 
-    fn arguments(&mut self, arguments: &[AstArgument<'_>]) -> Result<Arguments, Error> {
-        let items: Box<[Item]> = arguments
+    fn arguments(&mut self, arguments: &[AstArgument<'_>]) -> Result<ArgumentList, Error> {
+        let items: Box<[ElementNode]> = arguments
             .iter()
             .map(|argument| match argument {
-                AstArgument::SpreadElement(spread) => self.node(&spread.argument).map(Item::Spread),
+                AstArgument::SpreadElement(spread) => {
+                    self.node(&spread.argument).map(ElementNode::Spread)
+                }
                 other => match other.as_expression() {
-                    Some(expression) => self.node(expression).map(Item::One),
+                    Some(expression) => self.node(expression).map(ElementNode::One),
                     None => Err(unallowed("Argument", other.span())),
                 },
             })
             .collect::<Result<_, _>>()?;
         let known = items.iter().map(|item| match item {
-            Item::One(Node::Constant(value)) => Some(value.clone()),
+            ElementNode::One(ExprNode::Constant(value)) => Some(value.clone()),
             _ => None,
         });
         Ok(match known.collect() {
-            Some(values) => Arguments::Known(values),
-            None => Arguments::Computed(items),
+            Some(values) => ArgumentList::Known(values),
+            None => ArgumentList::Computed(items),
         })
     }
 
-    fn property(&mut self, property: &ObjectPropertyKind<'_>) -> Result<Property, Error> {
+    fn property(&mut self, property: &ObjectPropertyKind<'_>) -> Result<PropertyNode, Error> {
         match property {
             ObjectPropertyKind::SpreadProperty(spread) => {
-                self.node(&spread.argument).map(Property::Spread)
+                self.node(&spread.argument).map(PropertyNode::Spread)
             }
             ObjectPropertyKind::ObjectProperty(property) => self.object_property(property),
         }
     }
 
-    fn object_property(&mut self, property: &ObjectProperty<'_>) -> Result<Property, Error> {
+    fn object_property(&mut self, property: &ObjectProperty<'_>) -> Result<PropertyNode, Error> {
         if property.method || property.kind != PropertyKind::Init {
             return Err(unallowed("FunctionExpression", property.value.span()));
         }
         let value = self.node(&property.value)?;
         match static_key(&property.key) {
-            Some(key) if !property.computed => Ok(Property::Named { key, value }),
+            Some(key) if !property.computed => Ok(PropertyNode::Named { key, value }),
             _ => match property.key.as_expression() {
-                Some(key) => Ok(Property::Computed {
+                Some(key) => Ok(PropertyNode::Computed {
                     key: self.node(key)?,
                     value,
                 }),
@@ -271,14 +279,14 @@ impl<'s, 'c> Lowering<'s, 'c> {
         }
     }
 
-    pub(crate) fn member(&mut self, member: &MemberExpression<'_>) -> Result<Node, Error> {
+    pub(crate) fn member(&mut self, member: &MemberExpression<'_>) -> Result<ExprNode, Error> {
         match member {
             MemberExpression::StaticMemberExpression(member) => {
                 let object = self.node(&member.object)?;
                 if let Some(value) = builtin_member(&object, member.property.name.as_str()) {
-                    return Ok(Node::Constant(value));
+                    return Ok(ExprNode::Constant(value));
                 }
-                Ok(Node::Member(Box::new(Member {
+                Ok(ExprNode::Member(Box::new(MemberNode {
                     object,
                     name: member.property.name.as_str().into(),
                     seen: Cell::default(),
@@ -287,7 +295,7 @@ impl<'s, 'c> Lowering<'s, 'c> {
                 })))
             }
             MemberExpression::ComputedMemberExpression(member) => {
-                Ok(Node::Index(Box::new(Index {
+                Ok(ExprNode::Index(Box::new(IndexNode {
                     object: self.node(&member.object)?,
                     index: self.node(&member.expression)?,
                     optional: member.optional,
@@ -300,7 +308,7 @@ impl<'s, 'c> Lowering<'s, 'c> {
         }
     }
 
-    fn chain(&mut self, element: &ChainElement<'_>) -> Result<Node, Error> {
+    fn chain(&mut self, element: &ChainElement<'_>) -> Result<ExprNode, Error> {
         let inner = match element {
             ChainElement::CallExpression(call) => self.call(call)?,
             other => match other.as_member_expression() {
@@ -308,27 +316,27 @@ impl<'s, 'c> Lowering<'s, 'c> {
                 None => return Err(unallowed("ChainExpression", other.span())),
             },
         };
-        Ok(Node::Chain(Box::new(inner)))
+        Ok(ExprNode::Chain(Box::new(inner)))
     }
 
-    fn call(&mut self, call: &CallExpression<'_>) -> Result<Node, Error> {
+    fn call(&mut self, call: &CallExpression<'_>) -> Result<ExprNode, Error> {
         let text: Rc<str> = self.text(call.callee.span()).into();
         let at = self.at(call.callee.span().start);
         let callee = self.node(&call.callee)?;
         let arguments = self.arguments(&call.arguments)?;
         let optional = call.optional;
         Ok(match callee {
-            Node::Constant(Value::Builtin(value::Builtin {
+            ExprNode::Constant(Value::Builtin(value::Builtin {
                 call: Some(function),
                 ..
-            })) => Node::NativeCall(Box::new(NativeCall {
+            })) => ExprNode::NativeCall(Box::new(NativeCall {
                 function: *function,
                 arguments,
                 at,
             })),
-            Node::Member(member) => {
+            ExprNode::Member(member) => {
                 let method = builtins::method(&member.name);
-                Node::MethodCall(Box::new(MethodCall {
+                ExprNode::MethodCall(Box::new(MethodCall {
                     object: member.object,
                     name: MethodName::Named {
                         name: member.name,
@@ -341,7 +349,7 @@ impl<'s, 'c> Lowering<'s, 'c> {
                     at: member.at,
                 }))
             }
-            Node::Index(index) => Node::MethodCall(Box::new(MethodCall {
+            ExprNode::Index(index) => ExprNode::MethodCall(Box::new(MethodCall {
                 object: index.object,
                 name: MethodName::Computed(index.index),
                 optional_object: index.optional,
@@ -350,7 +358,7 @@ impl<'s, 'c> Lowering<'s, 'c> {
                 text,
                 at: index.at,
             })),
-            callee => Node::Call(Box::new(Call {
+            callee => ExprNode::Call(Box::new(CallNode {
                 callee,
                 arguments,
                 optional,
@@ -360,16 +368,16 @@ impl<'s, 'c> Lowering<'s, 'c> {
         })
     }
 
-    fn construct(&mut self, new: &oxc_ast::ast::NewExpression<'_>) -> Result<Node, Error> {
+    fn construct(&mut self, new: &oxc_ast::ast::NewExpression<'_>) -> Result<ExprNode, Error> {
         let at = self.at(new.callee.span().start);
         let text: Rc<str> = self.text(new.callee.span()).into();
         let callee = match self.node(&new.callee)? {
             // As in Edge, `new` looks for constructors, never in the state.
-            Node::State { name, at } => Node::Ended { name, at },
+            ExprNode::State { name, at } => ExprNode::Ended { name, at },
             callee => callee,
         };
         let arguments = self.arguments(&new.arguments)?;
-        Ok(Node::New(Box::new(Call {
+        Ok(ExprNode::New(Box::new(CallNode {
             callee,
             arguments,
             optional: false,
@@ -378,7 +386,7 @@ impl<'s, 'c> Lowering<'s, 'c> {
         })))
     }
 
-    fn unary(&mut self, unary: &oxc_ast::ast::UnaryExpression<'_>) -> Result<Node, Error> {
+    fn unary(&mut self, unary: &oxc_ast::ast::UnaryExpression<'_>) -> Result<ExprNode, Error> {
         let operator = match unary.operator {
             js::UnaryOperator::UnaryNegation => UnaryOperator::Minus,
             js::UnaryOperator::UnaryPlus => UnaryOperator::Plus,
@@ -386,12 +394,12 @@ impl<'s, 'c> Lowering<'s, 'c> {
             js::UnaryOperator::BitwiseNot => UnaryOperator::BitNot,
             js::UnaryOperator::Void => UnaryOperator::Void,
             js::UnaryOperator::Typeof => {
-                return Ok(Node::TypeOf(Box::new(self.node(&unary.argument)?)));
+                return Ok(ExprNode::TypeOf(Box::new(self.node(&unary.argument)?)));
             }
             js::UnaryOperator::Delete => return self.delete(&unary.argument),
         };
         let operand = Box::new(self.node(&unary.argument)?);
-        Ok(Node::Unary {
+        Ok(ExprNode::Unary {
             operator,
             operand,
             at: self.at(unary.span.start),
@@ -401,15 +409,16 @@ impl<'s, 'c> Lowering<'s, 'c> {
 
 pub(crate) fn unallowed(kind: &str, span: Span) -> Error {
     Error::new(
-        Code::UnallowedExpression,
+        ExprErrorCode::UnallowedExpression,
         format!("\"{kind}\" is not supported"),
     )
     .at(span.start)
 }
 
-/// A member of the standard library that is known now: `Math.max`, `Number.MAX_SAFE_INTEGER`.
-fn builtin_member(object: &Node, name: &str) -> Option<Value> {
-    let Node::Constant(Value::Builtin(builtin)) = object else {
+/// Returns a member of the standard library that is known at compile time: `Math.max`,
+/// `Number.MAX_SAFE_INTEGER`.
+fn builtin_member(object: &ExprNode, name: &str) -> Option<Value> {
+    let ExprNode::Constant(Value::Builtin(builtin)) = object else {
         return None;
     };
     builtin
@@ -417,8 +426,8 @@ fn builtin_member(object: &Node, name: &str) -> Option<Value> {
         .iter()
         .find(|(member, _)| *member == name)
         .map(|(_, member)| match member {
-            value::Member::Number(number) => Value::Number(*number),
-            value::Member::Function(function) => Value::Builtin(function),
+            value::BuiltinMember::Number(number) => Value::Number(*number),
+            value::BuiltinMember::Function(function) => Value::Builtin(function),
         })
 }
 
@@ -433,9 +442,9 @@ pub(crate) fn static_key(key: &PropertyKey<'_>) -> Option<Rc<str>> {
     }
 }
 
-fn big_int(digits: &str, span: Span) -> Result<Node, Error> {
+fn big_int(digits: &str, span: Span) -> Result<ExprNode, Error> {
     match digits.parse::<i128>() {
-        Ok(value) => Ok(Node::Constant(Value::BigInt(Rc::new(value)))),
+        Ok(value) => Ok(ExprNode::Constant(Value::BigInt(Rc::new(value)))),
         Err(_) => Err(Error::limit(
             "a BigInt of more than 127 bits is over big_int_bits_max = 127",
         )

@@ -10,22 +10,25 @@ use oxc_span::GetSpan;
 
 use crate::error::Error;
 use crate::estree::statement_name;
-use crate::ir::{Arrow, Body, Node, Statement};
-use crate::lower::{Lowering, unallowed};
+use crate::ir::{ArrowBody, ArrowFunction, ExprNode, StatementNode};
+use crate::lower::{ExprLowering, unallowed};
 use crate::value::Value;
 
-impl Lowering<'_, '_> {
-    pub(crate) fn arrow(&mut self, arrow: &ArrowFunctionExpression<'_>) -> Result<Arrow, Error> {
+impl ExprLowering<'_, '_> {
+    pub(crate) fn arrow(
+        &mut self,
+        arrow: &ArrowFunctionExpression<'_>,
+    ) -> Result<ArrowFunction, Error> {
         let source: Rc<str> = self.text(arrow.span).into();
         self.function(
             &arrow.params,
             (source, "".into()),
             |lowering| match &arrow.body {
-                ArrowFunctionBody::FunctionBody(body) => {
-                    lowering.statements(&body.statements).map(Body::Statements)
-                }
+                ArrowFunctionBody::FunctionBody(body) => lowering
+                    .statements(&body.statements)
+                    .map(ArrowBody::Statements),
                 expression => match expression.as_expression() {
-                    Some(expression) => lowering.node(expression).map(Body::Expression),
+                    Some(expression) => lowering.node(expression).map(ArrowBody::Expression),
                     None => Err(unallowed("BlockStatement", arrow.span)),
                 },
             },
@@ -36,8 +39,8 @@ impl Lowering<'_, '_> {
         &mut self,
         parameters: &FormalParameters<'_>,
         (source, name): (Rc<str>, Rc<str>),
-        body: impl FnOnce(&mut Self) -> Result<Body, Error>,
-    ) -> Result<Arrow, Error> {
+        body: impl FnOnce(&mut Self) -> Result<ArrowBody, Error>,
+    ) -> Result<ArrowFunction, Error> {
         self.has_closure = true;
         let declaring = std::mem::replace(&mut self.declaring, true);
         self.scope.push_frame();
@@ -48,7 +51,7 @@ impl Lowering<'_, '_> {
         let slots = self.scope.pop_frame();
         self.declaring = declaring;
         let (parameters, rest, body) = lowered?;
-        Ok(Arrow {
+        Ok(ArrowFunction {
             parameters,
             rest,
             body,
@@ -58,7 +61,10 @@ impl Lowering<'_, '_> {
         })
     }
 
-    fn statements(&mut self, statements: &[AstStatement<'_>]) -> Result<Box<[Statement]>, Error> {
+    fn statements(
+        &mut self,
+        statements: &[AstStatement<'_>],
+    ) -> Result<Box<[StatementNode]>, Error> {
         let mut hoisted = Vec::new();
         for statement in statements {
             if let AstStatement::FunctionDeclaration(function) = statement
@@ -70,21 +76,21 @@ impl Lowering<'_, '_> {
         let mut lowered = Vec::with_capacity(statements.len());
         for (slot, function) in hoisted {
             let arrow = Rc::new(self.declared_function(function)?);
-            lowered.push(Statement::Function { slot, arrow });
+            lowered.push(StatementNode::Function { slot, arrow });
         }
         for statement in statements {
             match statement {
                 AstStatement::ExpressionStatement(statement) => {
-                    lowered.push(Statement::Expression(self.node(&statement.expression)?));
+                    lowered.push(StatementNode::Expression(self.node(&statement.expression)?));
                 }
                 AstStatement::ReturnStatement(statement) => {
-                    lowered.push(Statement::Return(match &statement.argument {
+                    lowered.push(StatementNode::Return(match &statement.argument {
                         Some(argument) => self.node(argument)?,
-                        None => Node::Constant(Value::Undefined),
+                        None => ExprNode::Constant(Value::Undefined),
                     }));
                 }
                 AstStatement::BlockStatement(block) => {
-                    lowered.push(Statement::Block(self.statements(&block.body)?));
+                    lowered.push(StatementNode::Block(self.statements(&block.body)?));
                 }
                 AstStatement::FunctionDeclaration(_) | AstStatement::EmptyStatement(_) => {}
                 other => return Err(unallowed(statement_name(other), other.span())),
@@ -93,7 +99,7 @@ impl Lowering<'_, '_> {
         Ok(lowered.into())
     }
 
-    fn declared_function(&mut self, function: &Function<'_>) -> Result<Arrow, Error> {
+    fn declared_function(&mut self, function: &Function<'_>) -> Result<ArrowFunction, Error> {
         let source: Rc<str> = self.text(function.span).into();
         let name = function.id.as_ref().map_or("", |id| id.name.as_str());
         let body = function.body.as_ref();
@@ -104,14 +110,16 @@ impl Lowering<'_, '_> {
             &function.params,
             (source, name.into()),
             |lowering| match body {
-                Some(body) => lowering.statements(&body.statements).map(Body::Statements),
-                None => Ok(Body::Statements(Box::default())),
+                Some(body) => lowering
+                    .statements(&body.statements)
+                    .map(ArrowBody::Statements),
+                None => Ok(ArrowBody::Statements(Box::default())),
             },
         )
     }
 }
 
-/// The expression an arrow function consists of, if it is one.
+/// Returns the expression an arrow function consists of, if it is one.
 pub(crate) fn expression_body<'a, 'b>(
     arrow: &'b ArrowFunctionExpression<'a>,
 ) -> Option<&'b Expression<'a>> {

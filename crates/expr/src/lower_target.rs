@@ -1,4 +1,4 @@
-//! Lowers what stands left of `=`: names, members, patterns, parameters.
+//! Lowers the left side of `=`: names, members, patterns, parameters.
 
 use oxc_ast::ast::{
     AssignmentExpression, AssignmentTarget, AssignmentTargetMaybeDefault, AssignmentTargetProperty,
@@ -8,29 +8,29 @@ use oxc_ast::ast::{
 use oxc_span::GetSpan;
 use oxc_syntax::operator::{AssignmentOperator, UpdateOperator};
 
-use crate::error::{Code, Error};
+use crate::error::{Error, ExprErrorCode};
 use crate::estree::binary_operator;
-use crate::ir::{Assign, Binding, Key, Node, Target, Update};
-use crate::lower::{Lowering, static_key, unallowed};
-use crate::scope::Resolved;
+use crate::ir::{AssignNode, AssignTarget, BindingNode, ExprNode, MemberKey, UpdateNode};
+use crate::lower::{ExprLowering, static_key, unallowed};
+use crate::scope::ResolvedName;
 
-impl Lowering<'_, '_> {
+impl ExprLowering<'_, '_> {
     pub(crate) fn assignment(
         &mut self,
         assignment: &AssignmentExpression<'_>,
-    ) -> Result<Node, Error> {
+    ) -> Result<ExprNode, Error> {
         let operator = match assignment.operator {
             AssignmentOperator::Assign => None,
             logical if logical.is_logical() => {
                 let message = format!("\"{}\" is not supported; write it out", logical.as_str());
-                return Err(Error::new(Code::Parser, message).at(assignment.span.start));
+                return Err(Error::new(ExprErrorCode::Parser, message).at(assignment.span.start));
             }
             arithmetic => match arithmetic.to_binary_operator() {
                 Some(operator) => Some(binary_operator(operator)),
                 None => return Err(unallowed("AssignmentExpression", assignment.span)),
             },
         };
-        Ok(Node::Assign(Box::new(Assign {
+        Ok(ExprNode::Assign(Box::new(AssignNode {
             operator,
             target: self.target(&assignment.left)?,
             value: self.node(&assignment.right)?,
@@ -38,8 +38,8 @@ impl Lowering<'_, '_> {
         })))
     }
 
-    pub(crate) fn update(&mut self, update: &UpdateExpression<'_>) -> Result<Node, Error> {
-        Ok(Node::Update(Box::new(Update {
+    pub(crate) fn update(&mut self, update: &UpdateExpression<'_>) -> Result<ExprNode, Error> {
+        Ok(ExprNode::Update(Box::new(UpdateNode {
             target: self.simple_target(&update.argument)?,
             increment: update.operator == UpdateOperator::Increment,
             prefix: update.prefix,
@@ -47,26 +47,26 @@ impl Lowering<'_, '_> {
         })))
     }
 
-    pub(crate) fn delete(&mut self, argument: &Expression<'_>) -> Result<Node, Error> {
+    pub(crate) fn delete(&mut self, argument: &Expression<'_>) -> Result<ExprNode, Error> {
         let target = match self.node(argument)? {
-            Node::Member(member) => Target::Member {
+            ExprNode::Member(member) => AssignTarget::Member {
                 object: member.object,
                 name: member.name,
                 at: member.at,
             },
-            Node::Index(index) => Target::Index {
+            ExprNode::Index(index) => AssignTarget::Index {
                 object: index.object,
                 index: index.index,
                 at: index.at,
             },
-            Node::State { name, .. } => Target::State { name },
-            Node::Variable { hops, slot } => Target::Variable { hops, slot },
+            ExprNode::State { name, .. } => AssignTarget::State { name },
+            ExprNode::Variable { hops, slot } => AssignTarget::Variable { hops, slot },
             _ => return Err(unallowed("delete", argument.span())),
         };
-        Ok(Node::Delete(Box::new(target)))
+        Ok(ExprNode::Delete(Box::new(target)))
     }
 
-    pub(crate) fn target(&mut self, target: &AssignmentTarget<'_>) -> Result<Target, Error> {
+    pub(crate) fn target(&mut self, target: &AssignmentTarget<'_>) -> Result<AssignTarget, Error> {
         match target {
             AssignmentTarget::ArrayAssignmentTarget(array) => {
                 let elements = array
@@ -79,7 +79,7 @@ impl Lowering<'_, '_> {
                     .as_ref()
                     .map(|rest| self.target(&rest.target))
                     .transpose()?;
-                Ok(Target::Array {
+                Ok(AssignTarget::Array {
                     elements,
                     rest: rest.map(Box::new),
                     at: self.at(array.span.start),
@@ -96,7 +96,7 @@ impl Lowering<'_, '_> {
                     .as_ref()
                     .map(|rest| self.target(&rest.target))
                     .transpose()?;
-                Ok(Target::Object {
+                Ok(AssignTarget::Object {
                     properties,
                     rest: rest.map(Box::new),
                     at: self.at(object.span.start),
@@ -109,59 +109,64 @@ impl Lowering<'_, '_> {
         }
     }
 
-    fn simple_target(&mut self, target: &SimpleAssignmentTarget<'_>) -> Result<Target, Error> {
+    fn simple_target(
+        &mut self,
+        target: &SimpleAssignmentTarget<'_>,
+    ) -> Result<AssignTarget, Error> {
         match target {
             SimpleAssignmentTarget::AssignmentTargetIdentifier(identifier) => {
                 Ok(self.named_target(identifier.name.as_str(), self.at(identifier.span.start)))
             }
             other => match other.as_member_expression() {
                 Some(member) => match self.member(member)? {
-                    Node::Member(member) => Ok(Target::Member {
+                    ExprNode::Member(member) => Ok(AssignTarget::Member {
                         object: member.object,
                         name: member.name,
                         at: member.at,
                     }),
-                    Node::Index(index) => Ok(Target::Index {
+                    ExprNode::Index(index) => Ok(AssignTarget::Index {
                         object: index.object,
                         index: index.index,
                         at: index.at,
                     }),
-                    _ => {
-                        Err(Error::new(Code::Parser, "Assigning to rvalue").at(other.span().start))
-                    }
+                    _ => Err(Error::new(ExprErrorCode::Parser, "Assigning to rvalue")
+                        .at(other.span().start)),
                 },
                 None => Err(unallowed("AssignmentTarget", other.span())),
             },
         }
     }
 
-    fn named_target(&mut self, name: &str, at: u32) -> Target {
+    fn named_target(&mut self, name: &str, at: u32) -> AssignTarget {
         if self.declaring {
-            return Target::Variable {
+            return AssignTarget::Variable {
                 hops: 0,
                 slot: self.scope.declare(name),
             };
         }
         match self.scope.resolve(name) {
-            Resolved::Variable { hops, slot } => Target::Variable { hops, slot },
-            Resolved::Ended => Target::Ended {
+            ResolvedName::Variable { hops, slot } => AssignTarget::Variable { hops, slot },
+            ResolvedName::Ended => AssignTarget::Ended {
                 name: name.into(),
                 at,
             },
-            Resolved::State => Target::State { name: name.into() },
+            ResolvedName::State => AssignTarget::State { name: name.into() },
         }
     }
 
     fn target_property(
         &mut self,
         property: &AssignmentTargetProperty<'_>,
-    ) -> Result<(Key, Binding), Error> {
+    ) -> Result<(MemberKey, BindingNode), Error> {
         match property {
             AssignmentTargetProperty::AssignmentTargetPropertyIdentifier(property) => {
                 let name = property.binding.name.as_str();
                 let default = self.default(property.init.as_ref())?;
                 let target = self.named_target(name, self.at(property.span.start));
-                Ok((Key::Named(name.into()), Binding { target, default }))
+                Ok((
+                    MemberKey::Named(name.into()),
+                    BindingNode { target, default },
+                ))
             }
             AssignmentTargetProperty::AssignmentTargetPropertyProperty(property) => {
                 let key = self.key(&property.name, property.computed)?;
@@ -173,17 +178,17 @@ impl Lowering<'_, '_> {
     fn maybe_default(
         &mut self,
         target: &AssignmentTargetMaybeDefault<'_>,
-    ) -> Result<Binding, Error> {
+    ) -> Result<BindingNode, Error> {
         match target {
             AssignmentTargetMaybeDefault::AssignmentTargetWithDefault(with) => {
                 let default = self.default(Some(&with.init))?;
-                Ok(Binding {
+                Ok(BindingNode {
                     target: self.target(&with.binding)?,
                     default,
                 })
             }
             other => match other.as_assignment_target() {
-                Some(target) => Ok(Binding {
+                Some(target) => Ok(BindingNode {
                     target: self.target(target)?,
                     default: None,
                 }),
@@ -195,15 +200,15 @@ impl Lowering<'_, '_> {
     pub(crate) fn parameters(
         &mut self,
         parameters: &FormalParameters<'_>,
-    ) -> Result<(Box<[Binding]>, Option<Target>), Error> {
+    ) -> Result<(Box<[BindingNode]>, Option<AssignTarget>), Error> {
         let mut bindings = Vec::with_capacity(parameters.items.len());
         for parameter in &parameters.items {
             let default = self.default(parameter.initializer.as_deref())?;
-            let Binding {
+            let BindingNode {
                 target,
                 default: inner,
             } = self.pattern(&parameter.pattern)?;
-            bindings.push(Binding {
+            bindings.push(BindingNode {
                 target,
                 default: default.or(inner),
             });
@@ -215,9 +220,9 @@ impl Lowering<'_, '_> {
         Ok((bindings.into(), rest))
     }
 
-    fn pattern(&mut self, pattern: &BindingPattern<'_>) -> Result<Binding, Error> {
+    fn pattern(&mut self, pattern: &BindingPattern<'_>) -> Result<BindingNode, Error> {
         let target = match pattern {
-            BindingPattern::BindingIdentifier(identifier) => Target::Variable {
+            BindingPattern::BindingIdentifier(identifier) => AssignTarget::Variable {
                 hops: 0,
                 slot: self.scope.declare(identifier.name.as_str()),
             },
@@ -229,7 +234,7 @@ impl Lowering<'_, '_> {
                 }
                 let rest = object.rest.as_ref();
                 let rest = rest.map(|rest| self.pattern(&rest.argument)).transpose()?;
-                Target::Object {
+                AssignTarget::Object {
                     properties: properties.into(),
                     rest: rest.map(|binding| Box::new(binding.target)),
                     at: self.at(object.span.start),
@@ -242,7 +247,7 @@ impl Lowering<'_, '_> {
                 }
                 let rest = array.rest.as_ref();
                 let rest = rest.map(|rest| self.pattern(&rest.argument)).transpose()?;
-                Target::Array {
+                AssignTarget::Array {
                     elements: elements.into(),
                     rest: rest.map(|binding| Box::new(binding.target)),
                     at: self.at(array.span.start),
@@ -250,34 +255,36 @@ impl Lowering<'_, '_> {
             }
             BindingPattern::AssignmentPattern(with) => {
                 let default = self.default(Some(&with.right))?;
-                return Ok(Binding {
+                return Ok(BindingNode {
                     target: self.pattern(&with.left)?.target,
                     default,
                 });
             }
         };
-        Ok(Binding {
+        Ok(BindingNode {
             target,
             default: None,
         })
     }
 
-    fn key(&mut self, key: &PropertyKey<'_>, computed: bool) -> Result<Key, Error> {
+    fn key(&mut self, key: &PropertyKey<'_>, computed: bool) -> Result<MemberKey, Error> {
         match static_key(key) {
-            Some(name) if !computed => Ok(Key::Named(name)),
+            Some(name) if !computed => Ok(MemberKey::Named(name)),
             _ => match key.as_expression() {
-                Some(expression) => self.reading(|l| l.node(expression)).map(Key::Computed),
+                Some(expression) => self
+                    .reading(|l| l.node(expression))
+                    .map(MemberKey::Computed),
                 None => Err(unallowed("PrivateIdentifier", key.span())),
             },
         }
     }
 
-    fn default(&mut self, init: Option<&Expression<'_>>) -> Result<Option<Node>, Error> {
+    fn default(&mut self, init: Option<&Expression<'_>>) -> Result<Option<ExprNode>, Error> {
         init.map(|init| self.reading(|lowering| lowering.node(init)))
             .transpose()
     }
 
-    /// Inside a declaration, lowers a part that only reads names.
+    /// Lowers a part that only reads names, inside a declaration.
     fn reading<R>(&mut self, lower: impl FnOnce(&mut Self) -> R) -> R {
         let declaring = std::mem::replace(&mut self.declaring, false);
         let result = lower(self);

@@ -10,7 +10,7 @@ const NESTING_TOKENS_MAX: usize = 20_000;
 const STACK_PER_LEVEL_BYTES: usize = 16 << 10;
 const STACK_BASE_BYTES: usize = 512 << 10;
 
-/// Runs a parser over `source` with enough stack for whatever it contains.
+/// Runs a parser over `source` with enough stack for any text.
 ///
 /// The parser is recursive and has no limit of its own, so the text is measured first: every
 /// bracket, operator or keyword that may open a level counts, whether it does or not.

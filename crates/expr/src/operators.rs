@@ -2,10 +2,10 @@
 
 use std::rc::Rc;
 
-use crate::context::Context;
+use crate::context::EvalContext;
 use crate::convert::{
-    Hint, compare_strings, loose_equals, number_to_string, strict_equals, to_int32, to_number,
-    to_primitive, to_text, to_uint32,
+    PrimitiveHint, compare_strings, loose_equals, number_to_string, strict_equals, to_int32,
+    to_number, to_primitive, to_text, to_uint32,
 };
 use crate::error::Error;
 use crate::property;
@@ -47,7 +47,7 @@ pub(crate) enum UnaryOperator {
 }
 
 impl BinaryOperator {
-    /// What the four operations and the remainder give for numbers; `None` for other operators.
+    /// Computes the four operations and the remainder of numbers; `None` for other operators.
     #[inline]
     pub(crate) fn of_numbers(self, left: f64, right: f64) -> Option<f64> {
         Some(match self {
@@ -60,7 +60,7 @@ impl BinaryOperator {
         })
     }
 
-    /// What comparisons and equalities say of numbers; `None` for other operators.
+    /// Computes comparisons and equalities of numbers; `None` for other operators.
     #[inline]
     pub(crate) fn compares_numbers(self, left: f64, right: f64) -> Option<bool> {
         Some(match self {
@@ -76,7 +76,7 @@ impl BinaryOperator {
 }
 
 pub(crate) fn binary(
-    cx: &mut Context<'_>,
+    cx: &mut EvalContext<'_>,
     operator: BinaryOperator,
     left: &Value,
     right: &Value,
@@ -106,7 +106,7 @@ pub(crate) fn binary(
 }
 
 pub(crate) fn unary(
-    cx: &mut Context<'_>,
+    cx: &mut EvalContext<'_>,
     operator: UnaryOperator,
     operand: &Value,
 ) -> Result<Value, Error> {
@@ -126,9 +126,9 @@ pub(crate) fn unary(
     }
 }
 
-fn add(cx: &mut Context<'_>, left: &Value, right: &Value) -> Result<Value, Error> {
-    let left = to_primitive(cx, left, Hint::Default)?;
-    let right = to_primitive(cx, right, Hint::Default)?;
+fn add(cx: &mut EvalContext<'_>, left: &Value, right: &Value) -> Result<Value, Error> {
+    let left = to_primitive(cx, left, PrimitiveHint::Default)?;
+    let right = to_primitive(cx, right, PrimitiveHint::Default)?;
     if !matches!(left, Value::String(_)) && !matches!(right, Value::String(_)) {
         return arithmetic(cx, BinaryOperator::Add, &left, &right);
     }
@@ -142,14 +142,14 @@ fn add(cx: &mut Context<'_>, left: &Value, right: &Value) -> Result<Value, Error
 }
 
 fn arithmetic(
-    cx: &mut Context<'_>,
+    cx: &mut EvalContext<'_>,
     operator: BinaryOperator,
     left: &Value,
     right: &Value,
 ) -> Result<Value, Error> {
     use BinaryOperator as Op;
-    let left = to_primitive(cx, left, Hint::Number)?;
-    let right = to_primitive(cx, right, Hint::Number)?;
+    let left = to_primitive(cx, left, PrimitiveHint::Number)?;
+    let right = to_primitive(cx, right, PrimitiveHint::Number)?;
     match (&left, &right) {
         (Value::BigInt(left), Value::BigInt(right)) => return big_int(operator, **left, **right),
         (Value::BigInt(_), _) | (_, Value::BigInt(_)) => {
@@ -177,7 +177,7 @@ fn arithmetic(
     Ok(Value::Number(number))
 }
 
-/// `**`, which differs from IEEE `pow` where the base is ±1 and the exponent infinite or NaN.
+/// Computes `**`, which differs from IEEE `pow` if the base is ±1 and the exponent infinite or NaN.
 pub(crate) fn power(base: f64, exponent: f64) -> f64 {
     if exponent.is_nan() || (base.abs() == 1.0 && exponent.is_infinite()) {
         f64::NAN
@@ -222,14 +222,14 @@ fn big_int_overflow() -> Error {
 }
 
 fn relational(
-    cx: &mut Context<'_>,
+    cx: &mut EvalContext<'_>,
     operator: BinaryOperator,
     left: &Value,
     right: &Value,
 ) -> Result<bool, Error> {
     use BinaryOperator as Op;
-    let left = to_primitive(cx, left, Hint::Number)?;
-    let right = to_primitive(cx, right, Hint::Number)?;
+    let left = to_primitive(cx, left, PrimitiveHint::Number)?;
+    let right = to_primitive(cx, right, PrimitiveHint::Number)?;
     if let (Value::String(left), Value::String(right)) = (&left, &right) {
         cx.charge_bytes(left.len().min(right.len()))?;
         let ordering = compare_strings(left, right);
@@ -257,7 +257,7 @@ fn relational(
     })
 }
 
-fn contains(cx: &mut Context<'_>, key: &Value, target: &Value) -> Result<bool, Error> {
+fn contains(cx: &mut EvalContext<'_>, key: &Value, target: &Value) -> Result<bool, Error> {
     let key = to_text(cx, key)?;
     match target {
         Value::Object(_)

@@ -1,4 +1,4 @@
-//! Text to tree: the entry points, one per place an expression can stand.
+//! Parses text to a tree: one entry point per place an expression can be in.
 
 use std::rc::Rc;
 
@@ -8,19 +8,19 @@ use oxc_parser::{ParseOptions, Parser};
 use oxc_span::{GetSpan, SourceType};
 use oxc_syntax::operator::{AssignmentOperator, BinaryOperator};
 
-use crate::error::{Code, Error};
-use crate::ir::{Arguments, Expr, Item, Node, Pattern, Shape};
-use crate::lower::Lowering;
+use crate::error::{Error, ExprErrorCode};
+use crate::ir::{ArgumentList, DestructurePattern, ElementNode, Expr, ExprKind, ExprNode};
+use crate::lower::ExprLowering;
 use crate::nesting::with_stack_for;
-use crate::scope::Scope;
+use crate::scope::NameScope;
 use crate::value::Value;
 
-/// What stands before an expression that uses `await`, so that the parser allows it.
+/// Text that is put before an expression that uses `await`, so that the parser allows it.
 const AWAIT_PREFIX: &str = "async()=>(";
 
 /// One argument of a tag.
 #[derive(Debug)]
-pub struct Argument {
+pub struct ParsedArgument {
     pub expr: Expr,
     /// The value, when the argument is a literal.
     pub literal: Option<Value>,
@@ -41,26 +41,26 @@ pub struct EachHead {
 /// The head of a declaration: `pattern = value`.
 #[derive(Debug)]
 pub struct LetHead {
-    pub pattern: Pattern,
+    pub pattern: DestructurePattern,
     pub value: Expr,
 }
 
 /// Compiles one expression.
-pub fn compile(source: &str, scope: &mut Scope) -> Result<Expr, Error> {
+pub fn compile(source: &str, scope: &mut NameScope) -> Result<Expr, Error> {
     compile_at(source, 0, scope)
 }
 
-/// Compiles an expression that stands `start` bytes into the user's text.
-fn compile_at(source: &str, start: usize, scope: &mut Scope) -> Result<Expr, Error> {
+/// Compiles an expression that begins `start` bytes into the user's text.
+fn compile_at(source: &str, start: usize, scope: &mut NameScope) -> Result<Expr, Error> {
     let start = u32::try_from(start).unwrap_or(u32::MAX);
     parsed(source, |expression, text| {
-        Lowering::new(Parsed { start, ..text }, scope).whole(expression)
+        ExprLowering::new(ParserInput { start, ..text }, scope).whole(expression)
     })
     .map_err(|error| error.shifted(start))
 }
 
 /// Compiles an expression that may be piped through filters: `outer :: inner :: value`.
-pub fn compile_filtered(source: &str, scope: &mut Scope) -> Result<Expr, Error> {
+pub fn compile_filtered(source: &str, scope: &mut NameScope) -> Result<Expr, Error> {
     let mut ends = filter_marks(source);
     let Some(last) = ends.pop() else {
         return compile(source, scope);
@@ -72,7 +72,9 @@ pub fn compile_filtered(source: &str, scope: &mut Scope) -> Result<Expr, Error> 
         let text = &source[start..end];
         if text.trim().is_empty() {
             let message = "a filter's name is missing before \"::\"";
-            return Err(Error::new(Code::Parser, message).at(u32::try_from(start).unwrap_or(0)));
+            return Err(
+                Error::new(ExprErrorCode::Parser, message).at(u32::try_from(start).unwrap_or(0))
+            );
         }
         let filter = compile_at(text, start, scope)?;
         expr = apply_filter(filter, expr, text.trim(), start);
@@ -85,27 +87,30 @@ pub fn compile_filtered(source: &str, scope: &mut Scope) -> Result<Expr, Error> 
 
 fn apply_filter(filter: Expr, value: Expr, text: &str, start: usize) -> Expr {
     let has_closure = filter.has_closure || value.has_closure;
-    let node = Node::Call(Box::new(crate::ir::Call {
+    let node = ExprNode::Call(Box::new(crate::ir::CallNode {
         callee: filter.node,
-        arguments: Arguments::Computed(Box::new([Item::One(value.node)])),
+        arguments: ArgumentList::Computed(Box::new([ElementNode::One(value.node)])),
         optional: false,
         text: text.into(),
         at: u32::try_from(start).unwrap_or(u32::MAX),
     }));
     Expr {
         node,
-        shape: Shape::Call,
+        shape: ExprKind::Call,
         has_closure,
     }
 }
 
 /// Compiles a comma-separated list of arguments; nothing at all is an empty list.
-pub fn compile_arguments(source: &str, scope: &mut Scope) -> Result<Vec<Argument>, Error> {
+pub fn compile_arguments(
+    source: &str,
+    scope: &mut NameScope,
+) -> Result<Vec<ParsedArgument>, Error> {
     if source.trim().is_empty() {
         return Ok(Vec::new());
     }
     parsed(source, |expression, text| {
-        let mut lowering = Lowering::new(text, scope);
+        let mut lowering = ExprLowering::new(text, scope);
         match expression {
             Expression::SequenceExpression(sequence)
                 if !text.is_parenthesised(sequence.span.start) =>
@@ -122,16 +127,17 @@ pub fn compile_arguments(source: &str, scope: &mut Scope) -> Result<Vec<Argument
 
 /// The text the parser saw, and where the user's own text begins in it.
 #[derive(Clone, Copy)]
-pub(crate) struct Parsed<'t> {
+pub(crate) struct ParserInput<'t> {
     pub(crate) whole: &'t str,
-    /// How much of the front is not the user's.
+    /// Length of the front that is not the user's.
     pub(crate) prefix: u32,
-    /// Where the user's part stands in a longer text of theirs.
+    /// Offset of the user's part in a longer text of theirs.
     pub(crate) start: u32,
 }
 
-impl Parsed<'_> {
-    /// A sequence that begins after an opening parenthesis is one argument, not several.
+impl ParserInput<'_> {
+    /// Returns true if an opening parenthesis comes before a sequence: then it is one argument, not
+    /// several.
     fn is_parenthesised(&self, start: u32) -> bool {
         self.whole
             .get(self.prefix as usize..start as usize)
@@ -140,13 +146,13 @@ impl Parsed<'_> {
 }
 
 fn argument(
-    lowering: &mut Lowering<'_, '_>,
+    lowering: &mut ExprLowering<'_, '_>,
     part: &Expression<'_>,
-    text: Parsed<'_>,
-) -> Result<Argument, Error> {
+    text: ParserInput<'_>,
+) -> Result<ParsedArgument, Error> {
     let expr = lowering.whole(part)?;
     let literal = match &expr.node {
-        Node::Constant(value) if expr.shape == Shape::Literal => Some(value.clone()),
+        ExprNode::Constant(value) if expr.shape == ExprKind::Literal => Some(value.clone()),
         _ => None,
     };
     let identifier = match part {
@@ -155,7 +161,7 @@ fn argument(
     };
     let span = part.span();
     let offset = span.start.saturating_sub(text.prefix);
-    Ok(Argument {
+    Ok(ParsedArgument {
         expr,
         literal,
         identifier,
@@ -165,13 +171,13 @@ fn argument(
 }
 
 /// Compiles the head of `@each`.
-pub fn compile_each(source: &str, scope: &mut Scope) -> Result<EachHead, Error> {
+pub fn compile_each(source: &str, scope: &mut NameScope) -> Result<EachHead, Error> {
     let invalid = || {
         let message = format!(
             "\"{}\" is not valid expression for the @each tag",
             source.trim()
         );
-        Error::new(Code::UnallowedExpression, message).at(0)
+        Error::new(ExprErrorCode::UnallowedExpression, message).at(0)
     };
     parsed(source, |expression, text| {
         let Expression::BinaryExpression(binary) = expression else {
@@ -191,13 +197,13 @@ pub fn compile_each(source: &str, scope: &mut Scope) -> Result<EachHead, Error> 
             ),
             single => (name(single)?, None),
         };
-        let list = Lowering::new(text, scope).whole(&binary.right)?;
+        let list = ExprLowering::new(text, scope).whole(&binary.right)?;
         Ok(EachHead { item, index, list })
     })
 }
 
 /// Compiles the head of `@let` and declares its names.
-pub fn compile_let(source: &str, scope: &mut Scope) -> Result<LetHead, Error> {
+pub fn compile_let(source: &str, scope: &mut NameScope) -> Result<LetHead, Error> {
     // A pattern at the start would read as a block; parentheses make it an expression.
     let wrapped = format!("({source}\n)");
     let result = parsed(&wrapped, |expression, text| {
@@ -210,21 +216,21 @@ pub fn compile_let(source: &str, scope: &mut Scope) -> Result<LetHead, Error> {
 }
 
 fn let_head(
-    text: Parsed<'_>,
+    text: ParserInput<'_>,
     assignment: &AssignmentExpression<'_>,
-    scope: &mut Scope,
+    scope: &mut NameScope,
 ) -> Result<LetHead, Error> {
     if assignment.operator != AssignmentOperator::Assign {
         return Err(invalid_let(text.whole));
     }
     // The parenthesis put in front is not the user's either.
-    let text = Parsed {
+    let text = ParserInput {
         prefix: text.prefix + 1,
         ..text
     };
-    let mut lowering = Lowering::new(text, scope);
+    let mut lowering = ExprLowering::new(text, scope);
     let value = lowering.whole(&assignment.right)?;
-    let pattern = Pattern(lowering.declaring().target(&assignment.left)?);
+    let pattern = DestructurePattern(lowering.declaring().target(&assignment.left)?);
     Ok(LetHead { pattern, value })
 }
 
@@ -233,13 +239,13 @@ fn invalid_let(source: &str) -> Error {
         "\"{}\" is not a valid expression for the @let tag",
         source.trim()
     );
-    Error::new(Code::UnallowedExpression, message).at(0)
+    Error::new(ExprErrorCode::UnallowedExpression, message).at(0)
 }
 
 /// Parses `source` and hands the tree on while the parser's memory lives.
 pub(crate) fn parsed<R>(
     source: &str,
-    lower: impl FnOnce(&Expression<'_>, Parsed<'_>) -> Result<R, Error>,
+    lower: impl FnOnce(&Expression<'_>, ParserInput<'_>) -> Result<R, Error>,
 ) -> Result<R, Error> {
     with_stack_for(source, || {
         let options = ParseOptions {
@@ -256,7 +262,7 @@ pub(crate) fn parsed<R>(
                 .map_err(|diagnostics| parser_error(&diagnostics, 0, source))?;
             return lower(
                 &expression,
-                Parsed {
+                ParserInput {
                     whole: source,
                     prefix: 0,
                     start: 0,
@@ -272,14 +278,14 @@ pub(crate) fn parsed<R>(
         match body_of_wrapper(&expression) {
             Some(body) => lower(
                 body,
-                Parsed {
+                ParserInput {
                     whole: &wrapped,
                     prefix,
                     start: 0,
                 },
             )
             .map_err(|error| error.unshifted(prefix)),
-            None => Err(Error::new(Code::Parser, "Unexpected token").at(0)),
+            None => Err(Error::new(ExprErrorCode::Parser, "Unexpected token").at(0)),
         }
     })
 }
@@ -301,10 +307,10 @@ fn parser_error(diagnostics: &oxc_diagnostics::Diagnostics, prefix: u32, source:
     };
     let offset = offset.saturating_sub(prefix);
     let end = u32::try_from(source.len()).unwrap_or(u32::MAX);
-    Error::new(Code::Parser, message).at(offset.min(end))
+    Error::new(ExprErrorCode::Parser, message).at(offset.min(end))
 }
 
-/// Where `::` stands outside of strings and brackets.
+/// Returns the positions of `::` outside of strings and brackets.
 fn filter_marks(source: &str) -> Vec<usize> {
     if !source.contains("::") {
         return Vec::new();

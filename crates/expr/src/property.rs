@@ -3,10 +3,10 @@
 use std::rc::Rc;
 
 use crate::builtins;
-use crate::context::Context;
+use crate::context::EvalContext;
 use crate::convert::to_text;
 use crate::error::Error;
-use crate::value::{Function, Member, Object, Value};
+use crate::value::{BuiltinMember, JsFunction, JsObject, Value};
 
 /// Reads `object.key`.
 pub fn get(object: &Value, key: &Rc<str>) -> Result<Value, Error> {
@@ -29,8 +29,8 @@ pub fn get(object: &Value, key: &Rc<str>) -> Result<Value, Error> {
         Value::Builtin(builtin) => {
             if let Some((_, member)) = builtin.members.iter().find(|(name, _)| *name == &**key) {
                 return Ok(match member {
-                    Member::Number(number) => Value::Number(*number),
-                    Member::Function(function) => Value::Builtin(function),
+                    BuiltinMember::Number(number) => Value::Number(*number),
+                    BuiltinMember::Function(function) => Value::Builtin(function),
                 });
             }
         }
@@ -50,14 +50,14 @@ pub fn get(object: &Value, key: &Rc<str>) -> Result<Value, Error> {
     Ok(inherited(object, key))
 }
 
-/// What an object has without storing it: `length`, methods read as values.
+/// Returns a property that an object has without storing it: `length`, methods read as values.
 fn inherited(object: &Value, key: &Rc<str>) -> Value {
     if let Some(value) = builtins::property(object, key) {
         return value;
     }
     if builtins::has_method(object, key) {
         let receiver = object.clone();
-        return Value::Function(Rc::new(Function::Method {
+        return Value::Function(Rc::new(JsFunction::Method {
             receiver,
             name: key.clone(),
         }));
@@ -66,7 +66,11 @@ fn inherited(object: &Value, key: &Rc<str>) -> Value {
 }
 
 /// Reads `object[key]`.
-pub(crate) fn get_index(cx: &mut Context<'_>, object: &Value, key: &Value) -> Result<Value, Error> {
+pub(crate) fn get_index(
+    cx: &mut EvalContext<'_>,
+    object: &Value,
+    key: &Value,
+) -> Result<Value, Error> {
     if let (Value::Array(items), Value::Number(number)) = (object, key)
         && *number >= 0.0
         && number.fract() == 0.0
@@ -94,7 +98,7 @@ pub(crate) fn get_index(cx: &mut Context<'_>, object: &Value, key: &Value) -> Re
 
 /// Writes `object[key] = value`.
 pub(crate) fn set(
-    cx: &mut Context<'_>,
+    cx: &mut EvalContext<'_>,
     object: &Value,
     key: &Rc<str>,
     value: Value,
@@ -131,7 +135,7 @@ pub(crate) fn set(
 }
 
 fn set_in_array(
-    cx: &mut Context<'_>,
+    cx: &mut EvalContext<'_>,
     items: &mut Vec<Value>,
     key: &Rc<str>,
     value: Value,
@@ -161,7 +165,7 @@ fn set_in_array(
     Ok(())
 }
 
-/// `delete object[key]`; answers whether it may be deleted.
+/// Evaluates `delete object[key]`; returns true if it may be deleted.
 pub(crate) fn delete(object: &Value, key: &str) -> bool {
     match object {
         Value::Object(properties) => {
@@ -191,8 +195,8 @@ pub(crate) fn has(object: &Value, key: &Rc<str>) -> bool {
     }
 }
 
-/// Whether an object was made by an error constructor of that name, or of a kind of it.
-pub(crate) fn is_error_named(object: &Object, name: &str) -> bool {
+/// Returns true if an object was made by an error constructor of that name, or of a kind of it.
+pub(crate) fn is_error_named(object: &JsObject, name: &str) -> bool {
     let text = |key: &str| match object.peek(key) {
         Some(Value::String(text)) => Some(text.clone()),
         _ => None,
@@ -203,7 +207,7 @@ pub(crate) fn is_error_named(object: &Object, name: &str) -> bool {
     }
 }
 
-/// A canonical array index.
+/// Parses a canonical array index.
 pub(crate) fn array_index(key: &str) -> Option<usize> {
     let digits = key.as_bytes();
     let canonical = !digits.is_empty()
@@ -213,7 +217,7 @@ pub(crate) fn array_index(key: &str) -> Option<usize> {
     if canonical { key.parse().ok() } else { None }
 }
 
-/// The string's UTF-16 unit at `index`; half of a surrogate pair reads as U+FFFD.
+/// Returns the string's UTF-16 unit at `index`; half of a surrogate pair reads as U+FFFD.
 fn character(text: &str, index: usize) -> Value {
     if text.is_ascii() {
         return match text.get(index..=index) {

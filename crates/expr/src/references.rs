@@ -1,4 +1,4 @@
-//! What an expression reads from outside of itself, without evaluating it.
+//! Finds the names an expression reads from outside, without evaluating it.
 
 use std::collections::HashSet;
 
@@ -14,28 +14,28 @@ use crate::parse::parsed;
 /// A free name and the properties that are read of it one after the other: `output.items[0]` is
 /// `["output", "items", "0"]`. A property that is computed ends the path.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Reference {
+pub struct NameReference {
     pub path: Vec<String>,
     /// Byte offset of the name in the expression.
     pub offset: usize,
-    /// Whether the path is all that is read there, and not the begin of something computed.
+    /// True if the path is everything that is read there, not the beginning of something computed.
     pub exact: bool,
 }
 
-/// The free names of an expression, in the order they are written. Names that the expression
-/// declares itself, as parameters of its functions, are not among them.
-pub fn references(source: &str) -> Result<Vec<Reference>, Error> {
+/// Returns the free names of an expression, in the order they are written. Names that the
+/// expression declares itself, as parameters of its functions, are not among them.
+pub fn references(source: &str) -> Result<Vec<NameReference>, Error> {
     parsed(source, |expression, text| {
-        let mut reader = Reader::default();
+        let mut reader = ReferenceCollector::default();
         reader.visit_expression(expression);
-        let Reader { found, declared } = reader;
+        let ReferenceCollector { found, declared } = reader;
         let prefix = text.prefix as usize;
         let free = found.into_iter().filter(|reference| {
             let name = reference.path.first();
             name.is_some_and(|name| !declared.contains(name))
         });
         Ok(free
-            .map(|reference| Reference {
+            .map(|reference| NameReference {
                 offset: reference.offset.saturating_sub(prefix),
                 ..reference
             })
@@ -44,12 +44,12 @@ pub fn references(source: &str) -> Result<Vec<Reference>, Error> {
 }
 
 #[derive(Default)]
-struct Reader {
-    found: Vec<Reference>,
+struct ReferenceCollector {
+    found: Vec<NameReference>,
     declared: HashSet<String>,
 }
 
-impl<'a> Visit<'a> for Reader {
+impl<'a> Visit<'a> for ReferenceCollector {
     fn visit_binding_identifier(&mut self, identifier: &BindingIdentifier<'a>) {
         self.declared.insert(identifier.name.to_string());
     }
@@ -82,16 +82,16 @@ impl<'a> Visit<'a> for Reader {
     }
 }
 
-fn start(identifier: &IdentifierReference<'_>) -> Reference {
-    Reference {
+fn start(identifier: &IdentifierReference<'_>) -> NameReference {
+    NameReference {
         path: vec![identifier.name.to_string()],
         offset: identifier.span.start as usize,
         exact: true,
     }
 }
 
-/// The path that an expression is, if it is nothing else.
-fn static_path(expression: &Expression<'_>) -> Option<Reference> {
+/// Returns the path of an expression that is nothing else.
+fn static_path(expression: &Expression<'_>) -> Option<NameReference> {
     match expression {
         Expression::Identifier(identifier) => Some(start(identifier)),
         Expression::StaticMemberExpression(member) => {
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_expression_is_an_error() {
+    fn an_invalid_expression_is_an_error() {
         assert!(references("output.").is_err());
     }
 }

@@ -20,10 +20,10 @@ use std::fmt;
 use std::ops::Range;
 use std::rc::Rc;
 
-use self::compile::Meaning;
-use self::matcher::{Bounds, Exhausted, Memory, NONE};
-use self::program::Program;
-use crate::context::Context;
+use self::compile::PatternFlags;
+use self::matcher::{MatchBounds, MatchLimit, MatcherMemory, NONE};
+use self::program::RegexProgram;
+use crate::context::EvalContext;
 use crate::error::Error;
 
 /// Bytes in one pattern.
@@ -40,18 +40,18 @@ const STEPS_PER_FUEL_UNIT: u64 = 4;
 const STACK_BYTES: usize = 4 << 20;
 
 /// A compiled regular expression and where its next search starts.
-pub struct Regex {
+pub struct JsRegex {
     pub(crate) source: Rc<str>,
     pub(crate) flags: Rc<str>,
     /// In UTF-16 code units, as JavaScript counts.
     pub(crate) last_index: Cell<usize>,
-    program: Rc<Program>,
+    program: Rc<RegexProgram>,
     steps_max: u64,
 }
 
-impl Regex {
-    /// Compiles a pattern; `source` is what stands between the slashes.
-    pub(crate) fn new(source: &str, flags: &str) -> Result<Regex, Error> {
+impl JsRegex {
+    /// Compiles a pattern; `source` is the text between the slashes.
+    pub(crate) fn new(source: &str, flags: &str) -> Result<JsRegex, Error> {
         let invalid = |why: &str| {
             Error::runtime(format!(
                 "Invalid regular expression: /{source}/{flags}: {why}"
@@ -67,7 +67,7 @@ impl Regex {
             )));
         }
         check_size(source)?;
-        let meaning = Meaning {
+        let meaning = PatternFlags {
             ignore_case: flags.contains('i'),
             multiline: flags.contains('m'),
             dot_all: flags.contains('s'),
@@ -77,7 +77,7 @@ impl Regex {
             compile::compile(source, flags, meaning)
         })
         .map_err(|why| invalid(&why))?;
-        Ok(Regex {
+        Ok(JsRegex {
             source: written(source),
             flags: sorted.into_iter().collect::<String>().into(),
             last_index: Cell::new(0),
@@ -86,9 +86,10 @@ impl Regex {
         })
     }
 
-    /// The same expression with a `lastIndex` of its own: what a literal gives at each evaluation.
-    pub(crate) fn fresh(&self) -> Regex {
-        Regex {
+    /// Returns the same expression with a `lastIndex` of its own: a literal makes one at each
+    /// evaluation.
+    pub(crate) fn fresh(&self) -> JsRegex {
+        JsRegex {
             source: self.source.clone(),
             flags: self.flags.clone(),
             last_index: Cell::new(0),
@@ -106,63 +107,63 @@ impl Regex {
         self.program.groups
     }
 
-    /// The named groups and their numbers.
+    /// Returns the named groups and their numbers.
     pub(crate) fn names(&self) -> &[(Box<str>, usize)] {
         &self.program.names
     }
 
-    /// Whether a character is a code point rather than a UTF-16 code unit.
+    /// Returns true if a character is a code point rather than a UTF-16 code unit.
     pub(crate) fn is_unicode(&self) -> bool {
         self.program.unicode
     }
 
     /// Prepares to search `text`, once or many times.
-    pub(crate) fn search<'t>(&'t self, text: &'t str) -> Search<'t> {
+    pub(crate) fn search<'t>(&'t self, text: &'t str) -> RegexSearch<'t> {
         let units = if text.is_ascii() {
-            Subject::Ascii(text.as_bytes())
+            SubjectText::Ascii(text.as_bytes())
         } else {
-            Subject::Wide(text.encode_utf16().collect())
+            SubjectText::Wide(text.encode_utf16().collect())
         };
-        Search {
+        RegexSearch {
             regex: self,
             text,
             units,
-            memory: Memory::default(),
+            memory: MatcherMemory::default(),
         }
     }
 }
 
-impl fmt::Debug for Regex {
+impl fmt::Debug for JsRegex {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "/{}/{}", self.source, self.flags)
     }
 }
 
 /// A text being searched, and the last match found in it. Positions are UTF-16 code units.
-pub(crate) struct Search<'t> {
-    regex: &'t Regex,
+pub(crate) struct RegexSearch<'t> {
+    regex: &'t JsRegex,
     text: &'t str,
-    units: Subject<'t>,
-    memory: Memory,
+    units: SubjectText<'t>,
+    memory: MatcherMemory,
 }
 
-enum Subject<'t> {
+enum SubjectText<'t> {
     Ascii(&'t [u8]),
     Wide(Vec<u16>),
 }
 
-impl Search<'_> {
+impl RegexSearch<'_> {
     pub(crate) fn len(&self) -> usize {
         match &self.units {
-            Subject::Ascii(bytes) => bytes.len(),
-            Subject::Wide(units) => units.len(),
+            SubjectText::Ascii(bytes) => bytes.len(),
+            SubjectText::Wide(units) => units.len(),
         }
     }
 
     /// Looks for a match at or after `from` (with the `y` flag or `sticky`, only there).
     pub(crate) fn find(
         &mut self,
-        cx: &mut Context<'_>,
+        cx: &mut EvalContext<'_>,
         from: usize,
         sticky: bool,
     ) -> Result<bool, Error> {
@@ -174,32 +175,32 @@ impl Search<'_> {
             return Ok(false);
         }
         let program = &self.regex.program;
-        let bounds = Bounds {
+        let bounds = MatchBounds {
             steps_max: self.regex.steps_max,
             stack_max: STACK_MAX,
         };
         let memory = &mut self.memory;
         let how = (from, sticky);
         let found = match &self.units {
-            Subject::Ascii(bytes) => matcher::search(program, *bytes, memory, bounds, how),
-            Subject::Wide(units) => matcher::search(program, &units[..], memory, bounds, how),
+            SubjectText::Ascii(bytes) => matcher::search(program, *bytes, memory, bounds, how),
+            SubjectText::Wide(units) => matcher::search(program, &units[..], memory, bounds, how),
         };
         cx.charge(self.memory.steps / STEPS_PER_FUEL_UNIT + 1)?;
         found.map_err(|exhausted| self.given_up(exhausted))
     }
 
-    /// Where a group of the last match stands; group 0 is the whole match.
+    /// Returns the range of a group of the last match; group 0 is the whole match.
     pub(crate) fn group(&self, group: usize) -> Option<Range<usize>> {
         let start = *self.memory.slots.get(group * 2)?;
         let end = *self.memory.slots.get(group * 2 + 1)?;
         (start != NONE && end != NONE).then_some(start as usize..end as usize)
     }
 
-    /// A part of the text. Half of a surrogate pair reads as U+FFFD.
+    /// Writes a part of the text. Half of a surrogate pair reads as U+FFFD.
     pub(crate) fn write(&self, range: Range<usize>, out: &mut String) {
         match &self.units {
-            Subject::Ascii(_) => out.push_str(&self.text[range]),
-            Subject::Wide(units) => {
+            SubjectText::Ascii(_) => out.push_str(&self.text[range]),
+            SubjectText::Wide(units) => {
                 let decoded = char::decode_utf16(units[range].iter().copied());
                 out.extend(decoded.map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)));
             }
@@ -208,8 +209,8 @@ impl Search<'_> {
 
     pub(crate) fn part(&self, range: Range<usize>) -> Rc<str> {
         match &self.units {
-            Subject::Ascii(_) => self.text[range].into(),
-            Subject::Wide(_) => {
+            SubjectText::Ascii(_) => self.text[range].into(),
+            SubjectText::Wide(_) => {
                 let mut part = String::new();
                 self.write(range, &mut part);
                 part.into()
@@ -217,10 +218,10 @@ impl Search<'_> {
         }
     }
 
-    /// The position one character on, as an empty match moves it.
+    /// Returns the position one character on, as an empty match moves it.
     pub(crate) fn advance(&self, at: usize) -> usize {
         match &self.units {
-            Subject::Wide(units)
+            SubjectText::Wide(units)
                 if self.regex.is_unicode()
                     && at + 1 < units.len()
                     && (0xD800..0xDC00).contains(&units[at]) =>
@@ -231,16 +232,16 @@ impl Search<'_> {
         }
     }
 
-    fn given_up(&self, exhausted: Exhausted) -> Error {
-        let Regex {
+    fn given_up(&self, exhausted: MatchLimit) -> Error {
+        let JsRegex {
             source,
             flags,
             steps_max,
             ..
         } = self.regex;
         let limit = match exhausted {
-            Exhausted::Steps => format!("takes more than regex_steps_max = {steps_max} steps"),
-            Exhausted::Stack => format!("keeps more than regex_stack_max = {STACK_MAX} choices"),
+            MatchLimit::Steps => format!("takes more than regex_steps_max = {steps_max} steps"),
+            MatchLimit::Stack => format!("keeps more than regex_stack_max = {STACK_MAX} choices"),
         };
         Error::limit(format!(
             "the regular expression /{source}/{flags} {limit}; look for repetitions inside repetitions, such as (a+)+"
@@ -248,7 +249,7 @@ impl Search<'_> {
     }
 }
 
-/// The pattern as `source` shows it: something that could stand between slashes.
+/// Returns the pattern as `source` shows it: escaped so that it could be written between slashes.
 fn written(source: &str) -> Rc<str> {
     if source.is_empty() {
         return "(?:)".into();

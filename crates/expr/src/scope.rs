@@ -1,4 +1,4 @@
-//! Where a name lives, decided when a template is compiled: a variable's frame and slot, or state.
+//! Resolves names when a template is compiled: to a variable's frame and slot, or to the state.
 
 /// A variable's position in its frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,9 +10,9 @@ impl Slot {
     }
 }
 
-/// What a name means at some point of a template.
+/// The meaning of a name at some point of a template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Resolved {
+pub(crate) enum ResolvedName {
     /// A variable `hops` frames up.
     Variable { hops: u16, slot: Slot },
     /// A variable that was declared in a block that has ended: an error when it is read.
@@ -26,32 +26,32 @@ pub(crate) enum Resolved {
 /// A *frame* exists at run time (a template, a partial, a function, an iteration that needs its
 /// own variables); a *block* only limits how long a name is visible.
 #[derive(Clone, Debug)]
-pub struct Scope {
+pub struct NameScope {
     frames: Vec<FrameScope>,
 }
 
 #[derive(Clone, Debug, Default)]
 struct FrameScope {
-    variables: Vec<Variable>,
-    /// How many variables were visible when each open block began.
+    variables: Vec<ScopeVariable>,
+    /// Number of visible variables at the beginning of each open block.
     blocks: Vec<usize>,
     slots: u16,
 }
 
 #[derive(Clone, Debug)]
-struct Variable {
+struct ScopeVariable {
     name: String,
     slot: Slot,
     ended: bool,
 }
 
-impl Default for Scope {
+impl Default for NameScope {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl Scope {
+impl NameScope {
     pub fn new() -> Self {
         Self {
             frames: vec![FrameScope::default()],
@@ -97,7 +97,7 @@ impl Scope {
         let frame = self.innermost();
         let slot = Slot(frame.slots);
         frame.slots = frame.slots.saturating_add(1);
-        frame.variables.push(Variable {
+        frame.variables.push(ScopeVariable {
             name: name.to_owned(),
             slot,
             ended: false,
@@ -105,15 +105,15 @@ impl Scope {
         slot
     }
 
-    /// How many slots the outermost frame needs.
+    /// Returns the number of slots the outermost frame needs.
     pub fn slots(&self) -> usize {
         self.frames
             .first()
             .map_or(0, |frame| usize::from(frame.slots))
     }
 
-    /// Every visible variable and its slot, outermost first: with a partial's path, the key of its
-    /// compiled form.
+    /// Returns every visible variable and its slot, outermost first: with a partial's path, the key
+    /// of its compiled form.
     pub fn signature(&self) -> String {
         let mut signature = String::new();
         for frame in &self.frames {
@@ -126,7 +126,7 @@ impl Scope {
         signature
     }
 
-    pub(crate) fn resolve(&self, name: &str) -> Resolved {
+    pub(crate) fn resolve(&self, name: &str) -> ResolvedName {
         for (hops, frame) in self.frames.iter().rev().enumerate() {
             if let Some(variable) = frame
                 .variables
@@ -135,16 +135,16 @@ impl Scope {
                 .find(|known| known.name == name)
             {
                 if variable.ended {
-                    return Resolved::Ended;
+                    return ResolvedName::Ended;
                 }
                 let hops = u16::try_from(hops).unwrap_or(u16::MAX);
-                return Resolved::Variable {
+                return ResolvedName::Variable {
                     hops,
                     slot: variable.slot,
                 };
             }
         }
-        Resolved::State
+        ResolvedName::State
     }
 
     fn innermost(&mut self) -> &mut FrameScope {

@@ -11,12 +11,12 @@ use std::rc::Rc;
 use indexmap::IndexMap;
 use rustc_hash::FxBuildHasher;
 
-use crate::context::Context;
-use crate::dismantle::dismantle;
+use crate::context::EvalContext;
 use crate::error::Error;
-use crate::ir::Arrow;
+use crate::ir::ArrowFunction;
+use crate::iterative_drop::dismantle;
 use crate::property::array_index;
-use crate::regex::Regex;
+use crate::regex::JsRegex;
 
 /// A JavaScript value.
 #[derive(Clone, Default)]
@@ -28,38 +28,38 @@ pub enum Value {
     Number(f64),
     BigInt(Rc<i128>),
     String(Rc<str>),
-    Array(Rc<List>),
-    Object(Rc<RefCell<Object>>),
-    Function(Rc<Function>),
+    Array(Rc<JsArray>),
+    Object(Rc<RefCell<JsObject>>),
+    Function(Rc<JsFunction>),
     /// A function or namespace of the standard library: `Math`, `String`, `parseInt`.
     Builtin(&'static Builtin),
-    RegExp(Rc<Regex>),
+    RegExp(Rc<JsRegex>),
     /// Milliseconds since the epoch, NaN when invalid.
     Date(Rc<Cell<f64>>),
-    Map(Rc<RefCell<Entries>>),
-    Set(Rc<RefCell<Entries>>),
+    Map(Rc<RefCell<CollectionEntries>>),
+    Set(Rc<RefCell<CollectionEntries>>),
     /// A property that is computed when it is read; never seen outside property storage.
-    Lazy(Rc<Lazy>),
+    Lazy(Rc<LazyValue>),
 }
 
 /// The elements of an array, to be read and changed like any `RefCell<Vec<Value>>`.
 #[derive(Default)]
-pub struct List(RefCell<Vec<Value>>);
+pub struct JsArray(RefCell<Vec<Value>>);
 
 /// A plain object: properties in JavaScript's order (integer keys ascending, then insertion).
 #[derive(Clone, Default)]
-pub struct Object {
+pub struct JsObject {
     properties: IndexMap<Rc<str>, Value, FxBuildHasher>,
     integer_keys: bool,
 }
 
 /// The contents of a `Map` or `Set`, in insertion order. For a set the value repeats the key.
 #[derive(Clone, Default)]
-pub struct Entries {
+pub struct CollectionEntries {
     pub(crate) index: IndexMap<EntryKey, (Value, Value), FxBuildHasher>,
 }
 
-/// What makes two keys of a `Map` the same: SameValueZero.
+/// Identity of a `Map` key: two keys are the same by SameValueZero.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum EntryKey {
     Undefined,
@@ -72,12 +72,15 @@ pub(crate) enum EntryKey {
 }
 
 /// Computes a property's value at each read, so that the host can see the read happen.
-pub struct Lazy(pub Box<dyn Fn() -> Value>);
+pub struct LazyValue(pub Box<dyn Fn() -> Value>);
 
 /// A function value that is not part of the standard library.
-pub enum Function {
+pub enum JsFunction {
     /// An arrow function of an expression, with the variables it sees.
-    Arrow { arrow: Rc<Arrow>, frame: Rc<Frame> },
+    Arrow {
+        arrow: Rc<ArrowFunction>,
+        frame: Rc<Frame>,
+    },
     /// A function the host hands in: a name helper, a slot, `$props.get`.
     Host { name: Rc<str>, call: HostFn },
     /// A method read without being called: `"abc".trim`.
@@ -85,21 +88,21 @@ pub enum Function {
 }
 
 /// A function of the host.
-pub type HostFn = Box<dyn Fn(&mut Context<'_>, &[Value]) -> Result<Value, Error>>;
+pub type HostFn = Box<dyn Fn(&mut EvalContext<'_>, &[Value]) -> Result<Value, Error>>;
 
 /// A function of the standard library: context, `this`, arguments.
-pub type NativeFn = fn(&mut Context<'_>, &Value, &[Value]) -> Result<Value, Error>;
+pub type NativeFn = fn(&mut EvalContext<'_>, &Value, &[Value]) -> Result<Value, Error>;
 
 /// A global of the standard library. All of them are statics, so reading one allocates nothing.
 pub struct Builtin {
     pub name: &'static str,
     pub call: Option<NativeFn>,
     pub construct: Option<NativeFn>,
-    pub members: &'static [(&'static str, Member)],
+    pub members: &'static [(&'static str, BuiltinMember)],
 }
 
-/// A member of a [`Builtin`]: `Math.PI`, `Object.keys`.
-pub enum Member {
+/// A member of a [`Builtin`]: `Math.PI`, `JsObject.keys`.
+pub enum BuiltinMember {
     Number(f64),
     Function(&'static Builtin),
 }
@@ -108,7 +111,7 @@ pub enum Member {
 pub struct Frame {
     slots: RefCell<Vec<Value>>,
     parent: Option<Rc<Frame>>,
-    state: Rc<RefCell<Object>>,
+    state: Rc<RefCell<JsObject>>,
 }
 
 impl Value {
@@ -117,32 +120,32 @@ impl Value {
     }
 
     pub fn array(items: Vec<Value>) -> Self {
-        Value::Array(Rc::new(List::from(items)))
+        Value::Array(Rc::new(JsArray::from(items)))
     }
 
-    pub fn object(object: Object) -> Self {
+    pub fn object(object: JsObject) -> Self {
         Value::Object(Rc::new(RefCell::new(object)))
     }
 
     pub fn host(
         name: &str,
-        call: impl Fn(&mut Context<'_>, &[Value]) -> Result<Value, Error> + 'static,
+        call: impl Fn(&mut EvalContext<'_>, &[Value]) -> Result<Value, Error> + 'static,
     ) -> Self {
-        Value::Function(Rc::new(Function::Host {
+        Value::Function(Rc::new(JsFunction::Host {
             name: name.into(),
             call: Box::new(call),
         }))
     }
 
     pub fn lazy(read: impl Fn() -> Value + 'static) -> Self {
-        Value::Lazy(Rc::new(Lazy(Box::new(read))))
+        Value::Lazy(Rc::new(LazyValue(Box::new(read))))
     }
 
     pub fn is_nullish(&self) -> bool {
         matches!(self, Value::Undefined | Value::Null)
     }
 
-    /// JavaScript's truthiness.
+    /// Returns JavaScript's truthiness.
     pub fn is_truthy(&self) -> bool {
         match self {
             Value::Undefined | Value::Null => false,
@@ -154,7 +157,7 @@ impl Value {
         }
     }
 
-    /// What `typeof` answers.
+    /// Returns the result of `typeof`.
     pub fn type_of(&self) -> &'static str {
         match self {
             Value::Undefined => "undefined",
@@ -174,7 +177,7 @@ impl Value {
         self.type_of() == "function"
     }
 
-    /// The value behind a lazy property; any other value as it is.
+    /// Returns the value of a lazy property, or any other value unchanged.
     pub(crate) fn forced(self) -> Value {
         match self {
             Value::Lazy(lazy) => (lazy.0)(),
@@ -217,13 +220,13 @@ impl fmt::Debug for Value {
     }
 }
 
-impl From<Vec<Value>> for List {
+impl From<Vec<Value>> for JsArray {
     fn from(items: Vec<Value>) -> Self {
-        List(RefCell::new(items))
+        JsArray(RefCell::new(items))
     }
 }
 
-impl Deref for List {
+impl Deref for JsArray {
     type Target = RefCell<Vec<Value>>;
 
     fn deref(&self) -> &Self::Target {
@@ -231,19 +234,19 @@ impl Deref for List {
     }
 }
 
-impl Drop for List {
+impl Drop for JsArray {
     fn drop(&mut self) {
         dismantle(self.0.get_mut().drain(..));
     }
 }
 
-impl Drop for Object {
+impl Drop for JsObject {
     fn drop(&mut self) {
         dismantle(self.properties.drain(..).map(|(_, value)| value));
     }
 }
 
-impl Drop for Entries {
+impl Drop for CollectionEntries {
     fn drop(&mut self) {
         dismantle(
             self.index
@@ -253,9 +256,9 @@ impl Drop for Entries {
     }
 }
 
-impl Drop for Function {
+impl Drop for JsFunction {
     fn drop(&mut self) {
-        if let Function::Method { receiver, .. } = self {
+        if let JsFunction::Method { receiver, .. } = self {
             dismantle(std::iter::once(std::mem::take(receiver)));
         }
     }
@@ -267,7 +270,7 @@ impl Drop for Frame {
     }
 }
 
-impl Object {
+impl JsObject {
     pub fn new() -> Self {
         Self::default()
     }
@@ -318,7 +321,7 @@ impl Object {
         self.properties.is_empty()
     }
 
-    /// The keys in JavaScript's order.
+    /// Returns the keys in JavaScript's order.
     pub fn keys(&self) -> Vec<Rc<str>> {
         if !self.integer_keys {
             return self.properties.keys().cloned().collect();
@@ -333,7 +336,7 @@ impl Object {
         integers
     }
 
-    /// The properties in JavaScript's order, lazy ones computed.
+    /// Returns the properties in JavaScript's order, lazy ones computed.
     pub fn entries(&self) -> Vec<(Rc<str>, Value)> {
         self.keys()
             .into_iter()
@@ -345,9 +348,9 @@ impl Object {
     }
 }
 
-impl FromIterator<(Rc<str>, Value)> for Object {
+impl FromIterator<(Rc<str>, Value)> for JsObject {
     fn from_iter<I: IntoIterator<Item = (Rc<str>, Value)>>(iter: I) -> Self {
-        let mut object = Object::new();
+        let mut object = JsObject::new();
         for (key, value) in iter {
             object.insert(key, value);
         }
@@ -383,8 +386,8 @@ impl EntryKey {
 }
 
 impl Frame {
-    /// The frame of a template: its variables and the state its free names are read from.
-    pub fn root(state: Rc<RefCell<Object>>, slots: usize) -> Rc<Frame> {
+    /// Makes the frame of a template: its variables and the state its free names are read from.
+    pub fn root(state: Rc<RefCell<JsObject>>, slots: usize) -> Rc<Frame> {
         Rc::new(Frame {
             slots: RefCell::new(vec![Value::Undefined; slots]),
             parent: None,
@@ -392,7 +395,7 @@ impl Frame {
         })
     }
 
-    /// A frame inside another: a partial, an iteration, a function call.
+    /// Makes a frame inside another: a partial, an iteration, a function call.
     pub fn child(parent: &Rc<Frame>, slots: usize) -> Rc<Frame> {
         Rc::new(Frame {
             slots: RefCell::new(vec![Value::Undefined; slots]),
@@ -401,7 +404,7 @@ impl Frame {
         })
     }
 
-    pub fn state(&self) -> &Rc<RefCell<Object>> {
+    pub fn state(&self) -> &Rc<RefCell<JsObject>> {
         &self.state
     }
 
@@ -424,7 +427,7 @@ impl Frame {
         }
     }
 
-    /// The frame `hops` levels up.
+    /// Returns the frame `hops` levels up.
     pub(crate) fn up(self: &Rc<Self>, hops: u16) -> &Rc<Frame> {
         let mut frame = self;
         for _ in 0..hops {

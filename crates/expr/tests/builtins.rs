@@ -6,7 +6,7 @@
 
 use std::time::{Duration, Instant};
 
-use expr::{Code, Error, Limits};
+use expr::{Error, ExprErrorCode, Limits};
 
 /// Prints any value as JSON without losing what JSON lacks. Node evaluated the same text.
 const SHOWN: &str = r"JSON.stringify({ v: (EXPRESSION) }, (k, v) =>
@@ -133,7 +133,11 @@ fn what_is_not_available_says_so() {
         ("Map()", "requires 'new'"),
     ] {
         let error = shown(expression).expect_err(expression);
-        assert_eq!(error.code(), Code::Runtime, "{expression}: {error}");
+        assert_eq!(
+            error.code(),
+            ExprErrorCode::Runtime,
+            "{expression}: {error}"
+        );
         assert!(error.message().contains(part), "{expression}: {error}");
     }
 }
@@ -244,7 +248,7 @@ fn excess_meets_a_named_limit() {
     for (expression, limit) in [TEXTS, LISTS, NESTING, PATTERNS].concat() {
         let start = Instant::now();
         let error = shown(expression).expect_err(expression);
-        assert_eq!(error.code(), Code::Limit, "{expression}: {error}");
+        assert_eq!(error.code(), ExprErrorCode::Limit, "{expression}: {error}");
         assert!(error.message().contains(limit), "{expression}: {error}");
         assert!(
             start.elapsed() < PATIENCE,
@@ -286,7 +290,7 @@ fn deep_values_are_freed() {
 
 /// A function that changes the list it is called for sees what JavaScript's would.
 #[test]
-fn callbacks_may_change_what_they_walk() {
+fn callbacks_may_change_the_list_they_iterate() {
     for (expression, expected) in [
         (
             "(a => [a.map(x => (a.length = 0, x)), a])([1, 2, 3])",

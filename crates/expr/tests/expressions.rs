@@ -78,7 +78,7 @@ fn operators_follow_javascript() {
 }
 
 #[test]
-fn functions_close_over_what_they_see() {
+fn functions_capture_the_variables_they_see() {
     check(&[
         ("[1, 2].map(x => x * n)", "3,6"),
         (
@@ -130,7 +130,7 @@ fn filters_apply_from_the_right() {
 }
 
 #[test]
-fn what_is_not_allowed_is_named() {
+fn a_forbidden_syntax_is_named_in_the_error() {
     check(&[
         (
             "function () {}",

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use expr::{Code, Limits};
+use expr::{ExprErrorCode, Limits};
 use serde_json::json;
 
 /// Far above what any of these needs, far below "it hangs".
@@ -14,7 +14,7 @@ fn check(source: &str, limit: &str) {
     let Err(error) = evaluated else {
         return assert_eq!(evaluated, Ok(json!("a limit")), "{source:.60}");
     };
-    assert_eq!(error.code(), Code::Limit, "{error}");
+    assert_eq!(error.code(), ExprErrorCode::Limit, "{error}");
     assert!(
         error.message().contains(limit),
         "{error} should name {limit}"
@@ -110,7 +110,7 @@ fn a_regular_expression_bomb_is_a_step_limit() {
     ] {
         match expr::evaluate(source, &json!({}), &Limits::default()) {
             Ok(_) => {}
-            Err(error) => assert_eq!(error.code(), Code::Limit, "{source}: {error}"),
+            Err(error) => assert_eq!(error.code(), ExprErrorCode::Limit, "{source}: {error}"),
         }
     }
     assert!(start.elapsed() < PATIENCE);

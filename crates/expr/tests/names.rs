@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use expr::names::{self, Arg, Out};
+use expr::text_functions::{self, FunctionArg, FunctionOutput};
 use proptest::prelude::{
     Just, ProptestConfig, Strategy, any, prop, prop_assert_eq, prop_oneof, proptest,
 };
@@ -37,36 +37,36 @@ fn check(calls: impl IntoIterator<Item = (String, Vec<Value>, Value)>) {
 }
 
 fn call(name: &str, args: &[Value]) -> Value {
-    let Some(helper) = names::lookup(name) else {
+    let Some(helper) = text_functions::lookup(name) else {
         return json!(format!("no helper is called {name}"));
     };
-    let args: Vec<Arg<'_>> = args.iter().map(arg).collect();
+    let args: Vec<FunctionArg<'_>> = args.iter().map(arg).collect();
     match (helper.call)(&args) {
-        Ok(Out::Str(text)) => json!(text),
-        Ok(Out::Num(number)) => json!(number),
-        Ok(Out::Null) => Value::Null,
+        Ok(FunctionOutput::Str(text)) => json!(text),
+        Ok(FunctionOutput::Num(number)) => json!(number),
+        Ok(FunctionOutput::Null) => Value::Null,
         Err(message) => json!({ "error": message }),
     }
 }
 
-fn arg(value: &Value) -> Arg<'_> {
+fn arg(value: &Value) -> FunctionArg<'_> {
     match value {
-        Value::String(text) => Arg::Str(text),
-        Value::Number(number) => Arg::Num(number.as_f64().unwrap_or(f64::NAN)),
-        Value::Bool(value) => Arg::Bool(*value),
-        Value::Array(items) => Arg::List(
+        Value::String(text) => FunctionArg::Str(text),
+        Value::Number(number) => FunctionArg::Num(number.as_f64().unwrap_or(f64::NAN)),
+        Value::Bool(value) => FunctionArg::Bool(*value),
+        Value::Array(items) => FunctionArg::List(
             items
                 .iter()
                 .filter_map(|item| item.as_str().map(str::to_owned))
                 .collect(),
         ),
-        Value::Object(options) => Arg::Opts(
+        Value::Object(options) => FunctionArg::Opts(
             options
                 .iter()
                 .map(|(key, value)| (key.clone(), arg(value)))
                 .collect(),
         ),
-        Value::Null => Arg::Undefined,
+        Value::Null => FunctionArg::Undefined,
     }
 }
 
@@ -228,7 +228,7 @@ fn errors_say_what_to_do() {
         (
             "ordinal",
             json!(["x"]),
-            "`ordinal` needs a finite number; \"x\" is none.",
+            "`ordinal` needs a finite number, but got \"x\".",
         ),
         (
             "sentence",
@@ -254,11 +254,19 @@ fn errors_say_what_to_do() {
 
 #[test]
 fn names_are_sorted_and_found() {
-    let sets = SETS.map(|set| (format!("{set}."), names::set_named(set).expect("a set")));
-    for (prefix, helpers) in sets.into_iter().chain([(String::new(), names::all())]) {
+    let sets = SETS.map(|set| {
+        (
+            format!("{set}."),
+            text_functions::set_named(set).expect("a set"),
+        )
+    });
+    for (prefix, helpers) in sets
+        .into_iter()
+        .chain([(String::new(), text_functions::all())])
+    {
         assert!(helpers.is_sorted_by(|a, b| a.name < b.name), "{prefix}");
         for helper in helpers {
-            let found = names::lookup(&format!("{prefix}{}", helper.name));
+            let found = text_functions::lookup(&format!("{prefix}{}", helper.name));
             assert_eq!(found.map(|it| it.name), Some(helper.name));
         }
     }
@@ -271,7 +279,7 @@ fn names_are_sorted_and_found() {
         "nope.camelCase",
         "a.b.c",
     ] {
-        assert!(names::lookup(unknown).is_none(), "{unknown}");
+        assert!(text_functions::lookup(unknown).is_none(), "{unknown}");
     }
 }
 
@@ -322,11 +330,11 @@ proptest! {
 
     #[test]
     fn no_helper_panics(args in prop::collection::vec(any_arg(), 0..4)) {
-        for helper in names::all() {
+        for helper in text_functions::all() {
             call(helper.name, &args);
         }
         for set in SETS {
-            for helper in names::set_named(set).unwrap_or_default() {
+            for helper in text_functions::set_named(set).unwrap_or_default() {
                 call(&format!("{set}.{}", helper.name), &args);
             }
         }

@@ -4,16 +4,16 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use expr::{Context, Error, Expr, Frame, Limits, Object, Scope, Value};
+use expr::{Error, EvalContext, Expr, Frame, JsObject, Limits, NameScope, Value};
 use proptest::prelude::{Just, Strategy, prop_oneof, proptest};
 use serde_json::json;
 
 /// A way to use an expression: its text and its truth.
-type Way = fn(&Expr, &mut Context<'_>, &Rc<Frame>) -> Result<String, Error>;
+type Way = fn(&Expr, &mut EvalContext<'_>, &Rc<Frame>) -> Result<String, Error>;
 
 /// Every way on fresh values, twice: the second time properties are looked for where they were.
 fn check(source: &str) {
-    let mut scope = Scope::new();
+    let mut scope = NameScope::new();
     let slot = scope.declare("item");
     let expression = expr::compile(source, &mut scope).expect("the expression is valid");
     let ways: [Way; 2] = [
@@ -31,11 +31,11 @@ fn check(source: &str) {
         },
     ];
     let [long, short] = ways.map(|way| {
-        let globals = Object::new();
-        let mut cx = Context::new(Limits::default(), &globals);
+        let globals = JsObject::new();
+        let mut cx = EvalContext::new(Limits::default(), &globals);
         let mut found = Vec::new();
         for item in items() {
-            let frame = Frame::root(Rc::new(RefCell::new(Object::new())), 1);
+            let frame = Frame::root(Rc::new(RefCell::new(JsObject::new())), 1);
             frame.set(slot.index(), item);
             let result = way(&expression, &mut cx, &frame);
             found.push(result.map_err(|error| (error.message().to_owned(), error.offset())));
@@ -118,7 +118,7 @@ fn expression() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn what_is_printed_and_tested_is_what_is_evaluated(source in expression()) {
+    fn printing_and_testing_agree_with_evaluating(source in expression()) {
         check(&source);
     }
 }

@@ -11,7 +11,7 @@
 
 use std::process::Command;
 
-use expr::shell::{self, Part};
+use expr::shell::{self, CommandPart};
 use proptest::prelude::*;
 
 /// The hostile values of the security review, and some more.
@@ -156,6 +156,13 @@ const REFUSED: &[(&str, &str)] = &[
     ("echo ${{ x }}", "names a variable"),
     ("eval {{ x }}", "that `eval` runs"),
     ("eval \"$(printf %s {{ x }})\"", "that `eval` runs"),
+    ("v={{ x }}; eval $v", "that `eval` runs"),
+    ("v={{ x }}; w=\"a $v\"; eval \"$w\"", "that `eval` runs"),
+    ("v={{ x }}; ${v} install", "name of the program"),
+    ("v={{ x }}\nsh -c \"$v\"", "text that `sh` runs"),
+    ("export v={{ x }}; ssh host \"ls $v\"", "argument of `ssh`"),
+    ("for f in {{ x }}; do . \"$f\"; done", "argument of `.`"),
+    ("v={{ x }}; echo $((v + 1))", "in a variable inside `$(("),
     (". {{ x }}", "argument of `.`"),
     ("trap {{ x }} EXIT", "argument of `trap`"),
     ("sh -c {{ x }}", "that `sh` runs"),
@@ -170,6 +177,29 @@ const REFUSED: &[(&str, &str)] = &[
     ),
     ("xargs -n 1 sh -c 'echo {{ x }}'", "that `sh` runs"),
     ("find . -exec sh -c 'echo {{ x }}' \\;", "that `sh` runs"),
+    (
+        "tar cf x --checkpoint-action=exec={{ x }} .",
+        "that `--checkpoint-action` runs",
+    ),
+    (
+        "tar cf x --to-command {{ x }} .",
+        "that `--to-command` runs",
+    ),
+    ("rsync --rsh='{{ x }}' a b", "that `--rsh` runs"),
+    ("git -c alias.x={{ x }} x", "runs"),
+    ("git -c {{ x }} log", "that `-c` runs"),
+    (
+        "git -c core.sshCommand={{ x }} fetch",
+        "that `core.sshcommand` runs",
+    ),
+    (
+        "git clone --upload-pack {{ x }} a",
+        "that `--upload-pack` runs",
+    ),
+    (
+        "scp -o ProxyCommand={{ x }} a b",
+        "that `proxycommand` runs",
+    ),
     ("docker run box sh -c \"echo {{ x }}\"", "that `sh` runs"),
     ("python3 -c 'print(\"{{ x }}\")'", "that `python3` runs"),
     ("python3.12 -W error -c '{{ x }}'", "that `python3.12` runs"),
@@ -250,6 +280,10 @@ fn ordinary_lines_are_taken() {
         "echo a#b {{ x }}",
         "sudo -u bob timeout -s KILL 5 ls {{ x }}",
         "# {{ x }}",
+        "v={{ x }}; echo \"$v\" \"${v}\"; [ -n \"$v\" ] && cp \"$v\" b",
+        "v={{ x }}; sh -c 'echo \"$1\"' sh \"$v\"",
+        "v={{ x }}; eval \"$HOOK\"; $EDITOR a; echo $((vv + 1))",
+        "export v={{ x }}; sh -c 'echo \"$v\"'",
         "cat > scripts/{{ x }}.copy",
     ] {
         assert_eq!(refusal(line), None, "{line}");
@@ -270,7 +304,7 @@ fn values_no_process_can_take_are_refused() {
 }
 
 #[test]
-fn what_is_shown_can_be_typed() {
+fn the_shown_command_can_be_typed() {
     for shell in shells() {
         for line in &PLACES[..7] {
             for value in HOSTILE {
@@ -290,9 +324,9 @@ fn what_is_shown_can_be_typed() {
 }
 
 #[test]
-fn words_without_a_shell_are_judged_alike() {
+fn words_without_a_shell_follow_the_same_rules() {
     let argv = |words: &'static [&'static str]| -> Option<String> {
-        let words: Vec<Vec<Part<'_>>> = words
+        let words: Vec<Vec<CommandPart<'_>>> = words
             .iter()
             .map(|word| shell::parts(word).unwrap())
             .collect();
@@ -363,6 +397,12 @@ fn scraps() -> impl Strategy<Value = String> {
         "\t",
         "--",
         "-c ",
+        "x={{ a }}; ",
+        "$x ",
+        "\"$x\" ",
+        "${x}",
+        "y=$x; ",
+        "$y ",
     ]);
     prop::collection::vec(scrap, 1..14).prop_map(|scraps| scraps.concat())
 }
@@ -378,7 +418,7 @@ proptest! {
     ])) {
         let Ok(parts) = shell::parts(&line) else { return Ok(()) };
         let Ok(places) = shell::command_line(&parts) else { return Ok(()) };
-        let count = parts.iter().filter(|part| matches!(part, Part::Value(_))).count();
+        let count = parts.iter().filter(|part| matches!(part, CommandPart::Value(_))).count();
         if count == 0 {
             return Ok(());
         }

@@ -1,44 +1,45 @@
-//! The config blocks in a diagram's comments: where each step's JSON stands, and how it is replaced.
+//! The config blocks in a diagram's comments: locates each step's JSON, and replaces it.
 
-use mermaid::{Comment, Document, Edit, Span};
+use mermaid::{CommentLine, DiagramDocument, Span, TextEdit};
 use serde_json::Value;
 
-use crate::error::{Code, Problem};
-use crate::spot::{Lines, Spot};
+use crate::error::{WorkflowProblem, WorkflowProblemCode};
+use crate::line_span::{LineSpan, LineStarts};
+use crate::triggers::TRIGGER;
 
 const BEGIN: &str = "=== WORKFLOW_CONFIG ===";
 const END: &str = "=== END_CONFIG ===";
-/// What a comment begins with.
+/// The mark that begins a comment.
 const MARK: &str = "%%";
 
 /// One step's entry in a config block.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Entry {
+pub(crate) struct ConfigEntry {
     pub(crate) id: String,
     /// From the first `%%` of the entry to the end of its last line.
     pub(crate) span: Span,
-    /// Where `@ID` stands.
-    pub(crate) spot: Spot,
+    /// The position of `@ID`.
+    pub(crate) spot: LineSpan,
     pub(crate) json: String,
-    /// Where each line of the JSON begins in the source.
+    /// The offsets in the source at which the lines of the JSON begin.
     pub(crate) lines: Vec<usize>,
 }
 
 /// The blocks of a text.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Blocks {
-    pub(crate) entries: Vec<Entry>,
-    /// Where the line that ends each block begins.
+pub(crate) struct ConfigBlocks {
+    pub(crate) entries: Vec<ConfigEntry>,
+    /// The offsets of the lines that end the blocks.
     ends: Vec<usize>,
-    pub(crate) problems: Vec<Problem>,
+    pub(crate) problems: Vec<WorkflowProblem>,
 }
 
-/// Finds every block. What cannot be read is a problem and no entry.
-pub(crate) fn read(document: &Document) -> Blocks {
-    let mut reader = Reader {
+/// Finds every block. An entry that cannot be read becomes a problem.
+pub(crate) fn read(document: &DiagramDocument) -> ConfigBlocks {
+    let mut reader = BlockReader {
         document,
-        lines: Lines::of(document.source()),
-        blocks: Blocks::default(),
+        lines: LineStarts::of(document.source()),
+        blocks: ConfigBlocks::default(),
         open: None,
         entry: None,
     };
@@ -48,23 +49,23 @@ pub(crate) fn read(document: &Document) -> Blocks {
     reader.end_entry();
     if let Some(spot) = reader.open {
         let message = format!("The config block is not closed: `%% {END}` is missing.");
-        let problem = Problem::error(Code::Config, spot, message);
+        let problem = WorkflowProblem::error(WorkflowProblemCode::Config, spot, message);
         reader.blocks.problems.push(problem);
     }
     reader.blocks
 }
 
-/// The change that gives a step this config, or none, and touches no other line.
-pub(crate) fn edit(document: &Document, id: &str, json: Option<&str>) -> Edit {
+/// Returns the edit that sets or removes a step's config, and touches no other line.
+pub(crate) fn edit(document: &DiagramDocument, id: &str, json: Option<&str>) -> TextEdit {
     let blocks = read(document);
     let existing = blocks.entries.iter().find(|entry| entry.id == id);
     let written = json.map(|json| written(id, json));
     match (existing, written) {
-        (Some(entry), Some(text)) => Edit {
+        (Some(entry), Some(text)) => TextEdit {
             span: entry.span,
             text,
         },
-        (Some(entry), None) => Edit {
+        (Some(entry), None) => TextEdit {
             span: whole_lines(document.source(), entry.span),
             text: String::new(),
         },
@@ -79,7 +80,7 @@ pub(crate) fn edit(document: &Document, id: &str, json: Option<&str>) -> Edit {
                     (source.len(), format!("{gap}%% {BEGIN}\n{text}\n%% {END}\n"))
                 }
             };
-            Edit {
+            TextEdit {
                 span: Span { start: at, end: at },
                 text,
             }
@@ -87,7 +88,7 @@ pub(crate) fn edit(document: &Document, id: &str, json: Option<&str>) -> Edit {
     }
 }
 
-/// A config as it is printed where nobody has laid it out.
+/// Prints a config that no author has laid out yet.
 pub(crate) fn laid_out(config: &Value) -> String {
     match config {
         Value::Object(map) if map.len() <= 1 && config.to_string().len() <= 60 => {
@@ -101,17 +102,18 @@ pub(crate) fn laid_out(config: &Value) -> String {
     }
 }
 
-struct Reader<'d> {
-    document: &'d Document,
-    lines: Lines<'d>,
-    blocks: Blocks,
+/// Reads the comments of a diagram line by line.
+struct BlockReader<'d> {
+    document: &'d DiagramDocument,
+    lines: LineStarts<'d>,
+    blocks: ConfigBlocks,
     /// The line that opened the block we are in.
-    open: Option<Spot>,
-    entry: Option<Entry>,
+    open: Option<LineSpan>,
+    entry: Option<ConfigEntry>,
 }
 
-impl Reader<'_> {
-    fn line(&mut self, comment: &Comment) {
+impl BlockReader<'_> {
+    fn line(&mut self, comment: &CommentLine) {
         let text = comment.text.trim();
         let spot = self.lines.spot(comment.span);
         match (text, self.open) {
@@ -131,7 +133,7 @@ impl Reader<'_> {
         }
     }
 
-    fn inside(&mut self, comment: &Comment, spot: Spot) {
+    fn inside(&mut self, comment: &CommentLine, spot: LineSpan) {
         if let Some(entry) = &mut self.entry
             && !is_whole(&entry.json)
         {
@@ -148,7 +150,7 @@ impl Reader<'_> {
         self.end_entry();
         let Some((id, json)) = text.strip_prefix('@').and_then(named) else {
             let message = "This line of the config block belongs to no step.";
-            let problem = Problem::error(Code::Config, spot, message);
+            let problem = WorkflowProblem::error(WorkflowProblemCode::Config, spot, message);
             let hint = "a step's config begins with `%% @ID: {`";
             self.blocks.problems.push(problem.hint(hint));
             return;
@@ -156,7 +158,7 @@ impl Reader<'_> {
         let before = comment.text.trim_end().len() - json.len();
         let head = comment.text.find('@').unwrap_or(0);
         let at = comment.span.start + MARK.len();
-        self.entry = Some(Entry {
+        self.entry = Some(ConfigEntry {
             id: id.to_owned(),
             span: comment.span,
             spot: self.lines.spot(Span {
@@ -177,35 +179,42 @@ impl Reader<'_> {
                 "The step `{}` has a config already, on line {}.",
                 entry.id, first.spot.line
             );
-            let problem = Problem::error(Code::DuplicateConfig, entry.spot, message);
+            let problem =
+                WorkflowProblem::error(WorkflowProblemCode::DuplicateConfig, entry.spot, message);
             self.blocks.problems.push(problem);
             return;
         }
         self.blocks.entries.push(entry);
     }
 
-    fn problem(&mut self, spot: Spot, message: &str) {
-        self.blocks
-            .problems
-            .push(Problem::error(Code::Config, spot, message));
+    fn problem(&mut self, spot: LineSpan, message: &str) {
+        self.blocks.problems.push(WorkflowProblem::error(
+            WorkflowProblemCode::Config,
+            spot,
+            message,
+        ));
     }
 }
 
-/// `ID: { …` as the id and what follows it. An id may have a colon inside.
+/// Splits `ID: { …` into the id and the rest. An id may contain a colon.
 fn named(text: &str) -> Option<(&str, &str)> {
     let colons = text.match_indices(':').map(|(at, _)| at);
     let mut parts = colons.map(|at| (text[..at].trim(), text[at + 1..].trim_start()));
-    parts.find(|(id, json)| !id.is_empty() && (json.is_empty() || json.starts_with('{')))
+    // Triggers may be a list.
+    let is_list = |id: &str, json: &str| id == TRIGGER && json.starts_with('[');
+    parts.find(|(id, json)| {
+        !id.is_empty() && (json.is_empty() || json.starts_with('{') || is_list(id, json))
+    })
 }
 
-/// Whether every brace that was opened is closed.
+/// Tells whether every opened brace is closed.
 fn is_whole(json: &str) -> bool {
     let (mut depth, mut in_string, mut escaped, mut opened) = (0_i64, false, false, false);
     for byte in json.bytes() {
         match byte {
             _ if escaped => escaped = false,
             b'\\' if in_string => escaped = true,
-            // A JSON string does not go over the end of its line.
+            // A JSON string ends with its line at the latest.
             b'"' | b'\n' if in_string => in_string = false,
             b'"' => in_string = true,
             _ if in_string => {}
@@ -220,7 +229,8 @@ fn is_whole(json: &str) -> bool {
     opened && depth <= 0
 }
 
-/// A bare `%%` is a node to Mermaid: a blank line keeps the space after it.
+/// Writes an entry. Mermaid takes a bare `%%` for a node, so that a blank line keeps the space
+/// after it.
 fn written(id: &str, json: &str) -> String {
     let mut lines = json.lines();
     let first = lines.next().unwrap_or("{}");

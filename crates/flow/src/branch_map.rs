@@ -1,12 +1,12 @@
-//! Which branch of a fork a step stands in: the order of branches, and the join that ends them.
+//! Maps each step to its branch of a fork: the order of branches, and the join that ends them.
 
 use std::collections::{HashMap, HashSet};
 
-use crate::config::{Policy, StepType};
+use crate::config::{JoinPolicy, StepType};
 use crate::id::StepId;
-use crate::workflow::{Edge, Step, When};
+use crate::workflow::{EdgeCondition, WorkflowEdge, WorkflowStep};
 
-/// The branches of a workflow, worked out once when its text is read.
+/// The branches of a workflow, computed once when its text is read.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct BranchMap {
     ranks: HashMap<StepId, usize>,
@@ -14,13 +14,17 @@ pub(crate) struct BranchMap {
 }
 
 impl BranchMap {
-    pub(crate) fn of(steps: &[Step], edges: &[Edge], starts: &[StepId]) -> BranchMap {
-        let mut leaving: HashMap<&StepId, Vec<&Edge>> = HashMap::new();
+    pub(crate) fn of(
+        steps: &[WorkflowStep],
+        edges: &[WorkflowEdge],
+        starts: &[StepId],
+    ) -> BranchMap {
+        let mut leaving: HashMap<&StepId, Vec<&WorkflowEdge>> = HashMap::new();
         for edge in edges {
             leaving.entry(&edge.from).or_default().push(edge);
         }
         let ranks = ranks(starts, &leaving);
-        let graph = Graph { starts, leaving };
+        let graph = StepGraph { starts, leaving };
         BranchMap {
             ranks,
             tolerant: tolerant_joins(steps, &graph),
@@ -36,9 +40,12 @@ impl BranchMap {
     }
 }
 
-/// Numbers the steps branch by branch: everything behind the first edge of a fork comes before what
-/// only a later edge leads to.
-fn ranks(starts: &[StepId], leaving: &HashMap<&StepId, Vec<&Edge>>) -> HashMap<StepId, usize> {
+/// Numbers the steps branch by branch: everything behind the first edge of a fork comes before the
+/// steps that only a later edge reaches.
+fn ranks(
+    starts: &[StepId],
+    leaving: &HashMap<&StepId, Vec<&WorkflowEdge>>,
+) -> HashMap<StepId, usize> {
     let mut ranks = HashMap::new();
     let mut open: Vec<&StepId> = starts.iter().rev().collect();
     while let Some(step) = open.pop() {
@@ -52,14 +59,15 @@ fn ranks(starts: &[StepId], leaving: &HashMap<&StepId, Vec<&Edge>>) -> HashMap<S
     ranks
 }
 
-/// For each step inside a branch: the innermost join that ends the branch, if it tolerates failures.
-fn tolerant_joins(steps: &[Step], graph: &Graph<'_>) -> HashMap<StepId, StepId> {
-    let is_join = |step: &&Step| step.step_type == StepType::Join && step.awaits.is_none();
-    let joins: Vec<&Step> = steps.iter().filter(is_join).collect();
+/// Returns for each step inside a branch the innermost join that ends the branch, if it tolerates
+/// failures.
+fn tolerant_joins(steps: &[WorkflowStep], graph: &StepGraph<'_>) -> HashMap<StepId, StepId> {
+    let is_join = |step: &&WorkflowStep| step.step_type == StepType::Join && step.awaits.is_none();
+    let joins: Vec<&WorkflowStep> = steps.iter().filter(is_join).collect();
     if !joins.iter().any(|join| tolerates(join)) {
         return HashMap::new();
     }
-    let mut around: HashMap<&StepId, Vec<&Step>> = HashMap::new();
+    let mut around: HashMap<&StepId, Vec<&WorkflowStep>> = HashMap::new();
     for ways in graph.forks(steps) {
         for (join, inside) in graph.ends(&ways, &joins) {
             for step in inside {
@@ -75,7 +83,7 @@ fn tolerant_joins(steps: &[Step], graph: &Graph<'_>) -> HashMap<StepId, StepId> 
         let Some(joins) = around.get(&step.id) else {
             continue;
         };
-        // The innermost is the one to which none of the others leads.
+        // The innermost join is the one that no other join leads to.
         let innermost = joins.iter().find(|join| {
             let mut others = joins.iter().filter(|other| other.id != join.id);
             join.scope == step.scope
@@ -88,46 +96,50 @@ fn tolerant_joins(steps: &[Step], graph: &Graph<'_>) -> HashMap<StepId, StepId> 
     found
 }
 
-/// Whether a join can be content although a branch has failed.
-fn tolerates(join: &Step) -> bool {
+/// Tells whether a join can succeed although a branch has failed.
+fn tolerates(join: &WorkflowStep) -> bool {
     match join.config.policy.unwrap_or_default() {
-        Policy::Any | Policy::Quorum | Policy::AllTerminal => true,
-        Policy::All => join.config.min_count.is_some() || join.config.min_success_percent.is_some(),
+        JoinPolicy::Any | JoinPolicy::Quorum | JoinPolicy::AllTerminal => true,
+        JoinPolicy::All => {
+            join.config.min_count.is_some() || join.config.min_success_percent.is_some()
+        }
     }
 }
 
-/// The steps and the ways between them.
-struct Graph<'w> {
+/// The steps and the edges between them.
+struct StepGraph<'w> {
     starts: &'w [StepId],
-    leaving: HashMap<&'w StepId, Vec<&'w Edge>>,
+    leaving: HashMap<&'w StepId, Vec<&'w WorkflowEdge>>,
 }
 
-impl<'w> Graph<'w> {
-    /// The first steps of the branches that begin together: behind a step with several edges, or at
-    /// the begin of a run with several starts.
-    fn forks(&self, steps: &'w [Step]) -> Vec<Vec<&'w StepId>> {
+impl<'w> StepGraph<'w> {
+    /// Returns the first steps of branches that begin together: behind a step with several edges,
+    /// or at the beginning of a run with several starts.
+    fn forks(&self, steps: &'w [WorkflowStep]) -> Vec<Vec<&'w StepId>> {
         let tasks = steps
             .iter()
             .filter(|step| step.step_type != StepType::Decision);
         let ways = tasks.map(|step| {
             let ways = self.leaving.get(&step.id).into_iter().flatten();
-            let ways = ways.filter(|edge| edge.when == When::Always);
+            let ways = ways.filter(|edge| edge.when == EdgeCondition::Always);
             ways.map(|edge| &edge.to).collect::<Vec<&StepId>>()
         });
         let all = ways.chain(std::iter::once(self.starts.iter().collect()));
         all.filter(|ways| ways.len() > 1).collect()
     }
 
-    /// The joins that end the branches of a fork, each with the steps between the fork and itself.
-    /// What has come together at one of them and goes on to another is one branch of that.
+    /// Returns the joins that end the branches of a fork, each with the steps between the fork and
+    /// itself. Branches that meet at one join and continue to another count as one branch of the
+    /// latter.
     fn ends(
         &self,
         ways: &[&'w StepId],
-        joins: &[&'w Step],
-    ) -> Vec<(&'w Step, HashSet<&'w StepId>)> {
+        joins: &[&'w WorkflowStep],
+    ) -> Vec<(&'w WorkflowStep, HashSet<&'w StepId>)> {
         let onward: Vec<HashSet<&StepId>> = ways.iter().map(|way| self.onward(way, &[])).collect();
-        let meets = |join: &&&Step| onward.iter().filter(|on| on.contains(&join.id)).count() > 1;
-        let met: Vec<&Step> = joins.iter().filter(meets).copied().collect();
+        let meets =
+            |join: &&&WorkflowStep| onward.iter().filter(|on| on.contains(&join.id)).count() > 1;
+        let met: Vec<&WorkflowStep> = joins.iter().filter(meets).copied().collect();
         let mut ends = Vec::new();
         for join in &met {
             let others = met.iter().map(|other| &other.id);
@@ -149,7 +161,7 @@ impl<'w> Graph<'w> {
         ends
     }
 
-    /// The steps behind a step, up to those at which it stops.
+    /// Returns the steps behind a step, up to the stops.
     fn onward(&self, from: &'w StepId, stops: &[&StepId]) -> HashSet<&'w StepId> {
         let mut found = HashSet::new();
         let mut open = vec![from];

@@ -1,16 +1,17 @@
-//! What the labels of edges mean: the conditions of decisions, the ways on after a failure.
+//! Interprets the labels of edges: the conditions of decisions, and the edges that follow a
+//! failure.
 
 use crate::config::StepType;
-use crate::error::{Code, Problem};
+use crate::error::{WorkflowProblem, WorkflowProblemCode};
 use crate::id::StepId;
-use crate::workflow::{Edge, Step, When};
+use crate::workflow::{EdgeCondition, WorkflowEdge, WorkflowStep};
 
-/// The edges with their meaning; `onError` in a config adds the edge it names.
+/// Returns the edges with their conditions; `onError` in a config adds the edge it names.
 pub(crate) fn resolve(
-    steps: &[Step],
-    mut edges: Vec<Edge>,
-    problems: &mut Vec<Problem>,
-) -> Vec<Edge> {
+    steps: &[WorkflowStep],
+    mut edges: Vec<WorkflowEdge>,
+    problems: &mut Vec<WorkflowProblem>,
+) -> Vec<WorkflowEdge> {
     for step in steps {
         match step.step_type {
             StepType::Decision => decision(step, &mut edges, problems),
@@ -20,12 +21,12 @@ pub(crate) fn resolve(
     edges
 }
 
-fn decision(step: &Step, edges: &mut [Edge], problems: &mut Vec<Problem>) {
+fn decision(step: &WorkflowStep, edges: &mut [WorkflowEdge], problems: &mut Vec<WorkflowProblem>) {
     let mut defaults = 0;
     for edge in edges.iter_mut().filter(|edge| edge.from == step.id) {
         match meaning(step, edge) {
             Ok(when) => {
-                defaults += usize::from(when == When::Default);
+                defaults += usize::from(when == EdgeCondition::Default);
                 edge.when = when;
             }
             Err(problem) => problems.push(problem),
@@ -36,7 +37,7 @@ fn decision(step: &Step, edges: &mut [Edge], problems: &mut Vec<Problem>) {
             "The decision `{}` has {defaults} default branches.",
             step.id
         );
-        let problem = Problem::error(Code::Branch, step.spot, message);
+        let problem = WorkflowProblem::error(WorkflowProblemCode::Branch, step.spot, message);
         problems.push(problem.hint("label the others with their conditions"));
     }
     let branches = step.config.branches.iter().flatten().enumerate();
@@ -57,57 +58,69 @@ fn decision(step: &Step, edges: &mut [Edge], problems: &mut Vec<Problem>) {
                 "The config of `{}` has a branch to `{target}`, but the diagram has no such edge.",
                 step.id
             );
-            problems.push(Problem::error(Code::Branch, step.value(&path), message));
+            problems.push(WorkflowProblem::error(
+                WorkflowProblemCode::Branch,
+                step.value(&path),
+                message,
+            ));
         }
     }
 }
 
-/// When an edge of a decision is taken: its label says it, or the config, or both the same.
-fn meaning(step: &Step, edge: &Edge) -> Result<When, Problem> {
+/// Returns the condition of a decision's edge. The label may give it, or the config, or both if
+/// they agree.
+fn meaning(step: &WorkflowStep, edge: &WorkflowEdge) -> Result<EdgeCondition, WorkflowProblem> {
     let labelled = match edge.label.as_str() {
         "" => None,
-        label if is_default(label) => Some(When::Default),
-        label => Some(When::Condition(label.to_owned())),
+        label if is_default(label) => Some(EdgeCondition::Default),
+        label => Some(EdgeCondition::Condition(label.to_owned())),
     };
     let branches = step.config.branches.iter().flatten();
     let configured = branches
         .filter(|branch| branch.target_step_id == edge.to.as_str())
         .map(|branch| match &branch.condition {
-            Some(condition) if !is_default(condition) => When::Condition(condition.clone()),
-            _ => When::Default,
+            Some(condition) if !is_default(condition) => {
+                EdgeCondition::Condition(condition.clone())
+            }
+            _ => EdgeCondition::Default,
         });
-    let configured: Vec<When> = configured.collect();
+    let configured: Vec<EdgeCondition> = configured.collect();
     let by_default = step.config.default_branch.as_deref() == Some(edge.to.as_str());
     match (labelled, configured.as_slice()) {
-        (Some(label), []) if !by_default || label == When::Default => Ok(label),
+        (Some(label), []) if !by_default || label == EdgeCondition::Default => Ok(label),
         (Some(label), known) if known.iter().any(|when| same(when, &label)) => Ok(label),
         (None, [only]) if !by_default => Ok(only.clone()),
-        (None, []) if by_default || step.config.branches.is_none() => Ok(When::Default),
-        (None, _) if by_default => Ok(When::Default),
+        (None, []) if by_default || step.config.branches.is_none() => Ok(EdgeCondition::Default),
+        (None, _) if by_default => Ok(EdgeCondition::Default),
         _ => {
             let message = format!(
                 "The edge from `{}` to `{}` and the config of `{}` say different things.",
                 step.id, edge.to, step.id
             );
-            let problem = Problem::error(Code::Branch, edge.spot, message);
+            let problem = WorkflowProblem::error(WorkflowProblemCode::Branch, edge.spot, message);
             Err(problem.hint("say it once: on the edge"))
         }
     }
 }
 
-fn errors(step: &Step, steps: &[Step], edges: &mut Vec<Edge>, problems: &mut Vec<Problem>) {
+fn errors(
+    step: &WorkflowStep,
+    steps: &[WorkflowStep],
+    edges: &mut Vec<WorkflowEdge>,
+    problems: &mut Vec<WorkflowProblem>,
+) {
     let target = step.config.on_error.as_deref();
     let mut found = false;
     for edge in edges.iter_mut().filter(|edge| edge.from == step.id) {
         if is_error(&edge.label) || target == Some(edge.to.as_str()) {
             found |= target.is_none_or(|target| target == edge.to.as_str());
-            edge.when = When::OnError;
+            edge.when = EdgeCondition::OnError;
         } else if reads_output(&edge.label) {
             let message = format!(
                 "The edge from `{}` has a condition, but `{}` is no decision: it would always be taken.",
                 step.id, step.id
             );
-            let problem = Problem::error(Code::Branch, edge.spot, message);
+            let problem = WorkflowProblem::error(WorkflowProblemCode::Branch, edge.spot, message);
             problems.push(problem.hint("put a decision `{…}` between the two steps"));
         }
     }
@@ -119,12 +132,16 @@ fn errors(step: &Step, steps: &[Step], edges: &mut Vec<Edge>, problems: &mut Vec
                 step.id
             );
             let spot = step.value("onError");
-            problems.push(Problem::error(Code::UnknownStep, spot, message));
+            problems.push(WorkflowProblem::error(
+                WorkflowProblemCode::UnknownStep,
+                spot,
+                message,
+            ));
         }
-        Some(target) if !found => edges.push(Edge {
+        Some(target) if !found => edges.push(WorkflowEdge {
             from: step.id.clone(),
             to: StepId::new(target),
-            when: When::OnError,
+            when: EdgeCondition::OnError,
             label: "onError".to_owned(),
             spot: step.value("onError"),
             text: None,
@@ -146,9 +163,9 @@ fn folded(label: &str) -> String {
     letters.flat_map(char::to_lowercase).collect()
 }
 
-fn same(left: &When, right: &When) -> bool {
+fn same(left: &EdgeCondition, right: &EdgeCondition) -> bool {
     match (left, right) {
-        (When::Condition(left), When::Condition(right)) => {
+        (EdgeCondition::Condition(left), EdgeCondition::Condition(right)) => {
             let squeezed = |text: &str| text.split_whitespace().collect::<String>();
             squeezed(left) == squeezed(right)
         }
@@ -156,7 +173,8 @@ fn same(left: &When, right: &When) -> bool {
     }
 }
 
-/// Whether a label is an expression over what a run knows, or words around one, and not just words.
+/// Tells whether a label is an expression over the state of a run, or contains one, and is not
+/// plain words.
 fn reads_output(label: &str) -> bool {
     let Ok(references) = expr::references(label) else {
         let words = label.split(|c: char| !c.is_alphanumeric() && c != '.' && c != '_');

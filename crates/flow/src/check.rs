@@ -1,21 +1,23 @@
-//! What is wrong with a workflow whose text is clear: told when it is saved, with its place.
+//! Checks a workflow that parses: reports every problem, with its place, when the workflow is
+//! saved.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use prompt::nearest;
 
 use crate::commands;
-use crate::config::{Execution, StepType};
-use crate::error::{Code, Problem, Severity};
+use crate::config::{ExecutionMode, StepType};
+use crate::error::{ProblemSeverity, WorkflowProblem, WorkflowProblemCode};
 use crate::id::StepId;
 use crate::idle;
 use crate::references;
 use crate::settings;
-use crate::workflow::{DEPTH_MAX, Edge, Step, When, Workflow};
+use crate::workflow::{DEPTH_MAX, EdgeCondition, Workflow, WorkflowEdge, WorkflowStep};
 
-/// What there is around a workflow. What is `None` is not known, and not checked.
+/// The agents, people and workflows that a workflow may name. A field that is `None` is unknown and
+/// not checked.
 #[derive(Clone, Debug, Default)]
-pub struct Surroundings<'a> {
+pub struct CheckSurroundings<'a> {
     /// The slugs of agents.
     pub agents: Option<BTreeSet<String>>,
     /// The slugs of people.
@@ -26,11 +28,11 @@ pub struct Surroundings<'a> {
     pub name: Option<String>,
 }
 
-/// Everything that is wrong or looks wrong, from the top of the text. A workflow may be saved when
-/// no [`Severity::Error`] is among it.
+/// Returns all problems, from the top of the text. A workflow without a [`ProblemSeverity::Error`] may be
+/// saved.
 #[must_use]
-pub fn check(workflow: &Workflow, around: &Surroundings<'_>) -> Vec<Problem> {
-    let mut check = Check {
+pub fn check(workflow: &Workflow, around: &CheckSurroundings<'_>) -> Vec<WorkflowProblem> {
+    let mut check = WorkflowCheck {
         workflow,
         problems: Vec::new(),
     };
@@ -58,23 +60,24 @@ pub fn check(workflow: &Workflow, around: &Surroundings<'_>) -> Vec<Problem> {
     problems
 }
 
-/// Whether nothing but warnings was found.
+/// Tells whether there are no problems but warnings.
 #[must_use]
-pub fn is_fine(problems: &[Problem]) -> bool {
+pub fn is_fine(problems: &[WorkflowProblem]) -> bool {
     problems
         .iter()
-        .all(|problem| problem.severity == Severity::Warning)
+        .all(|problem| problem.severity == ProblemSeverity::Warning)
 }
 
-/// How many names are listed where none is near.
+/// Limits the names listed in a hint when no similar name exists.
 const LISTED_MAX: usize = 8;
 
-struct Check<'w> {
+/// The workflow being checked, and the problems found so far.
+struct WorkflowCheck<'w> {
     workflow: &'w Workflow,
-    problems: Vec<Problem>,
+    problems: Vec<WorkflowProblem>,
 }
 
-impl Check<'_> {
+impl WorkflowCheck<'_> {
     fn reachable(&mut self) {
         let mut found: HashSet<&StepId> = self.workflow.starts().iter().collect();
         let mut open: Vec<&StepId> = self.workflow.starts().iter().collect();
@@ -88,14 +91,15 @@ impl Check<'_> {
         for step in self.workflow.steps() {
             if !found.contains(&step.id) {
                 let message = format!("No run can come to the step `{}`.", step.id);
-                let problem = Problem::error(Code::Unreachable, step.spot, message);
+                let problem =
+                    WorkflowProblem::error(WorkflowProblemCode::Unreachable, step.spot, message);
                 let hint = "a run begins at the steps that no edge leads to, or at the first one";
                 self.problems.push(problem.hint(hint));
             }
         }
     }
 
-    /// A node that nothing leads to and that leads nowhere is often a remark; it would be run.
+    /// Warns about a node without edges: it is often a remark, and would be run.
     fn alone(&mut self) {
         let edges = self.workflow.edges().iter();
         let ends: HashSet<&StepId> = edges.flat_map(|edge| [&edge.from, &edge.to]).collect();
@@ -108,24 +112,26 @@ impl Check<'_> {
                     "`{}` stands alone: every run does it at its begin.",
                     step.id
                 );
-                let problem = Problem::warning(Code::Alone, step.spot, message);
+                let problem =
+                    WorkflowProblem::warning(WorkflowProblemCode::Alone, step.spot, message);
                 let hint = "is it a remark? Write it as a comment: `%% …`";
                 self.problems.push(problem.hint(hint));
             }
         }
     }
 
-    /// Paths that part at one step and meet at another that is no join.
+    /// Warns about paths that part at one step and meet at another that is no join: the step would
+    /// be run twice.
     fn repeated(&mut self) {
         let workflow = self.workflow;
-        let mut into: HashMap<&StepId, Vec<&Edge>> = HashMap::new();
+        let mut into: HashMap<&StepId, Vec<&WorkflowEdge>> = HashMap::new();
         for edge in workflow.edges() {
             into.entry(&edge.to).or_default().push(edge);
         }
         let mut found: BTreeMap<&StepId, Option<&StepId>> = BTreeMap::new();
         let forks = workflow.steps().iter().map(|fork| {
             let ways = workflow.outgoing(&fork.id);
-            let ways = ways.filter(|edge| edge.when == When::Always);
+            let ways = ways.filter(|edge| edge.when == EdgeCondition::Always);
             (Some(&fork.id), ways.map(|edge| &edge.to).collect())
         });
         let begin: Vec<&StepId> = workflow.starts().iter().collect();
@@ -137,7 +143,7 @@ impl Check<'_> {
             let sides = ways.iter().map(|first| self.side(fork, first));
             let sides: Vec<HashSet<&StepId>> = sides.collect();
             for (step, edges) in &into {
-                // By which ways, and from where.
+                // The edges and origins of each path.
                 let mut came: Vec<(usize, &StepId)> = Vec::new();
                 for (way, (first, side)) in ways.iter().zip(&sides).enumerate() {
                     let here = edges.iter().filter(|edge| {
@@ -167,14 +173,15 @@ impl Check<'_> {
             let message = format!(
                 "`{id}` is reached by several paths from {from} at once, and is done once for each."
             );
-            let problem = Problem::warning(Code::Repeated, step.spot, message);
+            let problem =
+                WorkflowProblem::warning(WorkflowProblemCode::Repeated, step.spot, message);
             let hint =
                 "let the paths come together in a `[Join …]` before, if it is to be done once";
             self.problems.push(problem.hint(hint));
         }
     }
 
-    /// The steps that can be reached on one way from a fork, up to joins and not through the fork.
+    /// Returns the steps on one side of a fork, up to joins and not through the fork.
     fn side(&self, fork: Option<&StepId>, first: &StepId) -> HashSet<&StepId> {
         let mut found = HashSet::new();
         let mut open = vec![first.clone()];
@@ -190,53 +197,57 @@ impl Check<'_> {
         found
     }
 
-    /// The same edge twice: what it leads to is done twice.
+    /// Warns about duplicate edges: their target would be run twice.
     fn drawn_twice(&mut self) {
         let mut seen = HashSet::new();
         for edge in self.workflow.edges() {
-            if edge.when == When::Always && !seen.insert((&edge.from, &edge.to)) {
+            if edge.when == EdgeCondition::Always && !seen.insert((&edge.from, &edge.to)) {
                 let message = format!(
                     "The edge from `{}` to `{}` is drawn twice, and taken twice.",
                     edge.from, edge.to
                 );
-                let problem = Problem::warning(Code::Repeated, edge.spot, message);
+                let problem =
+                    WorkflowProblem::warning(WorkflowProblemCode::Repeated, edge.spot, message);
                 self.problems.push(problem.hint("remove one of them"));
             }
         }
     }
 
-    /// Only one way leads on from a failure.
+    /// Refuses a second error edge: only one step can follow a failure.
     fn second_errors(&mut self) {
         for step in self.workflow.steps() {
             let edges = self.workflow.outgoing(&step.id);
-            let mut errors = edges.filter(|edge| edge.when == When::OnError);
+            let mut errors = edges.filter(|edge| edge.when == EdgeCondition::OnError);
             let first = errors.next();
             if let (Some(first), Some(second)) = (first, errors.next()) {
                 let message = format!(
                     "`{}` has a second `onError` edge, to `{}`: only the one to `{}` is ever taken.",
                     step.id, second.to, first.to
                 );
-                let problem = Problem::error(Code::Branch, second.spot, message);
+                let problem =
+                    WorkflowProblem::error(WorkflowProblemCode::Branch, second.spot, message);
                 let hint = format!("draw the edge to `{}` from `{}`", second.to, first.to);
                 self.problems.push(problem.hint(hint));
             }
         }
     }
 
-    /// Cycles that no condition can end, and cycles in which nothing happens.
+    /// Refuses cycles that no condition can end, and cycles without a task.
     fn cycles(&mut self) {
         let workflow = self.workflow;
         let is_decision = |id: &StepId| {
             let step = workflow.step(id);
             step.is_some_and(|step| step.step_type == StepType::Decision)
         };
-        let only_way = |edge: &&Edge| match edge.when {
-            When::Always => true,
-            When::Condition(_) | When::Default => workflow.outgoing(&edge.from).count() == 1,
-            When::OnError => false,
+        let only_way = |edge: &&WorkflowEdge| match edge.when {
+            EdgeCondition::Always => true,
+            EdgeCondition::Condition(_) | EdgeCondition::Default => {
+                workflow.outgoing(&edge.from).count() == 1
+            }
+            EdgeCondition::OnError => false,
         };
-        let unconditional: Vec<&Edge> = workflow.edges().iter().filter(only_way).collect();
-        let within_decisions: Vec<&Edge> = workflow
+        let unconditional: Vec<&WorkflowEdge> = workflow.edges().iter().filter(only_way).collect();
+        let within_decisions: Vec<&WorkflowEdge> = workflow
             .edges()
             .iter()
             .filter(|edge| is_decision(&edge.from) && is_decision(&edge.to))
@@ -250,37 +261,42 @@ impl Check<'_> {
                     "The edge from `{}` to `{}` closes a cycle, and {what}.",
                     edge.from, edge.to
                 );
-                let problem = Problem::error(Code::EndlessCycle, edge.spot, message);
+                let problem =
+                    WorkflowProblem::error(WorkflowProblemCode::EndlessCycle, edge.spot, message);
                 let hint = "lead the way back through a decision with a way out";
                 self.problems.push(problem.hint(hint));
             }
         }
     }
 
-    fn decision(&mut self, step: &Step) {
-        let edges: Vec<&Edge> = self.workflow.outgoing(&step.id).collect();
+    fn decision(&mut self, step: &WorkflowStep) {
+        let edges: Vec<&WorkflowEdge> = self.workflow.outgoing(&step.id).collect();
         if edges.is_empty() {
             let message = format!("The decision `{}` leads nowhere.", step.id);
-            self.problems
-                .push(Problem::error(Code::Branch, step.spot, message));
+            self.problems.push(WorkflowProblem::error(
+                WorkflowProblemCode::Branch,
+                step.spot,
+                message,
+            ));
             return;
         }
         let conditions: Vec<&str> = edges.iter().filter_map(|edge| condition(edge)).collect();
-        let default = edges.iter().any(|edge| edge.when == When::Default);
+        let default = edges.iter().any(|edge| edge.when == EdgeCondition::Default);
         if !default && !exhaustive(&conditions) {
             let message = format!(
                 "The decision `{}` has no default branch: where no condition holds, the task before \
                  it is put on hold.",
                 step.id
             );
-            let problem = Problem::warning(Code::NoDefault, step.spot, message);
+            let problem =
+                WorkflowProblem::warning(WorkflowProblemCode::NoDefault, step.spot, message);
             self.problems
                 .push(problem.hint("label one of its edges `default`"));
         }
     }
 
-    fn assignees(&mut self, step: &Step, around: &Surroundings<'_>) {
-        let manual = step.execution == Execution::Manual;
+    fn assignees(&mut self, step: &WorkflowStep, around: &CheckSurroundings<'_>) {
+        let manual = step.execution == ExecutionMode::Manual;
         if let Some(slug) = &step.config.default_assignee_id {
             match manual {
                 true => self.person(step, ("defaultAssigneeId", slug), around),
@@ -292,8 +308,8 @@ impl Check<'_> {
         }
     }
 
-    /// What nobody does by hand is done by an agent.
-    fn agent(&mut self, step: &Step, slug: &str, around: &Surroundings<'_>) {
+    /// Checks that the assignee of an automated step is a known agent.
+    fn agent(&mut self, step: &WorkflowStep, slug: &str, around: &CheckSurroundings<'_>) {
         let Some(agents) = &around.agents else {
             return;
         };
@@ -306,13 +322,17 @@ impl Check<'_> {
                 "`{}` is automated, but `{slug}`, to whom it is assigned, is a person.",
                 step.id
             );
-            let problem = Problem::warning(Code::UnknownAgent, spot, message);
+            let problem =
+                WorkflowProblem::warning(WorkflowProblemCode::UnknownAgent, spot, message);
             let hint = "draw it `(…)` or set `execution` to \"manual\", if a person does it";
             self.problems.push(problem.hint(hint));
             return;
         }
-        let message = format!("`{}` is assigned to `{slug}`, whom nobody knows.", step.id);
-        let problem = Problem::error(Code::UnknownAgent, spot, message);
+        let message = format!(
+            "`{}` is assigned to `{slug}`, who is not a known user.",
+            step.id
+        );
+        let problem = WorkflowProblem::error(WorkflowProblemCode::UnknownAgent, spot, message);
         self.problems
             .push(match nearest(slug, agents.iter().map(String::as_str)) {
                 Some(near) => problem.hint(format!("did you mean `{near}`?")),
@@ -320,8 +340,14 @@ impl Check<'_> {
             });
     }
 
-    /// Whoever is asked to do something should be somebody; a name that nobody has is still a name.
-    fn person(&mut self, step: &Step, (key, slug): (&str, &str), around: &Surroundings<'_>) {
+    /// Warns if a person's task is assigned to an unknown user. Only a warning: the user may be
+    /// added later.
+    fn person(
+        &mut self,
+        step: &WorkflowStep,
+        (key, slug): (&str, &str),
+        around: &CheckSurroundings<'_>,
+    ) {
         let Some(people) = &around.people else {
             return;
         };
@@ -330,17 +356,21 @@ impl Check<'_> {
         if known.clone().any(|known| known == slug) {
             return;
         }
-        let message = format!("`{}` is assigned to `{slug}`, whom nobody knows.", step.id);
-        let problem = Problem::warning(Code::UnknownPerson, step.value(key), message);
+        let message = format!(
+            "`{}` is assigned to `{slug}`, who is not a known user.",
+            step.id
+        );
+        let problem =
+            WorkflowProblem::warning(WorkflowProblemCode::UnknownPerson, step.value(key), message);
         self.problems.push(match nearest(slug, known) {
             Some(near) => problem.hint(format!("did you mean `{near}`?")),
-            None => {
-                problem.hint("add a user of this name, or whoever looks for their tasks finds none")
-            }
+            None => problem.hint(
+                "add this user with `drawloom users add`, or the task appears in no one's list",
+            ),
         });
     }
 
-    fn subflow(&mut self, step: &Step, around: &Surroundings<'_>) {
+    fn subflow(&mut self, step: &WorkflowStep, around: &CheckSurroundings<'_>) {
         let Some(known) = &around.workflows else {
             return;
         };
@@ -350,8 +380,11 @@ impl Check<'_> {
                 "`{}` runs `{name}`, but there is no such workflow.",
                 step.id
             );
-            let mut problem =
-                Problem::error(Code::UnknownSubflow, step.value("subflowId"), message);
+            let mut problem = WorkflowProblem::error(
+                WorkflowProblemCode::UnknownSubflow,
+                step.value("subflowId"),
+                message,
+            );
             let others = known.keys().map(String::as_str);
             let others = others.filter(|other| around.name.as_deref() != Some(*other));
             let listed: Vec<&str> = others.clone().take(LISTED_MAX).collect();
@@ -369,21 +402,25 @@ impl Check<'_> {
                 "`{}` runs `{name}`, which runs this workflow again.",
                 step.id
             );
-            let problem = Problem::error(Code::Recursion, step.value("subflowId"), message);
+            let problem = WorkflowProblem::error(
+                WorkflowProblemCode::Recursion,
+                step.value("subflowId"),
+                message,
+            );
             let hint = format!("set its `maxDepth`, up to {DEPTH_MAX}");
             self.problems.push(problem.hint(hint));
         }
     }
 }
 
-fn condition(edge: &Edge) -> Option<&str> {
+fn condition(edge: &WorkflowEdge) -> Option<&str> {
     match &edge.when {
-        When::Condition(condition) => Some(condition),
+        EdgeCondition::Condition(condition) => Some(condition),
         _ => None,
     }
 }
 
-/// `x` and `!x`, `a === b` and `a !== b`, `true`: one of the branches is always taken.
+/// Tells whether one of the conditions always holds: `x` and `!x`, `a === b` and `a !== b`, `true`.
 fn exhaustive(conditions: &[&str]) -> bool {
     let squeezed = |text: &str| text.split_whitespace().collect::<String>();
     let all: HashSet<String> = conditions.iter().map(|c| squeezed(c)).collect();
@@ -403,8 +440,8 @@ fn exhaustive(conditions: &[&str]) -> bool {
     })
 }
 
-/// The first edge, as they are written, that closes a cycle among these.
-fn closing<'e>(edges: &[&'e Edge]) -> Option<&'e Edge> {
+/// Returns the first edge in the text that closes a cycle among these.
+fn closing<'e>(edges: &[&'e WorkflowEdge]) -> Option<&'e WorkflowEdge> {
     let mut next: HashMap<&StepId, Vec<&StepId>> = HashMap::new();
     for edge in edges {
         let mut open = vec![&edge.to];
@@ -422,7 +459,8 @@ fn closing<'e>(edges: &[&'e Edge]) -> Option<&'e Edge> {
     None
 }
 
-/// Whether a workflow leads back to one of this name, through subflows that set no `maxDepth`.
+/// Tells whether a workflow leads back to the one of this name, through subflows that set no
+/// `maxDepth`.
 fn comes_back(name: &str, known: &BTreeMap<String, &Workflow>, own: Option<&str>) -> bool {
     let Some(own) = own else {
         return false;

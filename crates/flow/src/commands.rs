@@ -1,18 +1,19 @@
-//! Command lines of steps: a value may stand only where it stays data.
+//! Checks the command lines of steps: a value may appear only where the shell treats it as data.
 //!
-//! `expr::shell` decides; this says it with the place in the diagram. The run refuses the same.
+//! `expr::shell` decides; this module reports it with the place in the diagram. The run refuses the
+//! same.
 
-use expr::Piece;
-use expr::shell::{self, Part, Refusal};
+use expr::InterpolationPiece;
+use expr::shell::{self, CommandPart, ValueRefusal};
 use serde_json::Value;
 
-use crate::config::Handler;
-use crate::error::{Code, Problem};
-use crate::workflow::Step;
+use crate::config::StepHandler;
+use crate::error::{WorkflowProblem, WorkflowProblemCode};
+use crate::workflow::WorkflowStep;
 
-/// What is wrong with the command line, or the words, of a step.
-pub(crate) fn check(step: &Step) -> Vec<Problem> {
-    if step.handler() != Handler::Command {
+/// Returns the problems of a step's command line or word list.
+pub(crate) fn check(step: &WorkflowStep) -> Vec<WorkflowProblem> {
+    if step.handler() != StepHandler::Command {
         return Vec::new();
     }
     let setting = |name: &str| step.config.config.as_ref()?.get(name);
@@ -29,21 +30,21 @@ pub(crate) fn check(step: &Step) -> Vec<Problem> {
     problems
 }
 
-fn check_words(step: &Step, items: &[Value]) -> Option<Problem> {
+fn check_words(step: &WorkflowStep, items: &[Value]) -> Option<WorkflowProblem> {
     let texts: Vec<&str> = items
         .iter()
         .map(|item| item.as_str().unwrap_or_default())
         .collect();
-    let words: Result<Vec<Vec<Part<'_>>>, _> =
+    let words: Result<Vec<Vec<CommandPart<'_>>>, _> =
         texts.iter().map(|text| shell::parts(text)).collect();
-    // What does not parse is reported as an expression.
+    // An expression that does not parse is reported elsewhere.
     let words = words.ok()?;
     let refusal = shell::words(&words).err()?;
     let mut number = refusal.value;
     for (at, (text, parts)) in texts.iter().zip(&words).enumerate() {
         let own = parts
             .iter()
-            .filter(|part| matches!(part, Part::Value(_)))
+            .filter(|part| matches!(part, CommandPart::Value(_)))
             .count();
         if number < own {
             let path = format!("config.argv.{at}");
@@ -54,17 +55,22 @@ fn check_words(step: &Step, items: &[Value]) -> Option<Problem> {
     None
 }
 
-/// The problem, at the value's `{{ }}`.
-fn refused(step: &Step, (path, text): (&str, &str), value: usize, refusal: &Refusal) -> Problem {
+/// Reports a refused value at its `{{ }}`.
+fn refused(
+    step: &WorkflowStep,
+    (path, text): (&str, &str),
+    value: usize,
+    refusal: &ValueRefusal,
+) -> WorkflowProblem {
     let pieces = expr::pieces(text).unwrap_or_default();
     let mut values = pieces.iter().filter_map(|piece| match piece {
-        Piece::Text(_) => None,
-        Piece::Expression { source, offset } => Some((*offset, source.len())),
+        InterpolationPiece::Text(_) => None,
+        InterpolationPiece::Expression { source, offset } => Some((*offset, source.len())),
     });
     let spot = match values.nth(value) {
         Some((offset, length)) => step.inside(path, offset - 2, offset + length + 2),
         None => step.key(path),
     };
     let message = format!("A value is not safe here: {refusal}.");
-    Problem::error(Code::Setting, spot, message).hint(&refusal.hint)
+    WorkflowProblem::error(WorkflowProblemCode::Setting, spot, message).hint(&refusal.hint)
 }

@@ -1,4 +1,4 @@
-//! What a config block says of one step.
+//! The config of one step, as its block in the diagram gives it.
 
 use std::collections::BTreeMap;
 
@@ -6,16 +6,17 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
 use crate::engine::FailureClass;
+use crate::limits::ConcurrencyLimit;
 
 /// A step's settings, as they are written.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-pub struct Config {
+pub struct StepConfig {
     pub step_type: Option<StepType>,
-    pub execution: Option<Execution>,
+    pub execution: Option<ExecutionMode>,
     /// The old name of `execution`.
     #[serde(rename = "type")]
-    pub old_execution: Option<Execution>,
+    pub old_execution: Option<ExecutionMode>,
     /// Instead of the node's label.
     pub name: Option<String>,
     pub prompt: Option<String>,
@@ -23,7 +24,7 @@ pub struct Config {
     pub fallback_assignee_id: Option<String>,
     pub hitl_phase: Option<String>,
     pub description: Option<String>,
-    pub branches: Option<Vec<Branch>>,
+    pub branches: Option<Vec<DecisionBranch>>,
     pub default_branch: Option<String>,
     pub items_path: Option<String>,
     pub item_variable: Option<String>,
@@ -31,48 +32,51 @@ pub struct Config {
     pub max_concurrency: Option<u32>,
     pub await_tag: Option<String>,
     pub await_step_id: Option<String>,
-    pub policy: Option<Policy>,
+    pub policy: Option<JoinPolicy>,
     pub min_success_percent: Option<f64>,
     pub min_count: Option<u32>,
-    pub timeout: Option<Duration>,
+    pub timeout: Option<TimeSpan>,
     pub on_timeout: Option<OnTimeout>,
     pub subflow_id: Option<String>,
     pub input_mapping: Option<BTreeMap<String, String>>,
     pub max_depth: Option<u32>,
     /// A JSON Schema.
     pub output_schema: Option<Value>,
-    pub retry: Option<Retry>,
+    pub retry: Option<RetryPolicy>,
     pub max_visits: Option<u32>,
-    pub budget: Option<Budget>,
-    pub handler: Option<Handler>,
-    /// The step to go on with when every attempt failed; an edge labelled `onError` says the same.
+    pub budget: Option<StepBudget>,
+    pub handler: Option<StepHandler>,
+    /// The step that follows when every attempt failed; an edge labelled `onError` says the same.
     pub on_error: Option<String>,
     /// A failure of this step fails the run instead of pausing it.
     pub fail_fast: Option<bool>,
-    /// The least confidence with which a reply counts without a person's look at it.
+    /// The least confidence at which a reply counts without a person's review.
     pub confidence: Option<f64>,
     /// `http`: wait for a signed call back.
     pub await_callback: Option<bool>,
     pub tags: Option<Vec<String>>,
     /// The steps whose outputs a step is shown, instead of the one before it.
     pub context_from: Option<Vec<String>>,
-    /// How many tokens of that, at most.
+    /// Limits the tokens of that context.
     pub context_tokens_max: Option<u32>,
-    /// How long a wait takes.
+    /// The duration of a wait.
     #[serde(rename = "for")]
-    pub wait_for: Option<Duration>,
+    pub wait_for: Option<TimeSpan>,
     /// An expression that gives the time at which a wait is over.
     pub until: Option<String>,
     /// The signal that ends a wait.
     pub signal: Option<String>,
-    /// How often a person is reminded of a task.
-    pub remind: Option<Duration>,
-    /// Who gets a person's task when its time is over, before `onTimeout` counts.
+    /// The interval at which a person is reminded of a task.
+    pub remind: Option<TimeSpan>,
+    /// The user that gets a person's task when its time is over, before `onTimeout` counts.
     pub escalate_to: Option<String>,
-    /// What the handler wants to know.
+    /// Limits the tasks of this step in progress at a time, over all runs.
+    pub concurrency: Option<ConcurrencyLimit>,
+    /// The settings of the handler.
     pub config: Option<Map<String, Value>>,
 }
 
+/// The type of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StepType {
@@ -98,52 +102,55 @@ impl StepType {
     }
 }
 
+/// Says whether a worker or a person does a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Execution {
+pub enum ExecutionMode {
     #[default]
     Automated,
     Manual,
 }
 
+/// One branch of a decision in a config.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Branch {
+pub struct DecisionBranch {
     /// `null` is the default branch.
     pub condition: Option<String>,
     pub target_step_id: String,
 }
 
-/// When a join is content.
+/// The condition under which a join succeeds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Policy {
-    /// Everything has ended, and enough of it well: all of it, unless a threshold is set.
+pub enum JoinPolicy {
+    /// All have ended, and all have succeeded, or as many as the threshold says.
     #[default]
     All,
     /// The first success.
     Any,
     /// As soon as the threshold is reached.
     Quorum,
-    /// Everything has ended, however it did.
+    /// All have ended, whether they succeeded or not.
     AllTerminal,
 }
 
+/// The rule for a task or a join whose time is over.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum OnTimeout {
     Fail,
-    /// Go on with what is there.
+    /// Continue with the results that have arrived.
     Continue,
     /// Wait for a person.
     #[default]
     Hold,
 }
 
-/// Who does an automated task.
+/// The handler that executes an automated task.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Handler {
+pub enum StepHandler {
     #[default]
     AiInteraction,
     CodeGeneration,
@@ -156,22 +163,60 @@ pub enum Handler {
     Http,
 }
 
-/// How often and how soon a failed attempt is made again.
+impl StepHandler {
+    /// The handlers that let an agent work, whose steps may name a model.
+    pub(crate) const AGENTS: [StepHandler; 3] = [
+        StepHandler::CodeGeneration,
+        StepHandler::Planning,
+        StepHandler::Validation,
+    ];
+
+    /// All handlers.
+    pub const ALL: [StepHandler; 9] = [
+        StepHandler::AiInteraction,
+        StepHandler::CodeGeneration,
+        StepHandler::Planning,
+        StepHandler::Validation,
+        StepHandler::NoOp,
+        StepHandler::Recipe,
+        StepHandler::Build,
+        StepHandler::Command,
+        StepHandler::Http,
+    ];
+
+    /// The name as diagrams write it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            StepHandler::AiInteraction => "ai_interaction",
+            StepHandler::CodeGeneration => "code_generation",
+            StepHandler::Planning => "planning",
+            StepHandler::Validation => "validation",
+            StepHandler::NoOp => "no_op",
+            StepHandler::Recipe => "recipe",
+            StepHandler::Build => "build",
+            StepHandler::Command => "command",
+            StepHandler::Http => "http",
+        }
+    }
+}
+
+/// The number of attempts, and the delays between them.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-pub struct Retry {
+pub struct RetryPolicy {
     /// All attempts, the first one included.
     pub attempts: u32,
-    /// Before the second attempt; `factor` times as long before every later one.
-    pub delay: Duration,
+    /// The delay before the second attempt; every later one is `factor` times as long.
+    pub delay: TimeSpan,
     pub factor: f64,
     #[serde(rename = "max", alias = "maxDelay")]
-    pub max_delay: Duration,
-    /// After which failures.
+    pub max_delay: TimeSpan,
+    /// The failures that are retried.
     pub on: RetryOn,
 }
 
-/// The failures after which an attempt is made again.
+/// The set of failures that are retried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RetryOn {
     /// One bit for each of [`RetryClass::ALL`].
@@ -262,7 +307,7 @@ impl RetryOn {
     }
 }
 
-/// Whoever sets `retry` for a script means its failures, too.
+/// Retries script failures as well: an author who sets `retry` on a script means those.
 impl Default for RetryOn {
     fn default() -> RetryOn {
         RetryOn::of(&[
@@ -281,22 +326,22 @@ impl<'de> Deserialize<'de> for RetryOn {
     }
 }
 
-impl Default for Retry {
-    fn default() -> Retry {
-        Retry {
+impl Default for RetryPolicy {
+    fn default() -> RetryPolicy {
+        RetryPolicy {
             attempts: 3,
-            delay: Duration { ms: 5_000 },
+            delay: TimeSpan { ms: 5_000 },
             factor: 2.0,
-            max_delay: Duration { ms: 300_000 },
+            max_delay: TimeSpan { ms: 300_000 },
             on: RetryOn::default(),
         }
     }
 }
 
-/// What a step may cost.
+/// The spending limit of a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-pub struct Budget {
+pub struct StepBudget {
     pub tokens: Option<u64>,
     /// In the currency that prices are in.
     pub money: Option<f64>,
@@ -304,16 +349,16 @@ pub struct Budget {
 
 /// A time span: `"90s"`, `"5m"`, `"2h"`, `"1d"`, `"500ms"`, or a number of seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Duration {
+pub struct TimeSpan {
     pub ms: u64,
 }
 
 /// The longest time span that can be written.
 pub const DURATION_DAYS_MAX: u64 = 3_650;
 
-impl Duration {
+impl TimeSpan {
     #[must_use]
-    pub fn read(text: &str) -> Option<Duration> {
+    pub fn read(text: &str) -> Option<TimeSpan> {
         let text = text.trim();
         let unit = text.find(|c: char| c.is_ascii_alphabetic())?;
         let (number, unit) = text.split_at(unit);
@@ -325,24 +370,24 @@ impl Duration {
             "d" => 86_400_000.0,
             _ => return None,
         };
-        Duration::of_ms(number.trim().parse::<f64>().ok()? * unit_ms)
+        TimeSpan::of_ms(number.trim().parse::<f64>().ok()? * unit_ms)
     }
 
-    fn of_ms(ms: f64) -> Option<Duration> {
+    fn of_ms(ms: f64) -> Option<TimeSpan> {
         let max = (DURATION_DAYS_MAX * 86_400_000) as f64;
         let fine = ms.is_finite() && (0.0..=max).contains(&ms);
-        fine.then_some(Duration { ms: ms as u64 })
+        fine.then_some(TimeSpan { ms: ms as u64 })
     }
 }
 
-impl<'de> Deserialize<'de> for Duration {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+impl<'de> Deserialize<'de> for TimeSpan {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<TimeSpan, D::Error> {
         let value = Value::deserialize(deserializer)?;
         let read = match &value {
-            Value::String(text) => Duration::read(text),
+            Value::String(text) => TimeSpan::read(text),
             Value::Number(seconds) => seconds
                 .as_f64()
-                .and_then(|seconds| Duration::of_ms(seconds * 1_000.0)),
+                .and_then(|seconds| TimeSpan::of_ms(seconds * 1_000.0)),
             _ => None,
         };
         read.ok_or_else(|| {
@@ -357,7 +402,7 @@ impl<'de> Deserialize<'de> for Duration {
 
 #[cfg(test)]
 mod tests {
-    use super::Duration;
+    use super::TimeSpan;
 
     #[test]
     fn time_spans_have_units_or_are_seconds() {
@@ -375,7 +420,7 @@ mod tests {
             ("\"1e9d\"", None),
             ("true", None),
         ] {
-            let read = serde_json::from_str::<Duration>(json).ok();
+            let read = serde_json::from_str::<TimeSpan>(json).ok();
             assert_eq!(read.map(|span| span.ms), expected, "{json}");
         }
     }

@@ -1,31 +1,32 @@
-//! What is shown of a value where it may be too long: whole items, and a sentence about the rest.
+//! Excerpts of values that may be too long: whole items, and a sentence about the rest.
 
 use serde_json::{Map, Value};
 
 use crate::expression;
+use crate::workflow::WorkflowStep;
 
-/// How many tokens of earlier results a step is shown unless `contextTokensMax` says otherwise, and
-/// however it says it.
+/// Limits the tokens of earlier results that a step is shown by default; `contextTokensMax` may set
+/// up to [`CONTEXT_TOKENS_MAX`].
 pub const CONTEXT_TOKENS_DEFAULT: u32 = 30_000;
 pub const CONTEXT_TOKENS_MAX: u32 = 1_000_000;
-/// How many bytes count as a token.
+/// The bytes that count as one token.
 pub const TOKEN_BYTES: usize = 4;
 
-/// A value as a text that fits.
+/// A value as text, cut to fit.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Excerpted {
+pub struct ExcerptedValue {
     pub text: String,
-    /// What was left out, as the begin of a sentence: `33 of 80 items`.
+    /// The omitted part, as the beginning of a sentence: `33 of 80 items`.
     pub left_out: Option<String>,
 }
 
-/// Shows a value in at most so many bytes. What is too long loses whole items from its end: of a list,
-/// of the longest list in an object, then whole fields; a text is cut at the end of a line.
+/// Prints a value in at most `bytes_max` bytes. A longer one loses whole items from its end: of a
+/// list, of the longest list in an object, then whole fields; a text is cut at the end of a line.
 #[must_use]
-pub fn excerpt(value: &Value, bytes_max: usize) -> Excerpted {
+pub fn excerpt(value: &Value, bytes_max: usize) -> ExcerptedValue {
     let text = pretty(value);
     if text.len() <= bytes_max {
-        return Excerpted {
+        return ExcerptedValue {
             text,
             left_out: None,
         };
@@ -40,15 +41,16 @@ pub fn excerpt(value: &Value, bytes_max: usize) -> Excerpted {
     }
 }
 
-fn shortened(value: &Value, left_out: String) -> Excerpted {
-    Excerpted {
+fn shortened(value: &Value, left_out: String) -> ExcerptedValue {
+    ExcerptedValue {
         text: pretty(value),
         left_out: Some(left_out),
     }
 }
 
-/// The longest list of an object is what it is about; the results of a join are one.
-fn of_object(fields: &Map<String, Value>, bytes_max: usize) -> Excerpted {
+/// Cuts the longest list of an object, which is usually its main content, as in the results of a
+/// join.
+fn of_object(fields: &Map<String, Value>, bytes_max: usize) -> ExcerptedValue {
     let lists = fields
         .iter()
         .filter_map(|(name, value)| Some((name, value.as_array()?)));
@@ -83,7 +85,7 @@ fn of_object(fields: &Map<String, Value>, bytes_max: usize) -> Excerpted {
     shortened(&Value::Object(kept), left_out)
 }
 
-/// As many items as fit, and what that leaves out.
+/// Returns as many items as fit, and a description of the omitted ones.
 fn first_items(items: &[Value], bytes_max: usize) -> (Vec<Value>, String) {
     let mut room = bytes_max;
     let fitting = items.iter().take_while(|item| {
@@ -97,7 +99,7 @@ fn first_items(items: &[Value], bytes_max: usize) -> (Vec<Value>, String) {
     (kept, left_out)
 }
 
-fn of_text(text: &str, bytes_max: usize) -> Excerpted {
+fn of_text(text: &str, bytes_max: usize) -> ExcerptedValue {
     let head = expression::head(text, bytes_max);
     let kept = head.rfind('\n').map_or(head, |at| &head[..at]);
     let kept = if kept.len() * 2 < head.len() {
@@ -105,7 +107,7 @@ fn of_text(text: &str, bytes_max: usize) -> Excerpted {
     } else {
         kept
     };
-    Excerpted {
+    ExcerptedValue {
         text: kept.to_owned(),
         left_out: Some(format!(
             "{} of {} bytes",
@@ -115,13 +117,13 @@ fn of_text(text: &str, bytes_max: usize) -> Excerpted {
     }
 }
 
-/// How long a value is, two levels deep in what surrounds it.
+/// Returns the length of a value printed two levels deep in its surroundings.
 fn bytes(value: &Value) -> usize {
     let text = pretty_json(value);
     text.len() + 4 * (text.matches('\n').count() + 1)
 }
 
-/// A text as it is, everything else as JSON that people can read.
+/// Prints a text as it is, and everything else as indented JSON.
 #[must_use]
 pub fn pretty(value: &Value) -> String {
     match value {
@@ -132,6 +134,17 @@ pub fn pretty(value: &Value) -> String {
 
 fn pretty_json(value: &Value) -> String {
     serde_json::to_string_pretty(value).unwrap_or_default()
+}
+
+impl WorkflowStep {
+    /// Returns how many tokens of earlier results this step is shown.
+    #[must_use]
+    pub fn context_tokens(&self) -> u32 {
+        let tokens = self.config.context_tokens_max;
+        tokens
+            .unwrap_or(CONTEXT_TOKENS_DEFAULT)
+            .min(CONTEXT_TOKENS_MAX)
+    }
 }
 
 #[cfg(test)]
@@ -165,7 +178,7 @@ mod tests {
                 Some(expected) => assert!(left_out.contains(expected), "{left_out}"),
                 None => assert_eq!(left_out, ""),
             }
-            // What is left is still what it was: JSON, and whole items of it.
+            // The rest stays what it was: valid JSON, with whole items.
             if !value.is_string() {
                 let read: Value = serde_json::from_str(&shown.text).unwrap();
                 assert_eq!(read.is_array(), value.is_array());

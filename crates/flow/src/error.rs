@@ -1,24 +1,24 @@
-//! What is wrong with a workflow's text: problems with a place, a code to branch on and a hint.
+//! Problems of a workflow's text, each with a place, a code to branch on and a hint.
 
 use std::fmt;
 
-use crate::spot::Spot;
-use crate::workflow::Step;
+use crate::line_span::LineSpan;
+use crate::workflow::{Workflow, WorkflowStep};
 
-/// How many problems of one text are reported.
+/// Limits the problems reported for one text.
 pub const PROBLEMS_MAX: usize = 50;
 
-/// Why a text is not a workflow. It holds at least one problem.
+/// The error of a text that is not a workflow. It has at least one problem.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
-    problems: Vec<Problem>,
+    problems: Vec<WorkflowProblem>,
 }
 
-/// One thing that is wrong or looks wrong.
+/// An error or a warning about a workflow's text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
-    pub severity: Severity,
-    pub code: Code,
+pub struct WorkflowProblem {
+    pub severity: ProblemSeverity,
+    pub code: WorkflowProblemCode,
     /// A sentence.
     pub message: String,
     pub hint: Option<String>,
@@ -26,50 +26,51 @@ pub struct Problem {
     pub line: usize,
     /// Counted from 1, in characters.
     pub column: usize,
-    /// How many characters it is about, at least 1.
+    /// The length of the faulty text in characters, at least 1.
     pub width: usize,
 }
 
 /// A line of a source with a problem, cut to a readable width.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Excerpt {
+pub struct SourceExcerpt {
     pub text: String,
-    /// Where the caret stands below the text, counted from 0, and how wide it is.
+    /// The column of the caret below the text, counted from 0, and its width.
     pub caret: usize,
     pub width: usize,
 }
 
+/// The severity of a problem. A workflow with an error cannot be saved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Severity {
+pub enum ProblemSeverity {
     Error,
     Warning,
 }
 
-/// What sort of problem it is.
+/// The kind of a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Code {
+pub enum WorkflowProblemCode {
     /// The text is no Mermaid flowchart.
     Diagram,
     /// The config block is not closed, or its JSON cannot be read.
     Config,
     /// A step has two configs.
     DuplicateConfig,
-    /// A config is of a step that the diagram does not have.
+    /// A config names a step that the diagram does not have.
     UnknownStep,
-    /// What a step is cannot be told.
+    /// The type of a step is ambiguous.
     AmbiguousStep,
-    /// A setting has a value it cannot have, or stands where it means nothing.
+    /// A setting has an invalid value, or has no meaning at this step.
     Setting,
-    /// A condition where none can be, branches that differ from the edges, two defaults.
+    /// A condition at the wrong place, branches that differ from the edges, or two defaults.
     Branch,
-    /// A decision may find no way on.
+    /// A decision may find no edge to take.
     NoDefault,
-    /// No run can come to a step.
+    /// No run can reach a step.
     Unreachable,
-    /// A step has no edges, and is run all the same.
+    /// A step has no edges, and would be run all the same.
     Alone,
-    /// A step is done several times because paths meet at it.
+    /// A step is run several times because paths meet at it.
     Repeated,
     /// A foreach and a join do not fit together.
     Scope,
@@ -80,7 +81,7 @@ pub enum Code {
     /// An expression reads what no earlier step can have produced.
     UnknownReference,
     UnknownAgent,
-    /// Nobody has the name to whom a person's task is assigned.
+    /// No user has the name that a person's task is assigned to.
     UnknownPerson,
     UnknownSubflow,
     /// Workflows that run each other, without `maxDepth`.
@@ -89,39 +90,43 @@ pub enum Code {
     Limit,
 }
 
-impl Code {
-    /// A name to branch on.
+impl WorkflowProblemCode {
+    /// Returns a stable name to branch on.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
-            Code::Diagram => "diagram",
-            Code::Config => "config",
-            Code::DuplicateConfig => "duplicate-config",
-            Code::UnknownStep => "unknown-step",
-            Code::AmbiguousStep => "ambiguous-step",
-            Code::Setting => "setting",
-            Code::Branch => "branch",
-            Code::NoDefault => "no-default",
-            Code::Unreachable => "unreachable",
-            Code::Alone => "alone",
-            Code::Repeated => "repeated",
-            Code::Scope => "scope",
-            Code::EndlessCycle => "endless-cycle",
-            Code::Expression => "expression",
-            Code::UnknownReference => "unknown-reference",
-            Code::UnknownAgent => "unknown-agent",
-            Code::UnknownPerson => "unknown-person",
-            Code::UnknownSubflow => "unknown-subflow",
-            Code::Recursion => "recursion",
-            Code::Limit => "limit",
+            WorkflowProblemCode::Diagram => "diagram",
+            WorkflowProblemCode::Config => "config",
+            WorkflowProblemCode::DuplicateConfig => "duplicate-config",
+            WorkflowProblemCode::UnknownStep => "unknown-step",
+            WorkflowProblemCode::AmbiguousStep => "ambiguous-step",
+            WorkflowProblemCode::Setting => "setting",
+            WorkflowProblemCode::Branch => "branch",
+            WorkflowProblemCode::NoDefault => "no-default",
+            WorkflowProblemCode::Unreachable => "unreachable",
+            WorkflowProblemCode::Alone => "alone",
+            WorkflowProblemCode::Repeated => "repeated",
+            WorkflowProblemCode::Scope => "scope",
+            WorkflowProblemCode::EndlessCycle => "endless-cycle",
+            WorkflowProblemCode::Expression => "expression",
+            WorkflowProblemCode::UnknownReference => "unknown-reference",
+            WorkflowProblemCode::UnknownAgent => "unknown-agent",
+            WorkflowProblemCode::UnknownPerson => "unknown-person",
+            WorkflowProblemCode::UnknownSubflow => "unknown-subflow",
+            WorkflowProblemCode::Recursion => "recursion",
+            WorkflowProblemCode::Limit => "limit",
         }
     }
 }
 
-impl Problem {
-    pub(crate) fn error(code: Code, spot: Spot, message: impl Into<String>) -> Problem {
-        Problem {
-            severity: Severity::Error,
+impl WorkflowProblem {
+    pub(crate) fn error(
+        code: WorkflowProblemCode,
+        spot: LineSpan,
+        message: impl Into<String>,
+    ) -> WorkflowProblem {
+        WorkflowProblem {
+            severity: ProblemSeverity::Error,
             code,
             message: message.into(),
             hint: None,
@@ -131,29 +136,56 @@ impl Problem {
         }
     }
 
-    pub(crate) fn warning(code: Code, spot: Spot, message: impl Into<String>) -> Problem {
-        Problem {
-            severity: Severity::Warning,
-            ..Problem::error(code, spot, message)
+    pub(crate) fn warning(
+        code: WorkflowProblemCode,
+        spot: LineSpan,
+        message: impl Into<String>,
+    ) -> WorkflowProblem {
+        WorkflowProblem {
+            severity: ProblemSeverity::Warning,
+            ..WorkflowProblem::error(code, spot, message)
         }
     }
 
-    /// What a handler says of the settings of a step. It stands where the first setting does that the
-    /// message quotes with backticks.
+    /// Reports a handler's objection to the settings of a step. Its place is the first setting that
+    /// the message quotes with backticks.
     #[must_use]
-    pub fn of_handler(step: &Step, message: &str) -> Problem {
+    pub fn of_handler(step: &WorkflowStep, message: &str) -> WorkflowProblem {
         let spot = step.quoted(message);
-        Problem::error(Code::Setting, spot, format!("`{}`: {message}", step.id))
+        WorkflowProblem::error(
+            WorkflowProblemCode::Setting,
+            spot,
+            format!("`{}`: {message}", step.id),
+        )
     }
 
-    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Problem {
+    /// Reports a problem of a trigger, at the place of `@trigger`.
+    #[must_use]
+    pub fn of_trigger(workflow: &Workflow, message: &str) -> WorkflowProblem {
+        let lines = workflow.source().lines().enumerate();
+        let mut found = lines.filter_map(|(at, line)| Some((at + 1, line.find("@trigger")?, line)));
+        let spot = found
+            .next()
+            .map_or(LineSpan::BEGIN, |(line, at, text)| LineSpan {
+                line,
+                column: text.get(..at).map_or(0, |before| before.chars().count()) + 1,
+                width: "@trigger".len(),
+            });
+        WorkflowProblem::error(
+            WorkflowProblemCode::Setting,
+            spot,
+            format!("`@trigger`: {message}"),
+        )
+    }
+
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> WorkflowProblem {
         self.hint = Some(hint.into());
         self
     }
 
-    /// The line of the source it stands on.
+    /// Returns the line of the source with the problem.
     #[must_use]
-    pub fn excerpt(&self, source: &str) -> Excerpt {
+    pub fn excerpt(&self, source: &str) -> SourceExcerpt {
         let line = source.lines().nth(self.line.saturating_sub(1));
         let line = line.unwrap_or_default();
         let column = self.column.saturating_sub(1);
@@ -168,30 +200,30 @@ impl Problem {
             text.push('…');
         }
         let room = text.chars().count().saturating_sub(caret).max(1);
-        Excerpt {
+        SourceExcerpt {
             text,
             caret,
             width: self.width.clamp(1, room),
         }
     }
 
-    /// The problem with its place in a file, its line and a caret, over several lines.
+    /// Prints the problem with its place in a file, its line and a caret.
     #[must_use]
     pub fn report(&self, file: &str, source: &str) -> String {
-        let Problem {
+        let WorkflowProblem {
             line,
             column,
             message,
             ..
         } = self;
         let word = match self.severity {
-            Severity::Error => "error",
-            Severity::Warning => "warning",
+            ProblemSeverity::Error => "error",
+            ProblemSeverity::Warning => "warning",
         };
         let number = line.to_string();
         let margin = " ".repeat(number.len());
         let code = self.code.name();
-        let Excerpt { text, caret, width } = self.excerpt(source);
+        let SourceExcerpt { text, caret, width } = self.excerpt(source);
         let caret = " ".repeat(caret) + &"^".repeat(width);
         let text = text.replace('\t', " ");
         let mut out = format!(
@@ -204,22 +236,22 @@ impl Problem {
     }
 }
 
-/// How many characters of a source line are shown.
+/// Limits the characters of a source line that are shown.
 const EXCERPT_CHARS_MAX: usize = 100;
 
 impl Error {
-    pub(crate) fn new(mut problems: Vec<Problem>) -> Error {
+    pub(crate) fn new(mut problems: Vec<WorkflowProblem>) -> Error {
         problems.sort_by_key(|problem| (problem.severity, problem.line, problem.column));
         problems.truncate(PROBLEMS_MAX);
         Error { problems }
     }
 
     pub(crate) fn of_diagram(error: &mermaid::Error) -> Error {
-        let problems = error.problems().iter().map(|problem| Problem {
+        let problems = error.problems().iter().map(|problem| WorkflowProblem {
             hint: problem.hint.clone(),
-            ..Problem::error(
-                Code::Diagram,
-                Spot {
+            ..WorkflowProblem::error(
+                WorkflowProblemCode::Diagram,
+                LineSpan {
                     line: problem.line,
                     column: problem.column,
                     width: problem.caret.1,
@@ -230,13 +262,13 @@ impl Error {
         Error::new(problems.collect())
     }
 
-    /// What is wrong, from the top of the text.
+    /// Returns the problems, from the top of the text.
     #[must_use]
-    pub fn problems(&self) -> &[Problem] {
+    pub fn problems(&self) -> &[WorkflowProblem] {
         &self.problems
     }
 
-    /// Every problem with its place in a file, as a person reads it.
+    /// Prints every problem with its place in a file.
     #[must_use]
     pub fn report(&self, file: &str, source: &str) -> String {
         let reports = self

@@ -1,23 +1,23 @@
-//! Workflows as files: the exchange format of version 2.0, written and read.
+//! Workflows as files: writes and reads the exchange format of version 2.0.
 
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use crate::config::{Execution, StepType};
-use crate::error::{Code, Error, Problem};
+use crate::config::{ExecutionMode, StepType};
+use crate::error::{Error, WorkflowProblem, WorkflowProblemCode};
 use crate::id::StepId;
-use crate::spot::Spot;
+use crate::line_span::LineSpan;
 use crate::workflow::{Workflow, parse};
 
-/// The only version there is.
+/// The only supported version.
 pub const EXPORT_VERSION: &str = "2.0";
 
-/// An agent that travels with a workflow.
+/// An agent that is exported with a workflow.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Agent {
+pub struct ExportedAgent {
     pub id: String,
     #[serde(default)]
     pub display_name: String,
@@ -25,26 +25,26 @@ pub struct Agent {
     pub agent_prompt: String,
 }
 
-/// A workflow read from a file, and nothing of it kept yet.
+/// A workflow read from a file, not stored yet.
 #[derive(Clone, Debug)]
-pub struct Import {
+pub struct WorkflowImport {
     pub name: String,
     pub description: Option<String>,
     pub workflow: Workflow,
-    pub agents: Vec<Agent>,
-    /// Slugs that steps name and that neither the file nor the caller knows: an error, unless they
-    /// are to be created.
+    pub agents: Vec<ExportedAgent>,
+    /// Slugs that steps name and that neither the file nor the caller knows: an error, unless the
+    /// caller creates them.
     pub unknown_agents: Vec<String>,
 }
 
-/// Why a file cannot be imported.
+/// The error of a file that cannot be imported.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct ImportError {
     /// A sentence.
     pub message: String,
-    /// What is wrong with the workflow's text, where that is the reason.
-    pub problems: Vec<Problem>,
+    /// The problems of the workflow's text, where those are the reason.
+    pub problems: Vec<WorkflowProblem>,
 }
 
 /// Writes a workflow for others. `exported_at` is a timestamp as RFC 3339 writes it.
@@ -52,7 +52,7 @@ pub struct ImportError {
 pub fn export(
     workflow: &Workflow,
     (name, description): (&str, Option<&str>),
-    agents: &[Agent],
+    agents: &[ExportedAgent],
     exported_at: &str,
 ) -> Value {
     let steps: Vec<Value> = workflow
@@ -85,17 +85,17 @@ pub fn export(
     })
 }
 
-/// Reads an exported file, or the bare text of a diagram. Everything is checked, nothing is kept.
+/// Reads an exported file, or the bare text of a diagram. Checks everything and stores nothing.
 ///
 /// # Errors
 ///
-/// When it is neither, is of another version, or its workflow is none.
-pub fn import(text: &str, known_agents: &BTreeSet<String>) -> Result<Import, ImportError> {
+/// When the text is neither, has another version, or contains no valid workflow.
+pub fn import(text: &str, known_agents: &BTreeSet<String>) -> Result<WorkflowImport, ImportError> {
     let trimmed = text.trim_start_matches('\u{feff}').trim_start();
     let file = match trimmed.starts_with('{') {
-        true => serde_json::from_str::<File>(trimmed)
+        true => serde_json::from_str::<ExportFile>(trimmed)
             .map_err(|error| refuse(format!("The file is no exported workflow: {error}.")))?,
-        false => File::bare(text),
+        false => ExportFile::bare(text),
     };
     if file
         .export_version
@@ -123,7 +123,7 @@ pub fn import(text: &str, known_agents: &BTreeSet<String>) -> Result<Import, Imp
         name if name.trim().is_empty() => workflow.name().unwrap_or("workflow").to_owned(),
         name => name,
     };
-    Ok(Import {
+    Ok(WorkflowImport {
         name,
         description: file.workflow.description,
         workflow,
@@ -132,18 +132,20 @@ pub fn import(text: &str, known_agents: &BTreeSet<String>) -> Result<Import, Imp
     })
 }
 
+/// The exchange file, as it is read.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct File {
-    workflow: FileWorkflow,
+struct ExportFile {
+    workflow: ExportedWorkflow,
     #[serde(default)]
-    agents: Vec<Agent>,
+    agents: Vec<ExportedAgent>,
     export_version: Option<String>,
 }
 
+/// The workflow in an exchange file.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct FileWorkflow {
+struct ExportedWorkflow {
     #[serde(default)]
     name: String,
     description: Option<String>,
@@ -152,10 +154,10 @@ struct FileWorkflow {
     steps: Vec<Map<String, Value>>,
 }
 
-impl File {
-    fn bare(text: &str) -> File {
-        File {
-            workflow: FileWorkflow {
+impl ExportFile {
+    fn bare(text: &str) -> ExportFile {
+        ExportFile {
+            workflow: ExportedWorkflow {
                 name: String::new(),
                 description: None,
                 mermaid_source: text.to_owned(),
@@ -167,7 +169,8 @@ impl File {
     }
 }
 
-/// The text is what counts; `steps` may only say the same, or fill in what the text leaves out.
+/// Fills in missing configs from `steps`. The text has precedence: `steps` may only agree with it
+/// or add to it.
 fn with_steps(
     mut workflow: Workflow,
     steps: &[Map<String, Value>],
@@ -189,7 +192,7 @@ fn with_steps(
                 "name" => value.as_str() == Some(name.as_str()),
                 "stepType" => *value == json!(step_type),
                 "execution" => *value == json!(execution) || step_type != StepType::Task,
-                "type" => *value == json!(execution) || *value == json!(Execution::Automated),
+                "type" => *value == json!(execution) || *value == json!(ExecutionMode::Automated),
                 _ => value.is_null(),
             };
             match known.get(key) {
@@ -216,7 +219,7 @@ fn with_steps(
     Ok(workflow)
 }
 
-/// A step's config as it is written in the text.
+/// Returns a step's config as the text has it.
 fn written(workflow: &Workflow, step: &StepId) -> Map<String, Value> {
     let blocks = crate::block::read(workflow.document());
     let entry = blocks
@@ -235,7 +238,11 @@ fn of_text(error: Error) -> ImportError {
 }
 
 fn refuse(message: String) -> ImportError {
-    let problem = Problem::error(Code::Config, Spot::BEGIN, message.clone());
+    let problem = WorkflowProblem::error(
+        WorkflowProblemCode::Config,
+        LineSpan::BEGIN,
+        message.clone(),
+    );
     ImportError {
         message,
         problems: vec![problem],

@@ -1,15 +1,17 @@
-//! Conditions, paths and `{{ }}` over what a run knows, on the one expression language.
+//! Evaluates conditions, paths and `{{ }}` over the state of a run, with the shared expression
+//! language.
 
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use expr::{Context, Frame, Limits, Object, Piece, Reference, Scope};
+use expr::{EvalContext, Frame, InterpolationPiece, JsObject, Limits, NameReference, NameScope};
 use serde_json::{Map, Value};
 
 use crate::context;
 use crate::id::TextHash;
 
-/// How much one condition or one prompt may cost. Routing waits for it inside of a transaction.
+/// Limits the cost of one condition or one prompt, because routing evaluates it inside a
+/// transaction.
 const LIMITS: Limits = Limits {
     fuel_max: 2_000_000,
     depth_max: 100,
@@ -17,20 +19,20 @@ const LIMITS: Limits = Limits {
     items_max: 100_000,
 };
 
-/// How many bytes of one value are filled in; what is longer is cut, and says so.
+/// Limits the bytes of one filled-in value; a longer one is cut, with a remark.
 pub const REFERENCE_BYTES_MAX: usize = 32 << 10;
 
-/// A text with its `{{ }}` filled in, and those that could not be.
+/// A text with its `{{ }}` filled in, and the references that could not be.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Filled {
+pub struct FilledText {
     pub text: String,
-    /// What stood between the braces, as it was written.
+    /// The text between the braces of each unknown reference, as it was written.
     pub unknown: Vec<String>,
-    /// The same of values that were too long.
+    /// The references whose values were cut.
     pub cut: Vec<String>,
 }
 
-/// Whether a condition holds. An unknown path is `undefined`.
+/// Evaluates a condition. An unknown path is `undefined`.
 ///
 /// # Errors
 ///
@@ -39,13 +41,13 @@ pub fn condition(source: &str, state: &Map<String, Value>) -> Result<bool, expr:
     evaluate(source, state, |_, value| Ok(value.is_truthy()))
 }
 
-/// The value of an expression; nothing when it is `undefined`.
+/// Evaluates an expression; `None` when it is `undefined`.
 ///
 /// # Errors
 ///
 /// When the expression cannot be parsed or evaluated.
 pub fn value(source: &str, state: &Map<String, Value>) -> Result<Option<Value>, expr::Error> {
-    // A plain path is followed as it is, so that what it leads to comes back to the last digit.
+    // Follows a plain path directly, so that a number comes back to the last digit.
     if let Some(path) = plain_path(source) {
         return Ok(follow(&path, state).cloned());
     }
@@ -60,19 +62,19 @@ pub fn value(source: &str, state: &Map<String, Value>) -> Result<Option<Value>, 
 /// # Errors
 ///
 /// When a `{{` is not closed or what is inside cannot be parsed or evaluated.
-pub fn fill(text: &str, state: &Map<String, Value>) -> Result<Filled, expr::Error> {
+pub fn fill(text: &str, state: &Map<String, Value>) -> Result<FilledText, expr::Error> {
     fill_with(text, |source| value(source, state))
 }
 
 fn fill_with(
     text: &str,
     find: impl Fn(&str) -> Result<Option<Value>, expr::Error>,
-) -> Result<Filled, expr::Error> {
-    let mut filled = Filled::default();
+) -> Result<FilledText, expr::Error> {
+    let mut filled = FilledText::default();
     for piece in expr::pieces(text)? {
         match piece {
-            Piece::Text(text) => filled.text.push_str(text),
-            Piece::Expression { source, offset } => {
+            InterpolationPiece::Text(text) => filled.text.push_str(text),
+            InterpolationPiece::Expression { source, offset } => {
                 let offset = u32::try_from(offset).unwrap_or(u32::MAX);
                 match find(source).map_err(|error| error.shifted(offset))? {
                     None => {
@@ -87,7 +89,7 @@ fn fill_with(
     Ok(filled)
 }
 
-impl Filled {
+impl FilledText {
     fn add(&mut self, source: &str, value: &Value) {
         let shown = context::excerpt(value, REFERENCE_BYTES_MAX);
         self.text.push_str(&shown.text);
@@ -101,19 +103,19 @@ impl Filled {
     }
 }
 
-/// Fills in a prompt: as [`fill`], and `{{input.name}}` that the run's input lacks is taken from the
-/// step before. Conditions and commands read only what the run was started with as `input`.
+/// Fills in a prompt like [`fill`], and takes an `{{input.name}}` that the run's input lacks from
+/// the previous step. Conditions and commands read only the run's own input as `input`.
 ///
 /// # Errors
 ///
 /// As [`fill`].
-pub fn fill_prompt(text: &str, state: &Map<String, Value>) -> Result<Filled, expr::Error> {
+pub fn fill_prompt(text: &str, state: &Map<String, Value>) -> Result<FilledText, expr::Error> {
     fill_with(text, |source| {
         Ok(value(source, state)?.or_else(|| from_before(source, state)))
     })
 }
 
-/// What the step before gave under the name that the run's input lacks.
+/// Returns the value that the previous step gave under a name that the run's input lacks.
 fn from_before(source: &str, state: &Map<String, Value>) -> Option<Value> {
     let mut path = plain_path(source)?;
     match path.as_mut_slice() {
@@ -123,7 +125,7 @@ fn from_before(source: &str, state: &Map<String, Value>) -> Option<Value> {
     follow(&path, state).cloned()
 }
 
-/// The begin of a text, up to some bytes and to a whole character.
+/// Returns the beginning of a text, up to some bytes and to a whole character.
 pub(crate) fn head(text: &str, bytes: usize) -> &str {
     let mut end = bytes.min(text.len());
     while !text.is_char_boundary(end) {
@@ -132,24 +134,25 @@ pub(crate) fn head(text: &str, bytes: usize) -> &str {
     text.get(..end).unwrap_or(text)
 }
 
-/// What an expression, or every `{{ }}` of a text, reads. What does not parse reads nothing.
+/// Returns the references of an expression, or of every `{{ }}` of a text. Text that does not parse
+/// has no references.
 #[must_use]
-pub fn reads(source: &str) -> Vec<Reference> {
+pub fn reads(source: &str) -> Vec<NameReference> {
     expr::references(source).unwrap_or_default()
 }
 
-/// What the `{{ }}` of a text read.
+/// Returns the references in the `{{ }}` of a text.
 #[must_use]
-pub fn text_reads(text: &str) -> Vec<Reference> {
+pub fn text_reads(text: &str) -> Vec<NameReference> {
     let pieces = expr::pieces(text).unwrap_or_default();
     let sources = pieces.into_iter().filter_map(|piece| match piece {
-        Piece::Expression { source, .. } => Some(reads(source)),
-        Piece::Text(_) => None,
+        InterpolationPiece::Expression { source, .. } => Some(reads(source)),
+        InterpolationPiece::Text(_) => None,
     });
     sources.flatten().collect()
 }
 
-/// The value at the end of a path.
+/// Returns the value at the end of a path.
 pub(crate) fn follow<'s>(path: &[String], state: &'s Map<String, Value>) -> Option<&'s Value> {
     let (first, rest) = path.split_first()?;
     let mut value = state.get(first)?;
@@ -163,8 +166,8 @@ pub(crate) fn follow<'s>(path: &[String], state: &'s Map<String, Value>) -> Opti
     Some(value)
 }
 
-/// `output.files[0]` and the like, and nothing more. What JavaScript adds to values by itself, as
-/// `length`, is left to the evaluator.
+/// Parses a plain path such as `output.files[0]`. Properties that JavaScript adds, such as
+/// `length`, are left to the evaluator.
 fn plain_path(source: &str) -> Option<Vec<String>> {
     let source = source.trim();
     let plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$' | '.');
@@ -181,13 +184,13 @@ fn plain_path(source: &str) -> Option<Vec<String>> {
 fn evaluate<T>(
     source: &str,
     state: &Map<String, Value>,
-    read: impl FnOnce(&mut Context<'_>, &expr::Value) -> Result<T, expr::Error>,
+    read: impl FnOnce(&mut EvalContext<'_>, &expr::Value) -> Result<T, expr::Error>,
 ) -> Result<T, expr::Error> {
-    let compiled = expr::compile(source, &mut Scope::new())?;
-    let state = Object::from_json_map(state);
+    let compiled = expr::compile(source, &mut NameScope::new())?;
+    let state = JsObject::from_json_map(state);
     let frame = Frame::root(Rc::new(RefCell::new(state)), 0);
-    let globals = Object::new();
-    let mut cx = Context::new(LIMITS, &globals).lenient();
+    let globals = JsObject::new();
+    let mut cx = EvalContext::new(LIMITS, &globals).lenient();
     let value = compiled.eval(&mut cx, &frame)?;
     read(&mut cx, &value)
 }

@@ -1,8 +1,8 @@
 //! Names of things: runs, steps, items of a foreach, and the executions of steps.
 //!
-//! An execution of a step is named by what it is, not by a number somebody hands out: the run, the
-//! items it stands in, the step, and how often the step was visited before. Creating it twice is
-//! therefore impossible wherever the name is a unique key.
+//! An execution of a step is named by what it is, not by an assigned number: the run, the items
+//! around it, the step, and the number of the visit. Creating it twice is therefore impossible
+//! wherever the name is a unique key.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -13,11 +13,11 @@ use std::sync::Arc;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest, Sha256};
 
-/// A run of a workflow.
+/// The id of a workflow run.
 #[derive(Clone, Debug)]
 pub struct RunId(Arc<str>);
 
-/// A step of a workflow: the id of its node in the diagram.
+/// The id of a step: that of its node in the diagram.
 #[derive(Clone, Debug)]
 pub struct StepId(Arc<str>);
 
@@ -25,31 +25,31 @@ pub struct StepId(Arc<str>);
 #[derive(Clone, Debug)]
 pub struct TextHash(Arc<str>);
 
-/// One item of one foreach, as a step of the way from the run down to a task.
+/// One item of one foreach, as a part of the path from the run down to a task.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Item {
+pub struct ForeachItem {
     pub foreach: StepId,
-    /// Which visit of the foreach, from 1.
+    /// The visit of the foreach, counted from 1.
     pub visit: u32,
     /// From 0.
     pub index: u32,
 }
 
-/// The items that something stands in, the outermost first; empty outside of every foreach.
+/// The items around a step, the outermost first; empty outside of every foreach.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Path(Arc<[Item]>);
+pub struct ItemPath(Arc<[ForeachItem]>);
 
-/// One execution of one step.
+/// The name of one execution of one step.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TaskId {
     pub run: RunId,
-    pub path: Path,
+    pub path: ItemPath,
     pub step: StepId,
-    /// Which visit of the step under this path, from 1.
+    /// The visit of the step under this path, counted from 1.
     pub visit: u32,
 }
 
-/// Why a text is not the name of a task.
+/// The error of a text that is not the name of a task.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{0}` is not the name of a task: write RUN/STEP, RUN/STEP~VISIT or RUN/FOREACH[INDEX]/STEP."
@@ -69,7 +69,7 @@ macro_rules! text_id {
             }
         }
 
-        // Most names that meet are copies of each other.
+        // Compares pointers first, because most equal names are copies of each other.
         impl PartialEq for $name {
             fn eq(&self, other: &Self) -> bool {
                 Arc::ptr_eq(&self.0, &other.0) || self.0 == other.0
@@ -126,8 +126,8 @@ text_id!(StepId);
 text_id!(TextHash);
 
 impl RunId {
-    /// The run that a subflow step starts: the same try of the same task starts the same run,
-    /// however often it is told to.
+    /// Returns the run that a subflow step starts: the same attempt of the same task always names
+    /// the same run, so that starting it twice is harmless.
     #[must_use]
     pub fn child_of(task: &TaskId, fence: u64) -> RunId {
         let name = format!("{task}#{fence}");
@@ -142,26 +142,26 @@ impl TextHash {
     }
 }
 
-impl Path {
+impl ItemPath {
     #[must_use]
-    pub fn new(items: impl Into<Arc<[Item]>>) -> Path {
-        Path(items.into())
+    pub fn new(items: impl Into<Arc<[ForeachItem]>>) -> ItemPath {
+        ItemPath(items.into())
     }
 
     #[must_use]
-    pub fn items(&self) -> &[Item] {
+    pub fn items(&self) -> &[ForeachItem] {
         &self.0
     }
 
     #[must_use]
-    pub fn last(&self) -> Option<&Item> {
+    pub fn last(&self) -> Option<&ForeachItem> {
         self.0.last()
     }
 
-    /// The path into one item of a foreach that stands under this one.
+    /// Returns the path into one item of a foreach under this path.
     #[must_use]
-    pub fn item(&self, foreach: &TaskId, index: u32) -> Path {
-        let item = Item {
+    pub fn item(&self, foreach: &TaskId, index: u32) -> ItemPath {
+        let item = ForeachItem {
             foreach: foreach.step.clone(),
             visit: foreach.visit,
             index,
@@ -174,9 +174,9 @@ impl Path {
             .into()
     }
 
-    /// The first items of the path.
+    /// Returns the first items of the path.
     #[must_use]
-    pub fn outer(&self, depth: usize) -> Path {
+    pub fn outer(&self, depth: usize) -> ItemPath {
         self.0
             .iter()
             .take(depth)
@@ -185,30 +185,30 @@ impl Path {
             .into()
     }
 
-    /// Whether this is `other` or lies inside of it.
+    /// Tells whether this is `other` or a path inside of it.
     #[must_use]
-    pub fn is_within(&self, other: &Path) -> bool {
+    pub fn is_within(&self, other: &ItemPath) -> bool {
         self.0.starts_with(&other.0)
     }
 }
 
-impl From<Vec<Item>> for Path {
-    fn from(items: Vec<Item>) -> Path {
-        Path(items.into())
+impl From<Vec<ForeachItem>> for ItemPath {
+    fn from(items: Vec<ForeachItem>) -> ItemPath {
+        ItemPath(items.into())
     }
 }
 
 impl TaskId {
-    /// The foreach whose item the task belongs to, and the item's index.
+    /// Returns the foreach whose item the task belongs to, and the item's index.
     #[must_use]
     pub fn group(&self) -> Option<(TaskId, u32)> {
         group_of(&self.run, &self.path)
     }
 }
 
-/// The foreach around a path, and which of its items the path leads into.
+/// Returns the foreach around a path, and the index of the item that the path leads into.
 #[must_use]
-pub(crate) fn group_of(run: &RunId, path: &Path) -> Option<(TaskId, u32)> {
+pub(crate) fn group_of(run: &RunId, path: &ItemPath) -> Option<(TaskId, u32)> {
     let item = path.last()?;
     let foreach = TaskId {
         run: run.clone(),
@@ -219,10 +219,10 @@ pub(crate) fn group_of(run: &RunId, path: &Path) -> Option<(TaskId, u32)> {
     Some((foreach, item.index))
 }
 
-impl fmt::Display for Path {
+impl fmt::Display for ItemPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for item in self.items() {
-            write!(f, "{}", Escaped(item.foreach.as_str()))?;
+            write!(f, "{}", EscapedId(item.foreach.as_str()))?;
             if item.visit != 1 {
                 write!(f, "~{}", item.visit)?;
             }
@@ -243,8 +243,8 @@ impl fmt::Display for TaskId {
         write!(
             f,
             "{}/{path}{}",
-            Escaped(run.as_str()),
-            Escaped(step.as_str())
+            EscapedId(run.as_str()),
+            EscapedId(step.as_str())
         )?;
         match visit {
             1 => Ok(()),
@@ -253,14 +253,14 @@ impl fmt::Display for TaskId {
     }
 }
 
-impl FromStr for Path {
+impl FromStr for ItemPath {
     type Err = NoTaskId;
 
-    fn from_str(text: &str) -> Result<Path, NoTaskId> {
+    fn from_str(text: &str) -> Result<ItemPath, NoTaskId> {
         let parts = text.split_terminator('/').map(read_item);
-        let items = parts.collect::<Option<Vec<Item>>>();
+        let items = parts.collect::<Option<Vec<ForeachItem>>>();
         items
-            .map(Path::from)
+            .map(ItemPath::from)
             .ok_or_else(|| NoTaskId(text.to_owned()))
     }
 }
@@ -285,10 +285,10 @@ impl FromStr for TaskId {
     }
 }
 
-fn read_item(part: &str) -> Option<Item> {
+fn read_item(part: &str) -> Option<ForeachItem> {
     let (name, index) = part.strip_suffix(']')?.rsplit_once('[')?;
     let (foreach, visit) = visited(name)?;
-    Some(Item {
+    Some(ForeachItem {
         foreach,
         visit,
         index: index.parse().ok()?,
@@ -304,10 +304,10 @@ fn visited(text: &str) -> Option<(StepId, u32)> {
     Some((StepId::new(step), visit))
 }
 
-/// Ids of nodes may have the characters that divide the name of a task.
-struct Escaped<'a>(&'a str);
+/// Escapes the characters in node ids that separate the parts of a task's name.
+struct EscapedId<'a>(&'a str);
 
-impl fmt::Display for Escaped<'_> {
+impl fmt::Display for EscapedId<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let divides = |c: char| matches!(c, '/' | '~' | '[' | ']' | '%');
         let mut rest = self.0;
@@ -362,7 +362,7 @@ macro_rules! as_text {
 as_text!(RunId);
 as_text!(StepId);
 as_text!(TextHash);
-as_text!(Path);
+as_text!(ItemPath);
 as_text!(TaskId);
 
 #[cfg(test)]

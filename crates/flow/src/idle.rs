@@ -1,12 +1,13 @@
-//! Settings that are fine by themselves and can do nothing where they stand: remarked on, not refused.
+//! Finds settings that are valid by themselves but have no effect where they are: a remark, not an
+//! error.
 
-use crate::config::{Config, Execution, Handler, RetryClass, StepType};
-use crate::error::{Code, Problem};
+use crate::config::{ExecutionMode, RetryClass, StepConfig, StepHandler, StepType};
+use crate::error::{WorkflowProblem, WorkflowProblemCode};
 use crate::expression;
-use crate::workflow::{Step, When, Workflow};
+use crate::workflow::{EdgeCondition, Workflow, WorkflowStep};
 
-/// What a step is told that changes nothing.
-pub(crate) fn check(workflow: &Workflow, step: &Step) -> Vec<Problem> {
+/// Reports the settings of a step that change nothing.
+pub(crate) fn check(workflow: &Workflow, step: &WorkflowStep) -> Vec<WorkflowProblem> {
     let found = by_person(step)
         .into_iter()
         .chain(without_timeout(step))
@@ -16,17 +17,18 @@ pub(crate) fn check(workflow: &Workflow, step: &Step) -> Vec<Problem> {
         .chain(item(step));
     let problems = found.map(|(name, why)| {
         let message = format!("`{name}` of `{}` does nothing: {why}.", step.id);
-        Problem::warning(Code::Setting, step.key(name), message)
+        WorkflowProblem::warning(WorkflowProblemCode::Setting, step.key(name), message)
     });
     problems.collect()
 }
 
-type Idle = (&'static str, String);
+/// A setting without effect, and the reason.
+type IdleSetting = (&'static str, String);
 
-/// What only whoever claims a task heeds.
-fn by_person(step: &Step) -> Vec<Idle> {
+/// Settings that only a worker obeys, on a step that a person does.
+fn by_person(step: &WorkflowStep) -> Vec<IdleSetting> {
     let config = &step.config;
-    let has_task = step.step_type == StepType::Task && step.execution == Execution::Manual;
+    let has_task = step.step_type == StepType::Task && step.execution == ExecutionMode::Manual;
     let why = || "a person does this step".to_owned();
     listed(
         has_task,
@@ -41,17 +43,21 @@ fn by_person(step: &Step) -> Vec<Idle> {
     )
 }
 
-fn listed(applies: bool, settings: &[(&'static str, bool)], why: impl Fn() -> String) -> Vec<Idle> {
+fn listed(
+    applies: bool,
+    settings: &[(&'static str, bool)],
+    why: impl Fn() -> String,
+) -> Vec<IdleSetting> {
     let set = settings.iter().filter(|(_, is_set)| applies && *is_set);
     set.map(|(name, _)| (*name, why())).collect()
 }
 
-fn is_automated_task(step: &Step) -> bool {
-    step.step_type == StepType::Task && step.execution == Execution::Automated
+fn is_automated_task(step: &WorkflowStep) -> bool {
+    step.step_type == StepType::Task && step.execution == ExecutionMode::Automated
 }
 
-fn without_timeout(step: &Step) -> Vec<Idle> {
-    let Config {
+fn without_timeout(step: &WorkflowStep) -> Vec<IdleSetting> {
+    let StepConfig {
         timeout,
         on_timeout,
         escalate_to,
@@ -82,10 +88,10 @@ fn without_timeout(step: &Step) -> Vec<Idle> {
     )
 }
 
-/// What comes after the error edge, which is always taken first.
-fn behind_error_edge(workflow: &Workflow, step: &Step) -> Vec<Idle> {
+/// Settings that would apply after the error edge, which always comes first.
+fn behind_error_edge(workflow: &Workflow, step: &WorkflowStep) -> Vec<IdleSetting> {
     let mut edges = workflow.outgoing(&step.id);
-    let has_edge = edges.any(|edge| edge.when == When::OnError);
+    let has_edge = edges.any(|edge| edge.when == EdgeCondition::OnError);
     listed(
         has_edge,
         &[
@@ -99,13 +105,13 @@ fn behind_error_edge(workflow: &Workflow, step: &Step) -> Vec<Idle> {
     )
 }
 
-fn of_handler(step: &Step) -> Vec<Idle> {
-    if step.execution == Execution::Manual || !step.has_work() {
+fn of_handler(step: &WorkflowStep) -> Vec<IdleSetting> {
+    if step.execution == ExecutionMode::Manual || !step.has_work() {
         return Vec::new();
     }
     let handler = step.handler();
     let config = &step.config;
-    let asks = handler == Handler::AiInteraction;
+    let asks = handler == StepHandler::AiInteraction;
     let mut found = listed(
         !asks,
         &[
@@ -115,17 +121,20 @@ fn of_handler(step: &Step) -> Vec<Idle> {
         ],
         || "only `ai_interaction` reads it".to_owned(),
     );
-    let is_mute = matches!(handler, Handler::Command | Handler::Http | Handler::NoOp);
+    let is_mute = matches!(
+        handler,
+        StepHandler::Command | StepHandler::Http | StepHandler::NoOp
+    );
     found.extend(listed(
         is_mute,
         &[(
             "prompt",
             config.prompt.is_some() && step.step_type == StepType::Task,
         )],
-        || "its handler asks nobody".to_owned(),
+        || "its handler asks no model".to_owned(),
     ));
     found.extend(listed(
-        handler != Handler::Http,
+        handler != StepHandler::Http,
         &[("awaitCallback", config.await_callback.is_some())],
         || "only `http` waits for a call back".to_owned(),
     ));
@@ -136,8 +145,8 @@ fn of_handler(step: &Step) -> Vec<Idle> {
         .is_some_and(|retry| retry.on == crate::RetryOn::default());
     for class in given.into_iter().flatten().filter(|_| !is_default) {
         let fits = match class {
-            RetryClass::Exit => handler == Handler::Command,
-            RetryClass::Http4xx => handler == Handler::Http,
+            RetryClass::Exit => handler == StepHandler::Command,
+            RetryClass::Http4xx => handler == StepHandler::Http,
             RetryClass::Reply => asks,
             _ => true,
         };
@@ -149,8 +158,8 @@ fn of_handler(step: &Step) -> Vec<Idle> {
     found
 }
 
-/// A foreach with a join leaves the judging to the join.
-fn of_join(workflow: &Workflow, step: &Step) -> Vec<Idle> {
+/// A foreach with a join leaves the policy to the join.
+fn of_join(workflow: &Workflow, step: &WorkflowStep) -> Vec<IdleSetting> {
     let config = &step.config;
     let join = step.join.as_ref().and_then(|join| workflow.step(join));
     let Some(join) = join else {
@@ -168,14 +177,14 @@ fn of_join(workflow: &Workflow, step: &Step) -> Vec<Idle> {
     )
 }
 
-/// The work of every item of a foreach is the same where nothing names the item.
-fn item(step: &Step) -> Vec<Idle> {
-    let asks = step.handler() == Handler::AiInteraction;
+/// Remarks on a foreach whose steps never mention the item: every item would get the same work.
+fn item(step: &WorkflowStep) -> Vec<IdleSetting> {
+    let asks = step.handler() == StepHandler::AiInteraction;
     if step.step_type != StepType::Foreach || !step.has_work() || asks {
         return Vec::new();
     }
     let names = [step.item_variable(), "index"];
-    let reads = |reference: &expr::Reference| {
+    let reads = |reference: &expr::NameReference| {
         let first = reference.path.first().map(String::as_str);
         first.is_some_and(|first| names.contains(&first))
     };

@@ -1,10 +1,10 @@
-//! What a run may be started with: the JSON Schema that `%% @input:` gives, checked before anything runs.
+//! The input schema of a workflow: the JSON Schema of `%% @input:`, checked before anything runs.
 
-use mermaid::Document;
+use mermaid::DiagramDocument;
 use serde_json::Value;
 
-use crate::block::Blocks;
-use crate::error::{Code, Problem};
+use crate::block::ConfigBlocks;
+use crate::error::{WorkflowProblem, WorkflowProblemCode};
 use crate::response;
 use crate::settings;
 use crate::workflow::Workflow;
@@ -14,9 +14,9 @@ pub(crate) const INPUT: &str = "input";
 
 /// Reads the schema of a workflow's input.
 pub(crate) fn schema(
-    document: &Document,
-    blocks: &Blocks,
-    problems: &mut Vec<Problem>,
+    document: &DiagramDocument,
+    blocks: &ConfigBlocks,
+    problems: &mut Vec<WorkflowProblem>,
 ) -> Option<Value> {
     if document.diagram().node(INPUT).is_some() {
         return None;
@@ -31,20 +31,24 @@ pub(crate) fn schema(
         Ok(schema) => Some(schema),
         Err(wrong) => {
             let message = format!("`@input` is no JSON Schema: {wrong}.");
-            problems.push(Problem::error(Code::Config, entry.spot, message));
+            problems.push(WorkflowProblem::error(
+                WorkflowProblemCode::Config,
+                entry.spot,
+                message,
+            ));
             None
         }
     }
 }
 
 impl Workflow {
-    /// What the input of a run has to be, as `%% @input:` says it.
+    /// Returns the schema that the input of a run must fit, as `%% @input:` gives it.
     #[must_use]
     pub fn input_schema(&self) -> Option<&Value> {
         self.input_schema.as_ref()
     }
 
-    /// An input with its defaults filled in.
+    /// Checks an input and fills in its defaults.
     ///
     /// # Errors
     ///

@@ -1,26 +1,26 @@
-//! What is said to whoever does a step: four layers in a fixed order, each within its budget.
+//! The prompt of a task: four layers in a fixed order, each within its budget.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::context::{self, TOKEN_BYTES};
 use crate::engine::TaskRow;
-use crate::expression::{self, Filled};
-use crate::workflow::Step;
+use crate::expression::{self, FilledText};
+use crate::workflow::WorkflowStep;
 
-/// How many bytes a layer may have; what is longer is cut, and says so.
+/// Limits the bytes of a layer; a longer one is cut, with a remark.
 pub const LAYER_BYTES_MAX: usize = 128 << 10;
 
-/// The first layer: how to reply.
+/// The first layer: the instructions for replying.
 pub const BASE: &str = include_str!("base.md");
-/// The same for [`Form::Envelope`].
+/// The same for [`ReplyForm::Envelope`].
 pub const BASE_ENVELOPE: &str = include_str!("base_envelope.md");
 
 const BETWEEN: &str = "\n\n---\n\n";
 
-/// How a reply is to be written. Whichever was asked for, both are read.
+/// The form in which a reply is requested. The parser reads both, whichever was requested.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Form {
+pub enum ReplyForm {
     /// Five sections of Markdown.
     #[default]
     Sections,
@@ -28,57 +28,57 @@ pub enum Form {
     Envelope,
 }
 
-/// What the layers are made of. What is empty has no layer.
+/// The parts of the layers. An empty part adds no layer.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Parts<'a> {
-    /// Who the agent is.
+pub struct PromptParts<'a> {
+    /// The description of the agent.
     pub agent: Option<&'a str>,
     /// The step's prompt, filled in.
     pub step: Option<&'a str>,
-    /// What is asked of this one task besides.
+    /// Additional instructions for this one task.
     pub instructions: Option<&'a str>,
     pub title: &'a str,
     pub summary: Option<&'a str>,
     pub tags: &'a [String],
-    /// More to know: the note of the turn before, the error of the attempt before.
+    /// More context: the note of the previous turn, the error of the previous attempt.
     pub more: Option<&'a str>,
-    /// What the output has to be.
+    /// The schema of the output.
     pub output_schema: Option<&'a Value>,
-    pub form: Form,
+    pub form: ReplyForm,
 }
 
 /// One layer of a prompt, as it is sent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Layer {
+pub struct PromptLayer {
     /// `base`, `agent`, `step`, `instructions` or `task`.
     pub name: String,
     pub text: String,
 }
 
-/// The whole prompt of one task.
+/// Builds the whole prompt of one task.
 #[must_use]
-pub fn assemble(step: &Step, parts: &Parts<'_>) -> String {
+pub fn assemble(step: &WorkflowStep, parts: &PromptParts<'_>) -> String {
     joined(&layers(step, parts))
 }
 
-/// The layers of a prompt as one text.
+/// Joins the layers of a prompt into one text.
 #[must_use]
-pub fn joined(layers: &[Layer]) -> String {
+pub fn joined(layers: &[PromptLayer]) -> String {
     let texts: Vec<&str> = layers.iter().map(|layer| layer.text.as_str()).collect();
     texts.join(BETWEEN)
 }
 
-/// The layers of the prompt of one task, in their order.
+/// Builds the layers of one task's prompt, in their order.
 #[must_use]
-pub fn layers(step: &Step, parts: &Parts<'_>) -> Vec<Layer> {
+pub fn layers(step: &WorkflowStep, parts: &PromptParts<'_>) -> Vec<PromptLayer> {
     let (base, output) = match parts.form {
-        Form::Sections => (BASE, "The Output section"),
-        Form::Envelope => (BASE_ENVELOPE, "`output`"),
+        ReplyForm::Sections => (BASE, "The Output section"),
+        ReplyForm::Envelope => (BASE_ENVELOPE, "`output`"),
     };
     let mut layers = Vec::new();
     let mut add = |name: &str, text: String| {
         let name = name.to_owned();
-        layers.push(Layer { name, text });
+        layers.push(PromptLayer { name, text });
     };
     add("base", base.trim().to_owned());
     if let Some(agent) = parts.agent.filter(|text| !text.trim().is_empty()) {
@@ -101,52 +101,55 @@ pub fn layers(step: &Step, parts: &Parts<'_>) -> Vec<Layer> {
             within(format!("## Task Instructions\n{text}")),
         );
     }
-    // Its parts are bounded one by one, so that what is left out is left out by whole items.
+    // The parts are limited one by one, so that cutting omits whole items.
     add("task", context(parts));
     layers
 }
 
-/// A step's prompt with its `{{ }}` filled in from what [`crate::engine::view`] gave, and what could
-/// not be, as warnings.
+/// Fills in a step's prompt from the values that [`crate::engine::view`] returned. References that
+/// could not be filled in become warnings.
 ///
 /// # Errors
 ///
 /// When an expression of the prompt cannot be evaluated.
-pub fn prompt(step: &Step, state: &serde_json::Map<String, Value>) -> Result<Filled, expr::Error> {
+pub fn prompt(
+    step: &WorkflowStep,
+    state: &serde_json::Map<String, Value>,
+) -> Result<FilledText, expr::Error> {
     match &step.config.prompt {
         Some(prompt) => expression::fill_prompt(prompt, state),
-        None => Ok(Filled::default()),
+        None => Ok(FilledText::default()),
     }
 }
 
-/// Who is asked, and in which form the answer is wanted.
+/// The recipient of a prompt, and the form of the reply.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Asked<'a> {
-    /// What the agent is told about itself.
+pub struct PromptRequest<'a> {
+    /// The agent's own prompt.
     pub agent: Option<&'a str>,
-    /// What is asked of this one task besides.
+    /// Additional instructions for this one task.
     pub instructions: Option<&'a str>,
-    pub form: Form,
+    pub form: ReplyForm,
 }
 
-/// The layers of a task's prompt, and what whoever looks after the run should know about them.
+/// The layers of a task's prompt, and warnings for the person who looks after the run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Prompted {
-    pub layers: Vec<Layer>,
+pub struct LayeredPrompt {
+    pub layers: Vec<PromptLayer>,
     pub warnings: Vec<String>,
 }
 
-/// Everything that is said to whoever does a task, whether a model or a person.
+/// Builds the prompt of a task, for a model or for a person.
 ///
 /// # Errors
 ///
 /// When an expression of the prompt cannot be evaluated.
 pub fn of_task(
-    step: &Step,
+    step: &WorkflowStep,
     task: &TaskRow,
     state: &Map<String, Value>,
-    asked: Asked<'_>,
-) -> Result<Prompted, expr::Error> {
+    asked: PromptRequest<'_>,
+) -> Result<LayeredPrompt, expr::Error> {
     let filled = prompt(step, state)?;
     let mut warnings: Vec<String> = filled.unknown.iter().map(|path| unknown(path)).collect();
     warnings.extend(filled.cut.iter().map(|path| {
@@ -158,7 +161,7 @@ pub fn of_task(
     let mut tags = task.tags.clone();
     let around = task.id.path.items().last();
     tags.extend(around.map(|item| format!("foreach:{}", item.foreach)));
-    let parts = Parts {
+    let parts = PromptParts {
         agent: asked.agent,
         step: (!filled.text.is_empty()).then_some(filled.text.as_str()),
         instructions: asked.instructions,
@@ -169,7 +172,7 @@ pub fn of_task(
         output_schema: step.config.output_schema.as_ref(),
         form: asked.form,
     };
-    Ok(Prompted {
+    Ok(LayeredPrompt {
         layers: layers(step, &parts),
         warnings,
     })
@@ -184,8 +187,8 @@ fn unknown(path: &str) -> String {
     }
 }
 
-/// The name of the step, and which item it is about.
-fn title(step: &Step, task: &TaskRow, state: &Map<String, Value>) -> String {
+/// Returns the name of the step, with the item it is about.
+fn title(step: &WorkflowStep, task: &TaskRow, state: &Map<String, Value>) -> String {
     let total = state.get("total").and_then(Value::as_u64);
     match (task.id.path.items().last(), total) {
         (Some(item), Some(total)) => format!("{} [{}/{total}]", step.name, item.index + 1),
@@ -193,9 +196,13 @@ fn title(step: &Step, task: &TaskRow, state: &Map<String, Value>) -> String {
     }
 }
 
-/// What the step before gave, or the steps of `contextFrom`, and the item that the task is about:
-/// whole where it fits, and otherwise by whole items, with a sentence and a warning.
-fn before(step: &Step, state: &Map<String, Value>, warnings: &mut Vec<String>) -> Vec<String> {
+/// Returns the output of the previous step, or of the steps of `contextFrom`, and the item of the
+/// task. A value that is too long is cut to whole items, with a sentence and a warning.
+fn before(
+    step: &WorkflowStep,
+    state: &Map<String, Value>,
+    warnings: &mut Vec<String>,
+) -> Vec<String> {
     let mut values: Vec<(String, &Value)> = Vec::new();
     for variable in &step.item_variables {
         values.extend(
@@ -240,7 +247,7 @@ fn before(step: &Step, state: &Map<String, Value>, warnings: &mut Vec<String>) -
     told
 }
 
-/// What the turns and attempts before have left.
+/// Returns the notes and errors of earlier turns and attempts.
 fn so_far(task: &TaskRow) -> Vec<String> {
     let mut told = Vec::new();
     if let (Some(note), Some(output)) = (&task.note, &task.output) {
@@ -261,14 +268,14 @@ fn so_far(task: &TaskRow) -> Vec<String> {
     told
 }
 
-/// How many bytes of the output of an earlier turn are shown.
+/// Limits the bytes shown of the output of an earlier turn.
 const SO_FAR_BYTES_MAX: usize = 32 << 10;
 
-/// The JSON Schema of a reply, for providers that can be held to one: the same five sections, with
-/// the step's schema of the output inside.
+/// Returns the JSON Schema of a reply, for providers that enforce one: the same five sections, with
+/// the step's output schema inside.
 ///
-/// Nothing in it is optional and every object is closed, which is what strict modes ask for. An
-/// output of which nothing is said is a text, because a schema cannot be strict and allow anything.
+/// Nothing in it is optional and every object is closed, because strict modes require that. An
+/// output without a schema is a text, because a schema cannot be strict and allow anything.
 #[must_use]
 pub fn envelope(output_schema: Option<&Value>) -> Value {
     let mut definitions = Map::new();
@@ -307,13 +314,14 @@ pub fn envelope(output_schema: Option<&Value>) -> Value {
     envelope
 }
 
-/// Where the step's schema is inside of the envelope.
+/// The place of the step's schema inside the envelope's.
 const OUTPUT_POINTER: &str = "#/properties/output";
-/// Where schemas keep what they refer to; only at the top do providers look for it.
+/// The keys under which schemas keep shared definitions. Providers find these only at the top
+/// level.
 const DEFINITIONS: [&str; 2] = ["$defs", "definitions"];
 
-/// A whole schema as a part of the envelope: its definitions go to the envelope's, its references
-/// follow it.
+/// Embeds a whole schema in the envelope: moves its definitions to the envelope's, and adapts its
+/// references.
 fn inside(schema: &Map<String, Value>, definitions: &mut Map<String, Value>) -> Value {
     let mut schema = schema.clone();
     schema.remove("$schema");
@@ -340,7 +348,7 @@ fn redirect(schema: &mut Value) {
                             *target = moved;
                         }
                     }
-                    // What stands there is data, whatever it looks like.
+                    // Values of these keys are data, even if they look like schemas.
                     ("const" | "enum" | "default" | "examples", _) => {}
                     (_, value) => redirect(value),
                 }
@@ -350,7 +358,7 @@ fn redirect(schema: &mut Value) {
     }
 }
 
-/// Where a reference leads from inside the envelope, if that is elsewhere.
+/// Returns the new target of a reference inside the envelope, if it changes.
 fn moved(target: &str) -> Option<String> {
     let pointer = target.strip_prefix('#')?;
     let is_definition = DEFINITIONS.iter().any(|word| {
@@ -363,7 +371,7 @@ fn moved(target: &str) -> Option<String> {
     (is_pointer && !is_definition).then(|| format!("{OUTPUT_POINTER}{pointer}"))
 }
 
-fn context(parts: &Parts<'_>) -> String {
+fn context(parts: &PromptParts<'_>) -> String {
     let tags = match parts.tags {
         [] => "None".to_owned(),
         tags => tags.join(", "),

@@ -1,9 +1,9 @@
 //! Workflows: Mermaid diagrams that run.
 //!
 //! A workflow is a flowchart with a config block in its comments. [`parse`] reads it into a
-//! [`Workflow`]: steps, edges, and which foreach each step stands in. [`engine::decide`] is a pure
-//! function from what is known of a run and what happened to it to what changes; it never reads a
-//! clock, a file or a socket, and a model's word never chooses a branch.
+//! [`Workflow`]: steps, edges, and the foreach steps around each step. [`engine::decide`] is a pure
+//! function from the rows of a run and a command to the changes that follow; it never reads a clock,
+//! a file or a socket, and a model's word never chooses a branch.
 //!
 //! ```text
 //! text ─ parse ─► Workflow ─ check ─► problems
@@ -15,49 +15,48 @@
 //!
 //! # How a store uses it
 //!
-//! The port is [`Store`]; [`Memory`] shows the rows at work.
+//! The port is [`WorkflowStore`]; [`MemoryRows`] is the smallest implementation of its rows.
 //!
 //! A store keeps the rows of [`engine`] (`RunRow`, `TaskRow`, `GroupRow`, `ItemRow`, `TimerRow`, the
-//! input of a run, events, the outbox), each by its key, and nothing of what they mean. For every
+//! input of a run, events, the outbox), each by its key, and does not interpret them. For every
 //! command, in one transaction in which no other command of the same run is decided (SQLite: the one
 //! writer; PostgreSQL: the run's row `FOR UPDATE`):
 //!
 //! 1. get the workflow the run is pinned to (`RunRow::workflow`; texts never change, so parsed ones
 //!    can be kept);
-//! 2. make an [`engine::Batch`], or go on with the one of this transaction, and call
-//!    [`engine::decide`] with it. `Err(Stop::Rows(lookup))` says which row is lacking: fetch it,
-//!    [`engine::Batch::learn`] it, decide again. [`engine::likely`] says most of it
-//!    beforehand. (A store whose lookups are synchronous can
-//!    implement [`engine::Rows`] itself.)
-//! 3. `Err(Stop::Refused(…))` is the answer, and nothing was changed;
-//! 4. `Ok(decision)`: [`engine::Batch::commit`] it. After the last command of the group, write
-//!    [`engine::Batch::changes`]: upsert each row, delete timers that are `None`, append events
+//! 2. make an [`engine::RowCache`], or continue with the one of this transaction, and call
+//!    [`engine::decide`] with it. `Err(DecisionStop::Rows(lookup))` names a missing row: read it,
+//!    [`engine::RowCache::learn`] it, decide again. [`engine::likely`] names most rows beforehand. (A
+//!    store whose lookups are synchronous can implement [`engine::RowSource`] itself.)
+//! 3. `Err(DecisionStop::Refused(…))` is the answer, and nothing was changed;
+//! 4. `Ok(decision)`: [`engine::RowCache::commit`] it. After the last command of the group, write
+//!    [`engine::RowCache::changes`]: upsert each row, delete timers that are `None`, append events
 //!    (unique on run and seq) and notices. Commit, and then answer.
 //!
-//! New tasks are rows that were not there; the unique key on [`TaskId`] makes routing exactly-once
+//! New tasks are new rows; the unique key on [`TaskId`] makes routing exactly-once
 //! even if two writers were to decide at the same time.
 //!
-//! Besides, a store finds three things by index, and hands each back as a command:
+//! A store also finds three things by index, and hands each back as a command:
 //!
 //! | Found | Command |
 //! |---|---|
-//! | tasks that are `pending`, `execution = automated`, `ready_ms <= now`, of a run that is `running`: oldest first | [`engine::Command::Claim`] |
-//! | tasks that are `in_progress` with a lease that has ended | [`engine::Command::LeaseLost`] |
-//! | timers with `at_ms <= now` | [`engine::Command::Fire`], see below |
+//! | tasks that are `pending`, `execution = automated`, `ready_ms <= now`, of a run that is `running`: oldest first | [`engine::EngineCommand::Claim`] |
+//! | tasks that are `in_progress` with a lease that has ended | [`engine::EngineCommand::LeaseLost`] |
+//! | timers with `at_ms <= now` | [`engine::EngineCommand::Fire`], see below |
 //!
 //! # How a worker uses it
 //!
-//! Claim, then fill in the prompt: [`engine::view`] gives what its expressions read,
-//! [`expression::fill`] fills them in. Work; send [`engine::Command::Heartbeat`]; a refusal with
-//! [`engine::RefusalKind::StaleFence`] means stop, the task is somebody else's or cancelled. At the
-//! end send [`engine::Command::Report`] with the fence of the claim.
+//! Claim, then fill in the prompt: [`engine::view`] returns the values that its expressions read,
+//! [`expression::fill`] fills them in. During the work, send [`engine::EngineCommand::Heartbeat`]; a refusal
+//! with [`engine::RefusalKind::StaleFence`] means stop, because the task was cancelled or belongs to
+//! another worker now. At the end send [`engine::EngineCommand::Report`] with the fence of the claim.
 //!
-//! A due timer whose `due` is [`engine::Due::StartChild`] is for whoever knows the workflows: find
-//! the subflow's text, send [`engine::Command::Start`] for the child run with the parent and depth
-//! given (an [`engine::RefusalKind::AlreadyStarted`] is fine: somebody did), then
-//! [`engine::Command::Fire`] for the timer. If there is no such workflow, send
-//! [`engine::Command::ChildEnded`] with a failure, which takes the timer back. All other timers are
-//! fired as they are.
+//! A worker also handles due timers. For [`engine::TimerPurpose::StartChild`], it finds the subflow's text,
+//! sends [`engine::EngineCommand::Start`] for the child run with the parent and depth given (an
+//! [`engine::RefusalKind::AlreadyStarted`] is fine: another worker was faster), then
+//! [`engine::EngineCommand::Fire`] for the timer. If there is no such workflow, it sends
+//! [`engine::EngineCommand::ChildEnded`] with a failure, which removes the timer. It fires all other timers
+//! as they are.
 
 mod error;
 mod id;
@@ -67,24 +66,31 @@ mod block;
 mod branch_map;
 mod branches;
 mod config;
-mod drawn;
+mod config_source;
+mod edges;
 mod input;
+mod limits;
+mod line_span;
+mod log;
+mod overrides;
 mod reads;
 mod scopes;
-mod spot;
 mod step;
+mod triggers;
 mod workflow;
-mod written;
 
 // Workflow → problems, files.
 mod check;
 mod commands;
+mod drawing;
 pub mod export;
+mod fields;
 mod idle;
+mod patching;
 mod references;
 mod settings;
 
-// Expressions, and what is said to whoever does a step.
+// Expressions, and the prompts of steps.
 pub mod context;
 pub mod expression;
 pub mod layers;
@@ -94,26 +100,39 @@ pub mod response;
 // Runs.
 pub mod engine;
 mod memory;
+mod moving;
 mod replay;
 mod store;
 
-pub use check::{Surroundings, check, is_fine};
+pub use check::{CheckSurroundings, check, is_fine};
 pub use config::{
-    Branch, Budget, Config, DURATION_DAYS_MAX, Duration, Execution, Handler, OnTimeout, Policy,
-    Retry, RetryClass, RetryOn, StepType,
+    DURATION_DAYS_MAX, DecisionBranch, ExecutionMode, JoinPolicy, OnTimeout, RetryClass, RetryOn,
+    RetryPolicy, StepBudget, StepConfig, StepHandler, StepType, TimeSpan,
 };
-pub use error::{Code, Error, Excerpt, PROBLEMS_MAX, Problem, Severity};
-pub use expr::Reference;
-pub use id::{Item, NoTaskId, Path, RunId, StepId, TaskId, TextHash};
-pub use memory::Memory;
-pub use replay::{Count, Skeleton, Unreplayable, replay};
+pub use drawing::{DrawingEdit, DrawnKind, RedrawnText, drawn_kind, redraw, settings_of};
+pub use error::{
+    Error, PROBLEMS_MAX, ProblemSeverity, SourceExcerpt, WorkflowProblem, WorkflowProblemCode,
+};
+pub use expr::NameReference;
+pub use fields::{SETTING_FIELDS, SettingField, SettingKind};
+pub use id::{ForeachItem, ItemPath, NoTaskId, RunId, StepId, TaskId, TextHash};
+pub use limits::{
+    CONCURRENCY_MAX, ConcurrencyLimit, KEY_BYTES_MAX, OnLimit, PRIORITY_MAX, PRIORITY_MIN,
+    RATE_MAX, RateLimit, RateScope,
+};
+pub use line_span::LineSpan;
+pub use log::{LOG_BYTES_MAX, LOG_LINE_BYTES_MAX, LogLine, LogStream};
+pub use memory::MemoryRows;
+pub use moving::{MovePlan, plan_move};
+pub use overrides::OVERRIDABLE;
+pub use replay::{ForeachCounts, ReplayError, RunSkeleton, replay};
 pub use scopes::FOREACH_DEPTH_MAX;
-pub use spot::Spot;
 pub use store::{
-    Claim, Claimed, Deletion, Done, Executed, Store, StoreError, StoreErrorKind, Stored, Thrown,
-    Which,
+    ClaimRequest, ClaimedTask, ExecuteResult, FinishedTask, PruneProgress, RunDeletion, StoreError,
+    StoreErrorKind, StoreFuture, TaskSelection, WorkflowStore,
 };
+pub use triggers::{ClockCause, RunEnd, TRIGGERS_MAX, TriggerCause, WorkflowTrigger};
 pub use workflow::{
-    CONCURRENCY_DEFAULT, DEPTH_DEFAULT, DEPTH_MAX, Edge, ITEMS_DEFAULT, ITEMS_MAX, STEPS_MAX, Step,
-    VISITS_DEFAULT, When, Workflow, parse,
+    CONCURRENCY_DEFAULT, DEPTH_DEFAULT, DEPTH_MAX, EdgeCondition, ITEMS_DEFAULT, ITEMS_MAX,
+    STEPS_MAX, VISITS_DEFAULT, Workflow, WorkflowEdge, WorkflowStep, parse,
 };

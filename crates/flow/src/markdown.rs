@@ -1,8 +1,8 @@
 //! The five sections of a reply, found by their headings outside of fences.
 
-/// What stands under each heading.
+/// The text under each heading.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Sections<'t> {
+pub(crate) struct ReplySections<'t> {
     pub(crate) status: Option<&'t str>,
     pub(crate) summary: Option<&'t str>,
     pub(crate) output: Option<&'t str>,
@@ -10,8 +10,9 @@ pub(crate) struct Sections<'t> {
     pub(crate) metadata: Option<&'t str>,
 }
 
+/// The headings of a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Heading {
+enum ReplyHeading {
     Status,
     Summary,
     Output,
@@ -19,34 +20,34 @@ enum Heading {
     Metadata,
 }
 
-/// A heading, where its line begins, and where what it heads does.
+/// A heading, the offset of its line, and the offset of its content.
 #[derive(Clone, Copy, Debug)]
-struct Found {
-    heading: Heading,
+struct FoundHeading {
+    heading: ReplyHeading,
     start: usize,
     inside: usize,
 }
 
-impl<'t> Sections<'t> {
+impl<'t> ReplySections<'t> {
     /// Finds the sections. The output may have headings of its own: it ends where the last `Next
-    /// Action` or `Metadata` begins, and what stands before `Status` is nobody's.
-    pub(crate) fn read(text: &'t str) -> Sections<'t> {
+    /// Action` or `Metadata` begins. Text before `Status` belongs to no section.
+    pub(crate) fn read(text: &'t str) -> ReplySections<'t> {
         let found = headings(text);
-        let first = |heading: Heading| found.iter().find(|f| f.heading == heading).copied();
-        let last = |heading: Heading| found.iter().rfind(|f| f.heading == heading).copied();
-        let status = first(Heading::Status);
-        let output = first(Heading::Output);
-        let summary = first(Heading::Summary)
+        let first = |heading: ReplyHeading| found.iter().find(|f| f.heading == heading).copied();
+        let last = |heading: ReplyHeading| found.iter().rfind(|f| f.heading == heading).copied();
+        let status = first(ReplyHeading::Status);
+        let output = first(ReplyHeading::Output);
+        let summary = first(ReplyHeading::Summary)
             .filter(|s| output.is_none_or(|output| s.start < output.start))
-            .or_else(|| last(Heading::Summary));
+            .or_else(|| last(ReplyHeading::Summary));
         let kept = [
             status,
             summary,
             output,
-            last(Heading::Next),
-            last(Heading::Metadata),
+            last(ReplyHeading::Next),
+            last(ReplyHeading::Metadata),
         ];
-        let section = |found: Option<Found>| {
+        let section = |found: Option<FoundHeading>| {
             let found = found?;
             let next = kept
                 .iter()
@@ -55,17 +56,17 @@ impl<'t> Sections<'t> {
             let end = next.map(|other| other.start).min().unwrap_or(text.len());
             text.get(found.inside..end)
         };
-        Sections {
+        ReplySections {
             status: section(status),
             summary: section(summary),
             output: section(output),
-            next: section(last(Heading::Next)),
-            metadata: section(last(Heading::Metadata)),
+            next: section(last(ReplyHeading::Next)),
+            metadata: section(last(ReplyHeading::Metadata)),
         }
     }
 }
 
-/// The inside of a text that is one fenced block.
+/// Returns the content of a text that is one fenced block.
 pub(crate) fn unfenced(text: &str) -> Option<&str> {
     let text = text.trim();
     let first = text.lines().next()?;
@@ -78,7 +79,7 @@ pub(crate) fn unfenced(text: &str) -> Option<&str> {
     .then_some(inside)
 }
 
-fn headings(text: &str) -> Vec<Found> {
+fn headings(text: &str) -> Vec<FoundHeading> {
     let mut found = Vec::new();
     let mut fence: Option<&str> = None;
     let mut at = 0;
@@ -93,13 +94,13 @@ fn headings(text: &str) -> Vec<Found> {
             None if marks >= 3 => fence = trimmed.get(..marks),
             None => {
                 if let Some((heading, rest)) = heading(trimmed) {
-                    // `**Status:** SUCCESS` has its content on the same line.
+                    // `**ReplyStatus:** SUCCESS` has its content on the same line.
                     let inside = if rest.is_empty() {
                         at
                     } else {
                         at - trailing(line, rest)
                     };
-                    found.push(Found {
+                    found.push(FoundHeading {
                         heading,
                         start,
                         inside,
@@ -111,13 +112,13 @@ fn headings(text: &str) -> Vec<Found> {
     found
 }
 
-/// How many bytes from the begin of `rest` to the end of the line it is in.
+/// Returns the number of bytes from the beginning of `rest` to the end of its line.
 fn trailing(line: &str, rest: &str) -> usize {
     line.rfind(rest).map_or(0, |at| line.len() - at)
 }
 
-/// The heading a line is, and what follows it on the line.
-fn heading(line: &str) -> Option<(Heading, &str)> {
+/// Returns the heading of a line, and the rest of the line.
+fn heading(line: &str) -> Option<(ReplyHeading, &str)> {
     let hashes = line.len() - line.trim_start_matches('#').len();
     let bold = line.starts_with("**");
     if !(1..=6).contains(&hashes) && !bold {
@@ -125,13 +126,13 @@ fn heading(line: &str) -> Option<(Heading, &str)> {
     }
     let text = line.trim_start_matches(['#', '*', ' ', '_']);
     let known = [
-        ("status", Heading::Status),
-        ("summary", Heading::Summary),
-        ("output", Heading::Output),
-        ("next action", Heading::Next),
-        ("next_action", Heading::Next),
-        ("nextaction", Heading::Next),
-        ("metadata", Heading::Metadata),
+        ("status", ReplyHeading::Status),
+        ("summary", ReplyHeading::Summary),
+        ("output", ReplyHeading::Output),
+        ("next action", ReplyHeading::Next),
+        ("next_action", ReplyHeading::Next),
+        ("nextaction", ReplyHeading::Next),
+        ("metadata", ReplyHeading::Metadata),
     ];
     known.into_iter().find_map(|(name, heading)| {
         let begin = text.get(..name.len())?;
@@ -141,7 +142,7 @@ fn heading(line: &str) -> Option<(Heading, &str)> {
             .next()
             .is_none_or(|c| matches!(c, ':' | '*' | ' ' | '#' | '_'));
         let rest = rest.trim_start_matches(['*', ':', ' ', '#', '_']);
-        // A heading of more words is a heading of the work itself.
+        // A heading with more words belongs to the output itself.
         let own = rest.is_empty() || bold || rest.starts_with(|c: char| c.is_ascii_uppercase());
         let fits = begin.eq_ignore_ascii_case(name) && ends;
         (fits && (rest.is_empty() || (own && line.contains(':')))).then_some((heading, rest))

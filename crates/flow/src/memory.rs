@@ -1,6 +1,7 @@
-//! Runs kept in memory: the port [`Rows`] over plain maps, for tests, for the simulation and for
-//! running a diagram without a database. It is what a store has to do, said as simply as it can be.
+//! Runs in memory: the port [`RowSource`] over plain maps, for tests, for the simulation and for running
+//! a diagram without a database. It is the simplest correct store, and so the specification of one.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -8,60 +9,64 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::engine::{
-    Batch, CallRow, Changes, Command, Decision, Event, GroupRow, ItemRow, Notice, Place, Refusal,
-    Rows, RunRow, RunStatus, Stop, TaskRow, TaskStatus, TimerRow, decide,
+    CallRow, CommandRefusal, DecisionStop, EngineCommand, EngineDecision, GroupRow, ItemRow,
+    Notice, RowCache, RowChanges, RowSource, RunEvent, RunRow, RunStatus, SlotKey, SlotRow,
+    StepAddress, TaskRow, TaskStatus, TimerRow, decide,
 };
-use crate::id::{Path, RunId, TaskId};
+use crate::id::{ItemPath, RunId, TaskId};
+use crate::limits::OnLimit;
 use crate::workflow::Workflow;
 
-/// All rows there are.
+/// All rows of all runs.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Memory {
+pub struct MemoryRows {
     pub runs: BTreeMap<RunId, Arc<RunRow>>,
     pub inputs: BTreeMap<RunId, Value>,
     pub tasks: BTreeMap<TaskId, Arc<TaskRow>>,
     pub groups: BTreeMap<TaskId, Arc<GroupRow>>,
     pub items: BTreeMap<(TaskId, u32), Arc<ItemRow>>,
     pub timers: BTreeMap<(RunId, String), Arc<TimerRow>>,
-    pub events: BTreeMap<RunId, Vec<Event>>,
-    /// What was said in attempts, in order.
+    /// The holders of concurrency slots, and those that wait for one.
+    pub slots: BTreeMap<SlotKey, Arc<SlotRow>>,
+    pub events: BTreeMap<RunId, Vec<RunEvent>>,
+    /// The model calls of attempts, in order.
     pub calls: Vec<CallRow>,
     pub outbox: Vec<Notice>,
-    /// The tasks a worker may claim, by the time they are ready. Kept by [`Memory::commit`].
-    ready: BTreeMap<(u64, TaskId), ()>,
+    /// The tasks a worker may claim, in the order of claiming. [`MemoryRows::commit`] maintains it.
+    ready: BTreeMap<(Reverse<i32>, u64, TaskId), ()>,
     /// The tasks that have not ended.
     active: BTreeMap<TaskId, ()>,
 }
 
-impl Memory {
+impl MemoryRows {
     #[must_use]
-    pub fn new() -> Memory {
-        Memory::default()
+    pub fn new() -> MemoryRows {
+        MemoryRows::default()
     }
 
-    /// Decides and commits in one go.
+    /// Decides a command and commits the decision.
     ///
     /// # Errors
     ///
-    /// The refusal, and nothing has changed.
+    /// The refusal; nothing has changed.
     pub fn execute(
         &mut self,
         workflow: &Workflow,
-        command: &Command,
+        command: &EngineCommand,
         now_ms: u64,
-    ) -> Result<Decision, Refusal> {
+    ) -> Result<EngineDecision, CommandRefusal> {
         match decide(workflow, self, command, now_ms) {
             Ok(decision) => {
                 self.commit(decision.changes.clone());
                 Ok(decision)
             }
-            Err(Stop::Refused(refusal)) => Err(refusal),
-            Err(Stop::Rows(never)) => match never {},
+            Err(DecisionStop::Refused(refusal)) => Err(refusal),
+            Err(DecisionStop::Rows(never)) => match never {},
         }
     }
 
-    /// Writes the rows of a decision, or of a whole [`Batch`].
-    pub fn commit(&mut self, changes: Changes) {
+    /// Writes the rows of a decision, or of a whole [`RowCache`].
+    pub fn commit(&mut self, changes: RowChanges) {
         for (run, input) in changes.inputs {
             self.inputs.insert(run, input);
         }
@@ -83,6 +88,12 @@ impl Memory {
                 None => self.timers.remove(&key),
             };
         }
+        for (key, row) in changes.slots {
+            match row {
+                Some(row) => self.slots.insert(key, row),
+                None => self.slots.remove(&key),
+            };
+        }
         for event in changes.events {
             self.events
                 .entry(event.run.clone())
@@ -95,10 +106,10 @@ impl Memory {
 
     fn put_task(&mut self, row: Arc<TaskRow>) {
         if let Some(old) = self.tasks.get(&row.id) {
-            self.ready.remove(&(old.ready_ms, old.id.clone()));
+            self.ready.remove(&place_in_line(old));
         }
         if row.is_claimable() {
-            self.ready.insert((row.ready_ms, row.id.clone()), ());
+            self.ready.insert(place_in_line(&row), ());
         }
         match row.status.is_terminal() {
             true => self.active.remove(&row.id),
@@ -107,21 +118,32 @@ impl Memory {
         self.tasks.insert(row.id.clone(), row);
     }
 
-    /// The tasks a worker may claim now, the longest waiting first.
+    /// Returns the tasks a worker may claim now, the longest waiting first.
     #[must_use]
     pub fn ready(&self, now_ms: u64, max: usize) -> Vec<TaskId> {
-        let ready = self
-            .ready
-            .keys()
-            .take_while(|(ready_ms, _)| *ready_ms <= now_ms);
-        let running = ready.filter(|(_, task)| {
+        let ready = self.ready.keys();
+        let ready = ready.filter(|(_, ready_ms, _)| *ready_ms <= now_ms);
+        let running = ready.filter(|(_, _, task)| {
             let run = self.runs.get(&task.run);
-            run.is_some_and(|run| run.status == RunStatus::Running)
+            run.is_some_and(|run| run.status == RunStatus::Running) && self.has_room(task)
         });
-        running.take(max).map(|(_, task)| task.clone()).collect()
+        running.take(max).map(|(_, _, task)| task.clone()).collect()
     }
 
-    /// The timers that are due.
+    /// Tells whether the task's concurrency limit has a free slot.
+    fn has_room(&self, task: &TaskId) -> bool {
+        let wish = self.tasks.get(task).and_then(|row| row.slot.as_deref());
+        let Some(wish) = wish.filter(|wish| wish.on_limit == OnLimit::Queue) else {
+            return true;
+        };
+        let held = self
+            .slots
+            .values()
+            .filter(|row| row.key == wish.key && row.is_held);
+        held.count() < wish.max as usize
+    }
+
+    /// Returns the timers that are due.
     #[must_use]
     pub fn due(&self, now_ms: u64) -> Vec<TimerRow> {
         let timers = self.timers.values();
@@ -129,7 +151,7 @@ impl Memory {
         due.map(|timer| TimerRow::clone(timer)).collect()
     }
 
-    /// The tasks whose lease has ended.
+    /// Returns the tasks whose lease has ended, with their fences.
     #[must_use]
     pub fn expired(&self, now_ms: u64) -> Vec<(TaskId, u64)> {
         let active = self.active.keys().filter_map(|task| self.tasks.get(task));
@@ -141,34 +163,39 @@ impl Memory {
         expired.map(|row| (row.id.clone(), row.fence)).collect()
     }
 
-    /// Answers what a batch lacks, as a store does.
-    pub fn teach(&mut self, batch: &mut Batch, lookup: crate::engine::Lookup) {
-        use crate::engine::{Found, Lookup};
+    /// Answers a cache's lookup, as a store does.
+    pub fn teach(&mut self, batch: &mut RowCache, lookup: crate::engine::RowLookup) {
+        use crate::engine::{LookupResult, RowLookup};
         let found = match &lookup {
-            Lookup::Run(run) => Found::Run(copy(self.runs.get(run))),
-            Lookup::Input(run) => Found::Input(self.inputs.get(run).cloned()),
-            Lookup::Task(task) => Found::Task(copy(self.tasks.get(task))),
-            Lookup::Visits(place) => Found::Visits(self.visits(place).unwrap_or(0)),
-            Lookup::Completed(place) => {
-                Found::Task(copy(self.completed(place).unwrap_or(None).as_ref()))
+            RowLookup::Run(run) => LookupResult::Run(copy(self.runs.get(run))),
+            RowLookup::Input(run) => LookupResult::Input(self.inputs.get(run).cloned()),
+            RowLookup::Task(task) => LookupResult::Task(copy(self.tasks.get(task))),
+            RowLookup::Visits(place) => LookupResult::Visits(self.visits(place).unwrap_or(0)),
+            RowLookup::Completed(place) => {
+                LookupResult::Task(copy(self.completed(place).unwrap_or(None).as_ref()))
             }
-            Lookup::Group(group) => Found::Group(copy(self.groups.get(group))),
-            Lookup::Item(group, index) => {
-                Found::Item(copy(self.items.get(&(group.clone(), *index))))
+            RowLookup::Group(group) => LookupResult::Group(copy(self.groups.get(group))),
+            RowLookup::Item(group, index) => {
+                LookupResult::Item(copy(self.items.get(&(group.clone(), *index))))
             }
-            Lookup::Items(group) => Found::Items(copies(self.items(group))),
-            Lookup::Outputs(tasks) => Found::Outputs(self.outputs(tasks).unwrap_or_default()),
-            Lookup::Active(run, path) => Found::Tasks(copies(self.active(run, path))),
-            Lookup::ActiveWithin(run, path) => Found::Tasks(copies(self.active_within(run, path))),
-            Lookup::Timer(run, key) => {
-                Found::Timer(copy(self.timers.get(&(run.clone(), key.clone()))))
+            RowLookup::Items(group) => LookupResult::Items(copies(self.items(group))),
+            RowLookup::Outputs(tasks) => {
+                LookupResult::Outputs(self.outputs(tasks).unwrap_or_default())
+            }
+            RowLookup::Active(run, path) => LookupResult::Tasks(copies(self.active(run, path))),
+            RowLookup::ActiveWithin(run, path) => {
+                LookupResult::Tasks(copies(self.active_within(run, path)))
+            }
+            RowLookup::Slots(key) => LookupResult::Slots(copies(self.slots(key))),
+            RowLookup::Timer(run, key) => {
+                LookupResult::Timer(copy(self.timers.get(&(run.clone(), key.clone()))))
             }
         };
         batch.learn(lookup, found);
     }
 
-    /// The visits of a step under a path, the first first.
-    fn visited(&self, place: &Place) -> impl DoubleEndedIterator<Item = &Arc<TaskRow>> {
+    /// Returns the visits of a step under a path, the first first.
+    fn visited(&self, place: &StepAddress) -> impl DoubleEndedIterator<Item = &Arc<TaskRow>> {
         let visit = |visit| TaskId {
             run: place.run.clone(),
             path: place.path.clone(),
@@ -181,6 +208,11 @@ impl Memory {
     }
 }
 
+/// Returns the position of a claimable task in the queue.
+fn place_in_line(row: &TaskRow) -> (Reverse<i32>, u64, TaskId) {
+    (Reverse(row.priority), row.ready_ms, row.id.clone())
+}
+
 fn copy<T: Clone>(row: Option<&Arc<T>>) -> Option<T> {
     row.map(|row| T::clone(row))
 }
@@ -190,7 +222,7 @@ fn copies<T: Clone>(rows: Result<Vec<Arc<T>>, Infallible>) -> Vec<T> {
     rows.map(Arc::unwrap_or_clone).collect()
 }
 
-impl Rows for Memory {
+impl RowSource for MemoryRows {
     type Error = Infallible;
 
     fn run(&mut self, run: &RunId) -> Result<Option<Arc<RunRow>>, Infallible> {
@@ -205,14 +237,14 @@ impl Rows for Memory {
         Ok(self.tasks.get(task).cloned())
     }
 
-    fn visits(&mut self, place: &Place) -> Result<u32, Infallible> {
+    fn visits(&mut self, place: &StepAddress) -> Result<u32, Infallible> {
         Ok(self
             .visited(place)
             .next_back()
             .map_or(0, |row| row.id.visit))
     }
 
-    fn completed(&mut self, place: &Place) -> Result<Option<Arc<TaskRow>>, Infallible> {
+    fn completed(&mut self, place: &StepAddress) -> Result<Option<Arc<TaskRow>>, Infallible> {
         let mut visits = self.visited(place).rev();
         Ok(visits
             .find(|row| row.status == TaskStatus::Completed)
@@ -243,13 +275,17 @@ impl Rows for Memory {
         Ok(outputs.collect())
     }
 
-    fn active(&mut self, run: &RunId, path: &Path) -> Result<Vec<Arc<TaskRow>>, Infallible> {
+    fn active(&mut self, run: &RunId, path: &ItemPath) -> Result<Vec<Arc<TaskRow>>, Infallible> {
         let mut rows = self.active_within(run, path)?;
         rows.retain(|row| row.id.path == *path);
         Ok(rows)
     }
 
-    fn active_within(&mut self, run: &RunId, path: &Path) -> Result<Vec<Arc<TaskRow>>, Infallible> {
+    fn active_within(
+        &mut self,
+        run: &RunId,
+        path: &ItemPath,
+    ) -> Result<Vec<Arc<TaskRow>>, Infallible> {
         let ids = self
             .active
             .keys()
@@ -261,5 +297,10 @@ impl Rows for Memory {
 
     fn timer(&mut self, run: &RunId, key: &str) -> Result<Option<Arc<TimerRow>>, Infallible> {
         Ok(self.timers.get(&(run.clone(), key.to_owned())).cloned())
+    }
+
+    fn slots(&mut self, key: &str) -> Result<Vec<Arc<SlotRow>>, Infallible> {
+        let of_key = self.slots.values().filter(|row| row.key == key);
+        Ok(of_key.cloned().collect())
     }
 }

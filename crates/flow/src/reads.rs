@@ -1,20 +1,21 @@
-//! What a step reads when it is worked on, so that only that is looked up.
+//! The references of a step: the values it reads when it is executed, so that only those are looked
+//! up.
 
 use std::collections::HashMap;
 
-use expr::Reference;
+use expr::NameReference;
 use serde_json::{Map, Value};
 
-use crate::config::{Config, Handler, StepType};
+use crate::config::{StepConfig, StepHandler, StepType};
 use crate::expression;
 use crate::id::StepId;
-use crate::workflow::Step;
+use crate::workflow::WorkflowStep;
 
-/// What the texts of a step name, and what its handler takes unasked.
-pub(crate) fn of(config: &Config) -> Vec<Reference> {
+/// Returns the references in the texts of a step, and those that its handler always reads.
+pub(crate) fn of(config: &StepConfig) -> Vec<NameReference> {
     let mut reads = unasked(config);
     let context = config.context_from.iter().flatten();
-    reads.extend(context.map(|id| Reference {
+    reads.extend(context.map(|id| NameReference {
         path: vec!["steps".to_owned(), id.clone()],
         offset: 0,
         exact: true,
@@ -27,15 +28,16 @@ pub(crate) fn of(config: &Config) -> Vec<Reference> {
     reads
 }
 
-/// Whoever is asked inside of a foreach is told about the item, whether the prompt mentions it or not.
-pub(crate) fn add_items(steps: &mut [Step]) {
+/// Adds the item to the references of steps that ask a person or a model inside a foreach, whether
+/// or not the prompt mentions it.
+pub(crate) fn add_items(steps: &mut [WorkflowStep]) {
     let variables: HashMap<StepId, String> = steps
         .iter()
         .filter(|step| step.step_type == StepType::Foreach)
         .map(|step| (step.id.clone(), step.item_variable().to_owned()))
         .collect();
     for step in steps.iter_mut() {
-        let is_asked = step.config.handler.unwrap_or_default() == Handler::AiInteraction;
+        let is_asked = step.config.handler.unwrap_or_default() == StepHandler::AiInteraction;
         if !is_asked || !step.has_work() {
             continue;
         }
@@ -52,20 +54,21 @@ pub(crate) fn add_items(steps: &mut [Step]) {
     }
 }
 
-/// A command is told everything on its standard input; a question goes with what came before, and a
-/// step that does nothing hands that on, unless it says what it gives.
-fn unasked(config: &Config) -> Vec<Reference> {
+/// Returns the references that a handler reads without being told: a command gets the whole state
+/// on its standard input; a question is sent with the previous output, and a no-op step passes that
+/// on, unless it has an output of its own.
+fn unasked(config: &StepConfig) -> Vec<NameReference> {
     let says_output =
         || (config.config.as_ref()).is_some_and(|config| config.contains_key("output"));
     match config.handler.unwrap_or_default() {
-        Handler::Command => expression::reads("[input, output]"),
-        Handler::NoOp if says_output() => Vec::new(),
-        Handler::AiInteraction | Handler::NoOp => expression::reads("output"),
+        StepHandler::Command => expression::reads("[input, output]"),
+        StepHandler::NoOp if says_output() => Vec::new(),
+        StepHandler::AiInteraction | StepHandler::NoOp => expression::reads("output"),
         _ => Vec::new(),
     }
 }
 
-fn collect(value: &Value, reads: &mut Vec<Reference>) {
+fn collect(value: &Value, reads: &mut Vec<NameReference>) {
     match value {
         Value::String(text) => reads.extend(expression::text_reads(text)),
         Value::Array(items) => items.iter().for_each(|item| collect(item, reads)),

@@ -1,20 +1,21 @@
-//! What expressions read: whether they parse, and whether it can be there by then.
+//! Checks the references of expressions: whether they parse, and whether their values can exist by
+//! then.
 
-use expr::Reference;
+use expr::NameReference;
 use prompt::nearest;
 use serde_json::Value;
 
-use crate::config::{Handler, StepType};
-use crate::error::{Code, Problem, Severity};
+use crate::config::{StepHandler, StepType};
+use crate::error::{ProblemSeverity, WorkflowProblem, WorkflowProblemCode};
 use crate::id::StepId;
-use crate::spot::Spot;
-use crate::workflow::{Edge, Step, When, Workflow};
+use crate::line_span::LineSpan;
+use crate::workflow::{EdgeCondition, Workflow, WorkflowEdge, WorkflowStep};
 
-/// The names every expression knows.
+/// The names that every expression can use.
 const NAMES: [&str; 8] = [
     "input", "output", "steps", "run", "agent", "index", "total", "parentId",
 ];
-/// What JavaScript brings along.
+/// The global names of JavaScript.
 const GLOBALS: [&str; 15] = [
     "Array",
     "BigInt",
@@ -43,45 +44,48 @@ const MORE_GLOBALS: [&str; 5] = [
 const CONDITION_HINT: &str = "the label of a branch is its condition, in JavaScript: write what has to \
     hold, as `output.passed` or `output.score >= 80 && output.ok`, and `default` on the branch for the rest";
 
-/// Where an expression is written.
+/// The place where an expression is written.
 #[derive(Clone, Copy, Debug)]
-enum Site<'w> {
-    Label(&'w Edge),
-    /// In a setting that is a text, from this byte of it on.
+enum ExpressionSite<'w> {
+    Label(&'w WorkflowEdge),
+    /// In a setting that is a text, from this byte on.
     Setting {
-        step: &'w Step,
+        step: &'w WorkflowStep,
         path: &'w str,
         offset: usize,
     },
 }
 
-impl Site<'_> {
-    /// Whether `{{secrets.NAME}}` means a variable here: in what an `http` step sends.
+impl ExpressionSite<'_> {
+    /// Tells whether `{{secrets.NAME}}` means a variable here: only in texts that an `http` step
+    /// sends.
     fn takes_secrets(&self) -> bool {
         match self {
-            Site::Label(_) => false,
-            Site::Setting { step, path, .. } => {
+            ExpressionSite::Label(_) => false,
+            ExpressionSite::Setting { step, path, .. } => {
                 let is_sent = path.starts_with("config.headers") || path.starts_with("config.body");
-                is_sent && step.handler() == Handler::Http
+                is_sent && step.handler() == StepHandler::Http
             }
         }
     }
 
-    /// Where a part of the expression stands.
-    fn spot(&self, start: usize, end: usize) -> Spot {
+    /// Returns the position of a part of the expression.
+    fn spot(&self, start: usize, end: usize) -> LineSpan {
         match self {
-            Site::Label(edge) => match edge.text {
+            ExpressionSite::Label(edge) => match edge.text {
                 Some(text) => text.within(&edge.label, start, end),
                 None => edge.spot,
             },
-            Site::Setting { step, path, offset } => step.inside(path, offset + start, offset + end),
+            ExpressionSite::Setting { step, path, offset } => {
+                step.inside(path, offset + start, offset + end)
+            }
         }
     }
 }
 
-/// What is wrong with the expressions of a step and of the edges that leave it.
-pub(crate) fn check(workflow: &Workflow, step: &Step) -> Vec<Problem> {
-    let mut reading = Reading {
+/// Returns the problems of the expressions of a step and of the edges that leave it.
+pub(crate) fn check(workflow: &Workflow, step: &WorkflowStep) -> Vec<WorkflowProblem> {
+    let mut reading = ReferenceCheck {
         workflow,
         step,
         problems: Vec::new(),
@@ -93,20 +97,25 @@ pub(crate) fn check(workflow: &Workflow, step: &Step) -> Vec<Problem> {
     reading.problems
 }
 
-struct Reading<'w> {
+/// The step whose expressions are checked, and the problems found so far.
+struct ReferenceCheck<'w> {
     workflow: &'w Workflow,
-    step: &'w Step,
-    problems: Vec<Problem>,
+    step: &'w WorkflowStep,
+    problems: Vec<WorkflowProblem>,
 }
 
-impl<'w> Reading<'w> {
-    fn condition(&mut self, edge: &'w Edge) {
-        let When::Condition(condition) = &edge.when else {
+impl<'w> ReferenceCheck<'w> {
+    fn condition(&mut self, edge: &'w WorkflowEdge) {
+        let EdgeCondition::Condition(condition) = &edge.when else {
             return;
         };
         if edge.label == *condition {
-            self.sense(condition, Site::Label(edge));
-            return self.expression(condition, Site::Label(edge), Severity::Error);
+            self.sense(condition, ExpressionSite::Label(edge));
+            return self.expression(
+                condition,
+                ExpressionSite::Label(edge),
+                ProblemSeverity::Error,
+            );
         }
         let mut branches = self.step.config.branches.iter().flatten();
         let at = branches.position(|branch| {
@@ -114,20 +123,20 @@ impl<'w> Reading<'w> {
                 && branch.condition.as_ref() == Some(condition)
         });
         let path = format!("branches.{}.condition", at.unwrap_or(0));
-        let site = Site::Setting {
+        let site = ExpressionSite::Setting {
             step: self.step,
             path: &path,
             offset: 0,
         };
         self.sense(condition, site);
-        self.expression(condition, site, Severity::Error);
+        self.expression(condition, site, ProblemSeverity::Error);
     }
 
-    /// A condition that is one, and can come out either way.
-    fn sense(&mut self, condition: &str, site: Site<'_>) {
+    /// Checks that a condition is one, and can be true or false.
+    fn sense(&mut self, condition: &str, site: ExpressionSite<'_>) {
         let spot = site.spot(0, condition.len());
         let mut wrong = |message: String, hint: &str| {
-            let problem = Problem::error(Code::Expression, spot, message);
+            let problem = WorkflowProblem::error(WorkflowProblemCode::Expression, spot, message);
             self.problems.push(problem.hint(hint));
         };
         if assigns(condition) {
@@ -151,8 +160,11 @@ impl<'w> Reading<'w> {
                 let spot = step.value(&format!("contextFrom.{at}"));
                 let message =
                     message.replace(&format!("`steps.{id}`"), &format!("`contextFrom` {id}"));
-                self.problems
-                    .push(Problem::warning(Code::UnknownReference, spot, message));
+                self.problems.push(WorkflowProblem::warning(
+                    WorkflowProblemCode::UnknownReference,
+                    spot,
+                    message,
+                ));
             }
         }
         if let Some(path) = &config.items_path {
@@ -175,17 +187,17 @@ impl<'w> Reading<'w> {
         }
     }
 
-    /// A setting that is an expression.
+    /// Checks a setting that is an expression.
     fn whole(&mut self, path: &str, source: &str) {
-        let site = Site::Setting {
+        let site = ExpressionSite::Setting {
             step: self.step,
             path,
             offset: 0,
         };
-        self.expression(source, site, Severity::Warning);
+        self.expression(source, site, ProblemSeverity::Warning);
     }
 
-    /// A setting that is a text with `{{ }}`.
+    /// Checks a setting that is a text with `{{ }}`.
     fn text(&mut self, path: &str, text: &str) {
         let step = self.step;
         match expr::pieces(text) {
@@ -193,21 +205,24 @@ impl<'w> Reading<'w> {
                 let at = error.offset().map_or(0, |at| at as usize);
                 let spot = step.inside(path, at, at + 2);
                 let message = format!("A `{{{{` of `{}` is not closed.", step.id);
-                self.problems
-                    .push(Problem::error(Code::Expression, spot, message));
+                self.problems.push(WorkflowProblem::error(
+                    WorkflowProblemCode::Expression,
+                    spot,
+                    message,
+                ));
             }
             Ok(pieces) => {
                 for piece in pieces {
-                    if let expr::Piece::Expression { source, offset } = piece {
-                        let site = Site::Setting { step, path, offset };
-                        self.expression(source, site, Severity::Warning);
+                    if let expr::InterpolationPiece::Expression { source, offset } = piece {
+                        let site = ExpressionSite::Setting { step, path, offset };
+                        self.expression(source, site, ProblemSeverity::Warning);
                     }
                 }
             }
         }
     }
 
-    fn expression(&mut self, source: &str, site: Site<'_>, severity: Severity) {
+    fn expression(&mut self, source: &str, site: ExpressionSite<'_>, severity: ProblemSeverity) {
         match expr::references(source) {
             Err(error) => {
                 let spot = match error.offset().map(|at| at as usize) {
@@ -219,10 +234,11 @@ impl<'w> Reading<'w> {
                     source.trim(),
                     error.message().trim_end_matches('.')
                 );
-                let problem = Problem::error(Code::Expression, spot, message);
+                let problem =
+                    WorkflowProblem::error(WorkflowProblemCode::Expression, spot, message);
                 self.problems.push(match site {
-                    Site::Label(_) => problem.hint(CONDITION_HINT),
-                    Site::Setting { .. } => problem,
+                    ExpressionSite::Label(_) => problem.hint(CONDITION_HINT),
+                    ExpressionSite::Setting { .. } => problem,
                 });
             }
             Ok(reads) => {
@@ -239,8 +255,8 @@ impl<'w> Reading<'w> {
         }
     }
 
-    /// Whether what is read at a step can be there by then.
-    fn reference(&mut self, reference: &Reference, spot: Spot, severity: Severity) {
+    /// Checks whether a referenced value can exist when the step reads it.
+    fn reference(&mut self, reference: &NameReference, spot: LineSpan, severity: ProblemSeverity) {
         let step = self.step;
         let Some(name) = reference.path.first().map(String::as_str) else {
             return;
@@ -260,19 +276,16 @@ impl<'w> Reading<'w> {
             "agent" | "run" => unknown_field(step, name, reference),
             name if NAMES.contains(&name) || GLOBALS.contains(&name) => None,
             name if MORE_GLOBALS.contains(&name) || self.is_variable(step, name) => None,
-            name => Some(format!(
-                "`{name}` at `{}` is no name that a run knows.",
-                step.id
-            )),
+            name => Some(format!("Unknown name `{name}` at `{}`.", step.id)),
         };
         let Some(message) = message else {
             return;
         };
         let problem = match severity {
-            Severity::Error if !matches!(name, "steps" | "output") => {
-                Problem::error(Code::UnknownReference, spot, message)
+            ProblemSeverity::Error if !matches!(name, "steps" | "output") => {
+                WorkflowProblem::error(WorkflowProblemCode::UnknownReference, spot, message)
             }
-            _ => Problem::warning(Code::UnknownReference, spot, message),
+            _ => WorkflowProblem::warning(WorkflowProblemCode::UnknownReference, spot, message),
         };
         let is_word = matches!(
             name.to_lowercase().as_str(),
@@ -280,12 +293,12 @@ impl<'w> Reading<'w> {
         );
         self.problems.push(match NAMES.contains(&name) {
             true => problem,
-            false if is_word && severity == Severity::Error => problem.hint(CONDITION_HINT),
+            false if is_word && severity == ProblemSeverity::Error => problem.hint(CONDITION_HINT),
             false => problem.hint(format!("a step before gave it? Write `output.{name}`")),
         });
     }
 
-    fn step_reference(&self, step: &Step, id: &str) -> Option<String> {
+    fn step_reference(&self, step: &WorkflowStep, id: &str) -> Option<String> {
         let known = self.workflow.steps().iter().map(|step| step.id.as_str());
         let Some(named) = self.workflow.step(&StepId::new(id)) else {
             let near = nearest(id, known);
@@ -320,11 +333,11 @@ impl<'w> Reading<'w> {
         })
     }
 
-    fn is_led_to(&self, step: &Step) -> bool {
+    fn is_led_to(&self, step: &WorkflowStep) -> bool {
         self.workflow.edges().iter().any(|edge| edge.to == step.id)
     }
 
-    fn is_variable(&self, step: &Step, name: &str) -> bool {
+    fn is_variable(&self, step: &WorkflowStep, name: &str) -> bool {
         let mut around = own_scope(step);
         if step.step_type == StepType::Decision {
             around.clone_from(&step.scope);
@@ -336,13 +349,13 @@ impl<'w> Reading<'w> {
     }
 }
 
-/// What is known of an agent and of a run.
+/// The fields of an agent and of a run.
 const FIELDS: [(&str, &[&str]); 2] = [
     ("agent", &["id", "name", "displayName"]),
     ("run", &["id", "status", "depth", "tags", "startedAt"]),
 ];
 
-fn unknown_field(step: &Step, name: &str, reference: &Reference) -> Option<String> {
+fn unknown_field(step: &WorkflowStep, name: &str, reference: &NameReference) -> Option<String> {
     let (_, known) = FIELDS.iter().find(|(of, _)| *of == name)?;
     let field = reference.path.get(1)?;
     (!known.contains(&field.as_str())).then(|| {
@@ -354,8 +367,8 @@ fn unknown_field(step: &Step, name: &str, reference: &Reference) -> Option<Strin
     })
 }
 
-/// The foreach steps whose items a step's own expressions see.
-fn own_scope(step: &Step) -> Vec<StepId> {
+/// Returns the foreach steps whose items a step's own expressions see.
+fn own_scope(step: &WorkflowStep) -> Vec<StepId> {
     let mut scope = step.scope.clone();
     if step.step_type == StepType::Foreach && step.has_work() {
         scope.push(step.id.clone());
@@ -363,11 +376,11 @@ fn own_scope(step: &Step) -> Vec<StepId> {
     scope
 }
 
-fn in_items(step: &Step) -> bool {
+fn in_items(step: &WorkflowStep) -> bool {
     !own_scope(step).is_empty()
 }
 
-/// Whether an expression sets something: a `=` that is no part of a comparison or an arrow.
+/// Tells whether an expression assigns: a `=` that is no part of a comparison or an arrow.
 fn assigns(source: &str) -> bool {
     let mut quote = None;
     let mut before = ' ';
@@ -391,8 +404,8 @@ fn assigns(source: &str) -> bool {
     false
 }
 
-/// Where a reference ends in its expression.
-fn end(source: &str, reference: &Reference) -> usize {
+/// Returns the end of a reference in its expression.
+fn end(source: &str, reference: &NameReference) -> usize {
     let whole = reference.path.join(".");
     let name = reference.path.first().map_or(1, String::len);
     let rest = source.get(reference.offset..).unwrap_or("");
@@ -402,7 +415,7 @@ fn end(source: &str, reference: &Reference) -> usize {
     }
 }
 
-/// Every text in a value, with its path.
+/// Returns every text in a value, with its path.
 fn strings<'v>(path: &str, value: &'v Value) -> Vec<(String, &'v str)> {
     let below = |name: &str, value: &'v Value| strings(&format!("{path}.{name}"), value);
     match value {

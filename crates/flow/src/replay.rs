@@ -1,28 +1,29 @@
-//! The state of a run, worked out from its events alone.
+//! Replays a run: computes its state from its events alone.
 //!
-//! Events say what happened; rows say how things are. Both are written by one decision, so each can
-//! be held against the other: [`replay`] of the events must give the [`Skeleton`] of the rows.
+//! Events record what happened; rows hold the present state. One decision writes both, so that each
+//! can be checked against the other: [`replay`] of the events must give the [`RunSkeleton`] of the
+//! rows.
 
 use std::collections::BTreeMap;
 
-use crate::engine::{Event, ItemStatus, RunStatus, TaskKind, TaskStatus, What};
+use crate::engine::{EventKind, ItemStatus, RunEvent, RunStatus, TaskStatus, WorkflowTaskKind};
 use crate::id::{RunId, TaskId};
-use crate::memory::Memory;
+use crate::memory::MemoryRows;
 
-/// What there is of a run, without what its steps gave.
+/// The state of a run without the outputs of its steps.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Skeleton {
+pub struct RunSkeleton {
     pub status: RunStatus,
     pub seq: u64,
     pub active: u32,
-    pub tasks: BTreeMap<TaskId, (TaskKind, TaskStatus)>,
-    pub groups: BTreeMap<TaskId, Count>,
+    pub tasks: BTreeMap<TaskId, (WorkflowTaskKind, TaskStatus)>,
+    pub groups: BTreeMap<TaskId, ForeachCounts>,
     pub items: BTreeMap<(TaskId, u32), ItemStatus>,
 }
 
-/// The items of a foreach, counted.
+/// The counts of a foreach's items.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Count {
+pub struct ForeachCounts {
     pub total: u32,
     pub running: u32,
     pub succeeded: u32,
@@ -30,22 +31,22 @@ pub struct Count {
     pub closed: bool,
 }
 
-/// Why events are not the history of a run.
+/// The error of events that cannot be the history of a run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("event {seq}: {message}")]
-pub struct Unreplayable {
+pub struct ReplayError {
     pub seq: u64,
     pub message: String,
 }
 
-/// Works out the state of a run from its events.
+/// Computes the state of a run from its events.
 ///
 /// # Errors
 ///
-/// When a number is missing, a task moves that is not there, or a move does not begin where the
-/// task is.
-pub fn replay(events: &[Event]) -> Result<Skeleton, Unreplayable> {
-    let mut skeleton = Skeleton {
+/// When a number is missing, a task changes that does not exist, or a change does not start from
+/// the task's status.
+pub fn replay(events: &[RunEvent]) -> Result<RunSkeleton, ReplayError> {
+    let mut skeleton = RunSkeleton {
         status: RunStatus::Running,
         seq: 0,
         active: 0,
@@ -54,7 +55,7 @@ pub fn replay(events: &[Event]) -> Result<Skeleton, Unreplayable> {
         items: BTreeMap::new(),
     };
     for event in events {
-        let wrong = |message: String| Unreplayable {
+        let wrong = |message: String| ReplayError {
             seq: event.seq,
             message,
         };
@@ -67,15 +68,15 @@ pub fn replay(events: &[Event]) -> Result<Skeleton, Unreplayable> {
     Ok(skeleton)
 }
 
-impl Skeleton {
-    /// The state of a run as its rows say it.
+impl RunSkeleton {
+    /// Returns the state of a run according to its rows.
     #[must_use]
-    pub fn of(memory: &Memory, run: &RunId) -> Option<Skeleton> {
+    pub fn of(memory: &MemoryRows, run: &RunId) -> Option<RunSkeleton> {
         let row = memory.runs.get(run)?;
         let tasks = memory.tasks.values().filter(|task| task.id.run == *run);
         let groups = memory.groups.values().filter(|group| group.id.run == *run);
         let items = memory.items.values().filter(|item| item.group.run == *run);
-        Some(Skeleton {
+        Some(RunSkeleton {
             status: row.status,
             seq: row.seq,
             active: row.active,
@@ -84,7 +85,7 @@ impl Skeleton {
                 .collect(),
             groups: groups
                 .map(|group| {
-                    let count = Count {
+                    let count = ForeachCounts {
                         total: group.total,
                         running: group.running,
                         succeeded: group.succeeded,
@@ -100,14 +101,16 @@ impl Skeleton {
         })
     }
 
-    fn take(&mut self, what: &What) -> Result<(), String> {
+    fn take(&mut self, what: &EventKind) -> Result<(), String> {
         match what {
-            What::RunStarted { .. } | What::RunResumed | What::RunReopened { .. } => {
+            EventKind::RunStarted { .. }
+            | EventKind::RunResumed
+            | EventKind::RunReopened { .. } => {
                 self.status = RunStatus::Running;
             }
-            What::RunPaused { .. } => self.status = RunStatus::Paused,
-            What::RunEnded { status, .. } => self.status = *status,
-            What::TaskCreated {
+            EventKind::RunPaused { .. } => self.status = RunStatus::Paused,
+            EventKind::RunEnded { status, .. } => self.status = *status,
+            EventKind::TaskCreated {
                 task, kind, begin, ..
             } => {
                 self.active += 1;
@@ -116,7 +119,7 @@ impl Skeleton {
                     return Err(format!("`{task}` is created twice"));
                 }
             }
-            What::TaskMoved { task, by, .. } => {
+            EventKind::TaskMoved { task, by, .. } => {
                 let Some((_, status)) = self.tasks.get_mut(task) else {
                     return Err(format!("`{task}` moves and is not there"));
                 };
@@ -126,55 +129,61 @@ impl Skeleton {
                 *status = by.to();
                 self.active -= u32::from(by.to().is_terminal());
             }
-            What::GroupOpened { group, total } => {
-                let count = Count {
+            EventKind::GroupOpened { group, total } => {
+                let count = ForeachCounts {
                     total: *total,
-                    ..Count::default()
+                    ..ForeachCounts::default()
                 };
                 self.groups.insert(group.clone(), count);
                 let items = (0..*total).map(|index| ((group.clone(), index), ItemStatus::Waiting));
                 self.items.extend(items);
             }
-            What::ItemStarted { group, index } => {
+            EventKind::ItemStarted { group, index } => {
                 self.item(group, *index, ItemStatus::Running)?;
                 self.group(group)?.running += 1;
             }
-            What::ItemEnded {
+            EventKind::ItemEnded {
                 group,
                 index,
                 status,
-            } => {
-                let was = self.item(group, *index, *status)?;
-                if was != ItemStatus::Running {
-                    return Err(format!("item {index} of `{group}` ends and was {was:?}"));
-                }
-                let count = self.group(group)?;
-                count.running -= 1;
-                count.add(*status, 1);
-            }
-            What::ItemReopened { group, index } => {
+            } => self.end_item(group, *index, *status)?,
+            EventKind::ItemReopened { group, index } => {
                 let was = self.item(group, *index, ItemStatus::Waiting)?;
                 self.group(group)?.add(was, -1);
             }
-            What::GroupClosed { group } => self.group(group)?.closed = true,
-            What::GroupReopened { group } => self.group(group)?.closed = false,
-            What::GroupContinued { group, of, index } => self.go_on_with(group, of, *index)?,
-            What::Assigned { .. }
-            | What::Decided { .. }
-            | What::Arrived { .. }
-            | What::CameLate { .. }
-            | What::Signalled { .. }
-            | What::Warned { .. } => {}
+            EventKind::GroupClosed { group } => self.group(group)?.closed = true,
+            EventKind::GroupReopened { group } => self.group(group)?.closed = false,
+            EventKind::GroupContinued { group, of, index } => self.go_on_with(group, of, *index)?,
+            EventKind::RunQueued { .. }
+            | EventKind::RunAdmitted
+            | EventKind::RunMoved { .. }
+            | EventKind::Assigned { .. }
+            | EventKind::Decided { .. }
+            | EventKind::Arrived { .. }
+            | EventKind::CameLate { .. }
+            | EventKind::Signalled { .. }
+            | EventKind::Warned { .. } => {}
         }
         Ok(())
     }
 
-    /// All items but one are as they ended in the foreach that is continued.
+    fn end_item(&mut self, group: &TaskId, index: u32, status: ItemStatus) -> Result<(), String> {
+        let was = self.item(group, index, status)?;
+        if was != ItemStatus::Running {
+            return Err(format!("item {index} of `{group}` ends and was {was:?}"));
+        }
+        let count = self.group(group)?;
+        count.running -= 1;
+        count.add(status, 1);
+        Ok(())
+    }
+
+    /// Takes over the items of the continued foreach; all but one keep their status.
     fn go_on_with(&mut self, group: &TaskId, of: &TaskId, index: u32) -> Result<(), String> {
         let total = self.group(of)?.total;
-        let mut count = Count {
+        let mut count = ForeachCounts {
             total,
-            ..Count::default()
+            ..ForeachCounts::default()
         };
         for at in 0..total {
             let was = self.items.get(&(of.clone(), at)).copied();
@@ -191,12 +200,12 @@ impl Skeleton {
         }
     }
 
-    fn group(&mut self, group: &TaskId) -> Result<&mut Count, String> {
+    fn group(&mut self, group: &TaskId) -> Result<&mut ForeachCounts, String> {
         let count = self.groups.get_mut(group);
         count.ok_or_else(|| format!("the foreach `{group}` was never opened"))
     }
 
-    /// Sets the status of an item, and gives the one it had.
+    /// Sets the status of an item, and returns the previous one.
     fn item(&mut self, group: &TaskId, index: u32, now: ItemStatus) -> Result<ItemStatus, String> {
         let status = self.items.get_mut(&(group.clone(), index));
         let status = status.ok_or_else(|| format!("`{group}` has no item {index}"))?;
@@ -204,7 +213,7 @@ impl Skeleton {
     }
 }
 
-impl Count {
+impl ForeachCounts {
     fn add(&mut self, status: ItemStatus, by: i32) {
         let count = match status {
             ItemStatus::Succeeded => &mut self.succeeded,

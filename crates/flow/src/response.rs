@@ -1,35 +1,35 @@
-//! Reading replies: tolerant in form, strict in meaning.
+//! Reads replies: tolerant in form, strict in meaning.
 //!
 //! The five sections may come as Markdown or as a JSON object, fenced or bare, in snake_case or in
-//! camelCase. What the reply says must be there and be one of the known words; a reply that cannot
-//! be read is never taken for a result.
+//! camelCase. Status and next action must be present and known words; a reply that cannot be read
+//! never counts as a result.
 
-use prompt::{AnswerKind, Question, Source};
+use prompt::{AnswerKind, Question, QuestionSource};
 use serde_json::{Map, Value};
 
-use crate::engine::{Failure, FailureClass, Outcome, Report};
-use crate::layers::Form;
-use crate::markdown::Sections;
+use crate::engine::{AttemptFailure, AttemptOutcome, AttemptReport, FailureClass};
+use crate::layers::ReplyForm;
+use crate::markdown::ReplySections;
 
-/// How often somebody is asked again for a reply that can be read.
+/// Limits the requests for a corrected reply after one that cannot be read.
 pub const REPAIRS_MAX: u32 = 2;
-/// How long a reply may be.
+/// Limits the length of a reply.
 pub const REPLY_BYTES_MAX: usize = 4 << 20;
-/// How many violations of a schema are listed.
+/// Limits the schema violations that are listed.
 const VIOLATIONS_MAX: usize = 20;
-/// How many tags of a reply are taken, and how long they may be.
+/// Limits the tags taken from a reply, and their length.
 const TAGS_MAX: usize = 20;
 const TAG_CHARS_MAX: usize = 64;
 
-/// A reply, read.
+/// A parsed reply.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Reply {
-    pub status: Status,
+pub struct AgentReply {
+    pub status: ReplyStatus,
     pub summary: String,
-    /// JSON where it is some, otherwise a text.
+    /// The output: JSON if the text parses as such, otherwise the text.
     pub output: Value,
-    pub next: Next,
-    /// What CONTINUE, ESCALATE and HOLD say besides.
+    pub next: NextAction,
+    /// The reason that CONTINUE, ESCALATE and HOLD give.
     pub reason: Option<String>,
     pub confidence: Option<f64>,
     pub tags: Vec<String>,
@@ -37,63 +37,66 @@ pub struct Reply {
     pub suggested_next_stage: Option<String>,
 }
 
+/// The status that a reply gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Status {
+pub enum ReplyStatus {
     Success,
     Partial,
     Blocked,
     Failed,
 }
 
+/// The next action that a reply asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Next {
+pub enum NextAction {
     Complete,
     Continue,
     Escalate,
     Hold,
 }
 
-/// Why a reply cannot be read: sentences for whoever is to write it again.
+/// The problems of a reply that cannot be read: sentences for the model or person that has to
+/// correct it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", problems.join(" "))]
-pub struct Unreadable {
+pub struct UnreadableReply {
     pub problems: Vec<String>,
 }
 
-/// Reads a reply, and holds its output against the step's schema where it is to be used.
+/// Reads a reply, and checks its output against the step's schema if the output is used.
 ///
 /// # Errors
 ///
-/// Everything that is missing, unknown or not what the schema wants.
-pub fn read(text: &str, schema: Option<&Value>) -> Result<Reply, Unreadable> {
+/// Everything that is missing, unknown or violates the schema.
+pub fn read(text: &str, schema: Option<&Value>) -> Result<AgentReply, UnreadableReply> {
     if text.len() > REPLY_BYTES_MAX {
         let bytes = text.len();
         let problem =
             format!("The reply has {bytes} bytes, more than REPLY_BYTES_MAX = {REPLY_BYTES_MAX}.");
-        return Err(Unreadable {
+        return Err(UnreadableReply {
             problems: vec![problem],
         });
     }
     let mut problems = Vec::new();
     let said = said(text, &mut problems);
     let (Some(said), true) = (said, problems.is_empty()) else {
-        return Err(Unreadable { problems });
+        return Err(UnreadableReply { problems });
     };
     let reply = &said.reply;
-    let used = matches!(reply.status, Status::Success | Status::Partial);
-    match schema.filter(|_| used && reply.next != Next::Continue) {
+    let used = matches!(reply.status, ReplyStatus::Success | ReplyStatus::Partial);
+    match schema.filter(|_| used && reply.next != NextAction::Continue) {
         None => Ok(said.reply),
         Some(schema) => fitting(said, schema),
     }
 }
 
-/// The text of an answer that is a whole reply: five sections, or an envelope with `status`, `output`
-/// and the next action. Anything else is the output itself.
+/// Returns the text of an answer that is a whole reply: five sections, or an envelope with
+/// `status`, `output` and the next action. Any other answer is the output itself.
 #[must_use]
 pub fn as_reply(answer: &Value) -> Option<String> {
     match answer {
         Value::String(text) => {
-            let sections = Sections::read(text);
+            let sections = ReplySections::read(text);
             let is_whole =
                 sections.status.is_some() && sections.output.is_some() && sections.next.is_some();
             is_whole.then(|| text.clone())
@@ -108,9 +111,9 @@ pub fn as_reply(answer: &Value) -> Option<String> {
     }
 }
 
-/// What a reply means for the task. `confidence` is the least the step wants.
+/// Turns a reply into the report of an attempt. `confidence` is the least that the step requires.
 #[must_use]
-pub fn report(reply: Reply, confidence: Option<f64>) -> Report {
+pub fn report(reply: AgentReply, confidence: Option<f64>) -> AttemptReport {
     let tags = reply.tags.clone();
     let reason = |word: &str| {
         let given = reply.reason.as_deref().filter(|reason| !reason.is_empty());
@@ -121,60 +124,61 @@ pub fn report(reply: Reply, confidence: Option<f64>) -> Report {
         .zip(reply.confidence.or(Some(0.0)))
         .filter(|(least, given)| given < least);
     let outcome = match (reply.status, reply.next) {
-        (Status::Failed, _) => Outcome::Failed(Failure {
+        (ReplyStatus::Failed, _) => AttemptOutcome::Failed(AttemptFailure {
             class: FailureClass::Failed,
             message: reason("FAILED"),
         }),
-        (Status::Blocked, _) => Outcome::Asked {
+        (ReplyStatus::Blocked, _) => AttemptOutcome::Asked {
             reason: reason("BLOCKED"),
             output: Some(reply.output),
         },
-        (_, Next::Escalate) => Outcome::Asked {
+        (_, NextAction::Escalate) => AttemptOutcome::Asked {
             reason: reason("ESCALATE"),
             output: Some(reply.output),
         },
-        (_, Next::Hold) => Outcome::Asked {
+        (_, NextAction::Hold) => AttemptOutcome::Asked {
             reason: reason("HOLD"),
             output: Some(reply.output),
         },
-        (_, Next::Continue) => Outcome::Continue {
+        (_, NextAction::Continue) => AttemptOutcome::Continue {
             note: reason("CONTINUE"),
             output: Some(reply.output),
         },
-        (_, Next::Complete) => match unsure {
-            Some((least, given)) => Outcome::Unsure {
+        (_, NextAction::Complete) => match unsure {
+            Some((least, given)) => AttemptOutcome::Unsure {
                 reason: format!(
                     "The reply has a confidence of {given}, and the step asks for {least}."
                 ),
                 output: reply.output,
             },
-            None => Outcome::Completed {
+            None => AttemptOutcome::Completed {
                 output: reply.output,
-                partial: reply.status == Status::Partial,
+                partial: reply.status == ReplyStatus::Partial,
             },
         },
     };
-    Report {
+    AttemptReport {
         tags,
-        ..Report::of(outcome)
+        ..AttemptReport::of(outcome)
     }
 }
 
-/// How an attempt ends whose replies could not be read, after [`REPAIRS_MAX`] more turns.
+/// Returns the report of an attempt whose replies could not be read, after [`REPAIRS_MAX`]
+/// corrections.
 #[must_use]
-pub fn unreadable(error: &Unreadable) -> Report {
-    Report::failed(Failure {
+pub fn unreadable(error: &UnreadableReply) -> AttemptReport {
+    AttemptReport::failed(AttemptFailure {
         class: FailureClass::UnparsableReply,
         message: format!("The reply cannot be read after {REPAIRS_MAX} corrections. {error}"),
     })
 }
 
-/// The turn that asks for the reply again.
+/// Writes the message that asks for a corrected reply.
 #[must_use]
-pub fn correction(error: &Unreadable, form: Form) -> String {
+pub fn correction(error: &UnreadableReply, form: ReplyForm) -> String {
     let whole = match form {
-        Form::Sections => "with all five sections",
-        Form::Envelope => "as one JSON object with all its fields",
+        ReplyForm::Sections => "with all five sections",
+        ReplyForm::Envelope => "as one JSON object with all its fields",
     };
     let listed: Vec<String> = error
         .problems
@@ -188,8 +192,8 @@ pub fn correction(error: &Unreadable, form: Form) -> String {
     )
 }
 
-/// Every way in which an output is not what a JSON Schema wants; one sentence where the schema
-/// itself is broken. References to other documents are never fetched.
+/// Returns every violation of a JSON Schema by an output, or one sentence if the schema itself is
+/// broken. References to other documents are never fetched.
 #[must_use]
 pub fn violations(schema: &Value, output: &Value) -> Vec<String> {
     let validator = match jsonschema::options().offline().build(schema) {
@@ -206,17 +210,17 @@ pub fn violations(schema: &Value, output: &Value) -> Vec<String> {
         .collect()
 }
 
-/// A reply, and its output as it was written, where that was a text.
-struct Said {
-    reply: Reply,
+/// A reply, and the original text of its output, if it had one.
+struct ParsedReply {
+    reply: AgentReply,
     written: Option<String>,
 }
 
-impl Said {
-    /// A reply whose output is JSON if its text is.
-    fn written(reply: Reply, text: &str) -> Said {
-        Said {
-            reply: Reply {
+impl ParsedReply {
+    /// Parses the output of a reply as JSON if its text is JSON.
+    fn written(reply: AgentReply, text: &str) -> ParsedReply {
+        ParsedReply {
+            reply: AgentReply {
                 output: parsed(text),
                 ..reply
             },
@@ -225,8 +229,9 @@ impl Said {
     }
 }
 
-/// The object a whole reply is, the sections it has, or an object somewhere in it.
-fn said(text: &str, problems: &mut Vec<String>) -> Option<Said> {
+/// Finds the reply in a text: the whole text as an object, its sections, or an object somewhere in
+/// it.
+fn said(text: &str, problems: &mut Vec<String>) -> Option<ParsedReply> {
     let text = text.trim().trim_start_matches('\u{feff}');
     if text.is_empty() {
         problems.push("The reply is empty.".to_owned());
@@ -236,7 +241,7 @@ fn said(text: &str, problems: &mut Vec<String>) -> Option<Said> {
     if let Some(envelope) = whole.and_then(envelope) {
         return of_envelope(&envelope, problems);
     }
-    let sections = Sections::read(text);
+    let sections = ReplySections::read(text);
     if sections.status.is_some() {
         return of_sections(&sections, problems);
     }
@@ -252,9 +257,9 @@ fn said(text: &str, problems: &mut Vec<String>) -> Option<Said> {
     }
 }
 
-/// The last list or object in a text, whatever stands around it.
+/// Returns the last list or object in a text, ignoring the text around it.
 fn structure(text: &str) -> Option<Value> {
-    let source = Source {
+    let source = QuestionSource {
         file: String::new(),
         line: 1,
     };
@@ -270,7 +275,7 @@ fn envelope(value: Value) -> Option<Map<String, Value>> {
     }
 }
 
-fn of_envelope(map: &Map<String, Value>, problems: &mut Vec<String>) -> Option<Said> {
+fn of_envelope(map: &Map<String, Value>, problems: &mut Vec<String>) -> Option<ParsedReply> {
     let text = |names: &[&str]| {
         let found = names.iter().find_map(|name| map.get(*name));
         found.and_then(Value::as_str).map(str::to_owned)
@@ -283,21 +288,21 @@ fn of_envelope(map: &Map<String, Value>, problems: &mut Vec<String>) -> Option<S
         problems.push("`output` is missing.".to_owned());
     }
     let metadata = map.get("metadata").and_then(Value::as_object);
-    let reply = Reply {
+    let reply = AgentReply {
         summary: text(&["summary"]).unwrap_or_default(),
         reason: text(&["next_action_reason", "nextActionReason"]),
         ..noted(status?, next?, metadata.unwrap_or(map), problems)
     };
     Some(match output? {
-        Value::String(text) => Said::written(reply, &text),
-        output => Said {
-            reply: Reply { output, ..reply },
+        Value::String(text) => ParsedReply::written(reply, &text),
+        output => ParsedReply {
+            reply: AgentReply { output, ..reply },
             written: None,
         },
     })
 }
 
-fn of_sections(sections: &Sections<'_>, problems: &mut Vec<String>) -> Option<Said> {
+fn of_sections(sections: &ReplySections<'_>, problems: &mut Vec<String>) -> Option<ParsedReply> {
     let status = word(sections.status, "## Status", &STATUSES, problems);
     let (first, reason) = match sections.next {
         Some(text) => {
@@ -321,21 +326,21 @@ fn of_sections(sections: &Sections<'_>, problems: &mut Vec<String>) -> Option<Sa
         },
     };
     let reply = noted(status?, next?, &metadata, problems);
-    let reply = Reply {
+    let reply = AgentReply {
         summary: sections.summary.unwrap_or_default().trim().to_owned(),
         reason: Some(reason.trim().to_owned()).filter(|reason| !reason.is_empty()),
         ..reply
     };
-    Some(Said::written(reply, sections.output?.trim()))
+    Some(ParsedReply::written(reply, sections.output?.trim()))
 }
 
-/// A reply with what its metadata says.
+/// Adds the metadata to a reply.
 fn noted(
-    status: Status,
-    next: Next,
+    status: ReplyStatus,
+    next: NextAction,
     metadata: &Map<String, Value>,
     problems: &mut Vec<String>,
-) -> Reply {
+) -> AgentReply {
     let either = |snake: &str, camel: &str| metadata.get(snake).or_else(|| metadata.get(camel));
     let confidence = match metadata.get("confidence") {
         None | Some(Value::Null) => None,
@@ -353,7 +358,7 @@ fn noted(
         .map(str::trim)
         .filter(|tag| !tag.is_empty() && tag.chars().count() <= TAG_CHARS_MAX);
     let stage = either("suggested_next_stage", "suggestedNextStage").and_then(Value::as_str);
-    Reply {
+    AgentReply {
         status,
         summary: String::new(),
         output: Value::Null,
@@ -365,21 +370,22 @@ fn noted(
     }
 }
 
-const STATUSES: [(&str, Status); 4] = [
-    ("SUCCESS", Status::Success),
-    ("PARTIAL", Status::Partial),
-    ("BLOCKED", Status::Blocked),
-    ("FAILED", Status::Failed),
+const STATUSES: [(&str, ReplyStatus); 4] = [
+    ("SUCCESS", ReplyStatus::Success),
+    ("PARTIAL", ReplyStatus::Partial),
+    ("BLOCKED", ReplyStatus::Blocked),
+    ("FAILED", ReplyStatus::Failed),
 ];
 
-const NEXTS: [(&str, Next); 4] = [
-    ("COMPLETE", Next::Complete),
-    ("CONTINUE", Next::Continue),
-    ("ESCALATE", Next::Escalate),
-    ("HOLD", Next::Hold),
+const NEXTS: [(&str, NextAction); 4] = [
+    ("COMPLETE", NextAction::Complete),
+    ("CONTINUE", NextAction::Continue),
+    ("ESCALATE", NextAction::Escalate),
+    ("HOLD", NextAction::Hold),
 ];
 
-/// The one known word of a text. None is a problem, and so are two: the menu was sent back.
+/// Returns the one known word of a text. No word is a problem, and so are two: the model has
+/// repeated the list of choices.
 fn word<T: Copy>(
     text: Option<&str>,
     place: &str,
@@ -418,14 +424,14 @@ fn word<T: Copy>(
     }
 }
 
-/// What follows the first word of a line.
+/// Returns the text behind the first word of a line.
 fn after_word(line: &str) -> &str {
     let rest = line.trim_start_matches(|c: char| !c.is_ascii_alphabetic());
     let rest = rest.trim_start_matches(|c: char| c.is_ascii_alphabetic());
     rest.trim_start_matches(|c: char| !c.is_alphanumeric())
 }
 
-/// An output that is JSON as JSON, everything else as the text it is.
+/// Parses an output as JSON, or returns it as text.
 fn parsed(text: &str) -> Value {
     let text = text.trim();
     let inside = crate::markdown::unfenced(text).unwrap_or(text).trim();
@@ -438,25 +444,25 @@ fn parsed(text: &str) -> Value {
     read.unwrap_or_else(|| Value::from(text))
 }
 
-fn fitting(said: Said, schema: &Value) -> Result<Reply, Unreadable> {
+fn fitting(said: ParsedReply, schema: &Value) -> Result<AgentReply, UnreadableReply> {
     let reply = said.reply;
     let wrong = violations(schema, &reply.output);
     if wrong.is_empty() {
         return Ok(reply);
     }
-    // A text that happens to be a number or an object is still the text that was asked for; data
-    // that a model put into prose is the data.
+    // If the schema wants a text, a text that happens to be a number or an object stays a text;
+    // data that a model has put into prose is the data.
     let text = said.written.as_deref().map(Value::from);
     let found = said.written.as_deref().and_then(structure);
     let mut others = text.into_iter().chain(found);
     let output = others.find(|one| violations(schema, one).is_empty());
     if let Some(output) = output {
-        return Ok(Reply { output, ..reply });
+        return Ok(AgentReply { output, ..reply });
     }
     let problems = wrong
         .into_iter()
         .map(|wrong| format!("The output does not fit its schema: {wrong}."));
-    Err(Unreadable {
+    Err(UnreadableReply {
         problems: problems.collect(),
     })
 }

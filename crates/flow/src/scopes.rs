@@ -1,28 +1,29 @@
-//! Which foreach a step stands in, and which join ends which foreach: decided once, from the text.
+//! Determines which foreach each step is in, and which join ends which foreach: once, from the
+//! text.
 //!
-//! A foreach's edges lead into its items; its join leads out of them. So every step stands in a
+//! A foreach's edges lead into its items; its join leads out of them. So every step is inside a
 //! known stack of foreach steps, and an edge that would leave or enter one otherwise is an error
 //! here and not a puzzle at run time.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use crate::config::StepType;
-use crate::error::{Code, Problem};
+use crate::error::{WorkflowProblem, WorkflowProblemCode};
 use crate::id::StepId;
-use crate::workflow::{Edge, Step, When, reaching};
+use crate::workflow::{EdgeCondition, WorkflowEdge, WorkflowStep, reaching};
 
-/// How deeply foreach steps may stand in each other.
+/// Limits the nesting of foreach steps.
 pub const FOREACH_DEPTH_MAX: usize = 8;
 
-/// Sets `scope`, `join` and `awaits` of every step that can be reached.
+/// Sets `scope`, `join` and `awaits` of every reachable step.
 pub(crate) fn resolve(
-    steps: &mut [Step],
-    edges: &[Edge],
+    steps: &mut [WorkflowStep],
+    edges: &[WorkflowEdge],
     starts: &[StepId],
-    problems: &mut Vec<Problem>,
+    problems: &mut Vec<WorkflowProblem>,
 ) {
     let before = problems.len();
-    let mut walk = Walk {
+    let mut walk = ScopeWalk {
         index: steps
             .iter()
             .enumerate()
@@ -34,7 +35,7 @@ pub(crate) fn resolve(
         problems,
     };
     walk.run(steps, edges, starts);
-    let Walk {
+    let ScopeWalk {
         scopes,
         awaits,
         awaited,
@@ -58,7 +59,8 @@ pub(crate) fn resolve(
                     "The foreach `{}` is joined by `{first}` and by `{second}`.",
                     step.id
                 );
-                let problem = Problem::error(Code::Scope, step.spot, message);
+                let problem =
+                    WorkflowProblem::error(WorkflowProblemCode::Scope, step.spot, message);
                 problems.push(problem.hint("lead all its branches to one join"));
             }
         }
@@ -69,25 +71,25 @@ pub(crate) fn resolve(
     }
 }
 
-/// What the config of a join says about what it awaits.
+/// The steps that a join awaits, according to its config.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Awaited {
+enum JoinTarget {
     /// The items of this foreach.
     Foreach(StepId),
     /// The branches that leave this step.
     Fork,
-    /// The items of the foreach around it, whichever that is.
+    /// The items of the innermost foreach around it.
     Innermost,
-    /// What this step gives in every item of the foreach around it.
+    /// The output of this step in every item of the foreach around it.
     Inside(StepId),
 }
 
-/// What the configs say: a join awaits a foreach, or joins branches.
+/// Reads the configs of joins: each awaits a foreach, or joins branches.
 fn explicit(
-    steps: &[Step],
-    edges: &[Edge],
-    problems: &mut Vec<Problem>,
-) -> HashMap<StepId, Awaited> {
+    steps: &[WorkflowStep],
+    edges: &[WorkflowEdge],
+    problems: &mut Vec<WorkflowProblem>,
+) -> HashMap<StepId, JoinTarget> {
     let mut awaited = HashMap::new();
     for join in steps.iter().filter(|step| step.step_type == StepType::Join) {
         let tag = join
@@ -101,9 +103,9 @@ fn explicit(
             (None, None) => continue,
             (Some(tag), None) => tag.map_err(|wrong| ("awaitTag", wrong)),
             (None, Some(named)) => named.map_err(|wrong| ("awaitStepId", wrong)),
-            (Some(Ok(tag)), Some(Ok(named))) if tag == named || tag == Awaited::Innermost => {
+            (Some(Ok(tag)), Some(Ok(named))) if tag == named || tag == JoinTarget::Innermost => {
                 match named {
-                    Awaited::Fork => Err(("awaitTag", different())),
+                    JoinTarget::Fork => Err(("awaitTag", different())),
                     named => Ok(named),
                 }
             }
@@ -115,9 +117,9 @@ fn explicit(
             Ok(found) => {
                 awaited.insert(join.id.clone(), found);
             }
-            Err((key, Wrong { code, wrong, hint })) => {
+            Err((key, JoinProblem { code, wrong, hint })) => {
                 let message = format!("`{key}` of `{}` {wrong}.", join.id);
-                let problem = Problem::error(code, join.value(key), message);
+                let problem = WorkflowProblem::error(code, join.value(key), message);
                 problems.push(problem.hint(hint));
             }
         }
@@ -125,50 +127,55 @@ fn explicit(
     awaited
 }
 
-/// Why a join cannot await what its config says.
-struct Wrong {
-    code: Code,
+/// The problem of a join that cannot await what its config says.
+struct JoinProblem {
+    code: WorkflowProblemCode,
     wrong: String,
     hint: String,
 }
 
-fn different() -> Wrong {
-    Wrong {
-        code: Code::Scope,
+fn different() -> JoinProblem {
+    JoinProblem {
+        code: WorkflowProblemCode::Scope,
         wrong: "and `awaitStepId` say different things".to_owned(),
         hint: "leave one of them out".to_owned(),
     }
 }
 
-/// `foreach:{{parentId}}` is the foreach around, `foreach:ID` the one with this id.
-fn tagged(steps: &[Step], tag: &str) -> Result<Awaited, Wrong> {
+/// Reads the tag: `foreach:{{parentId}}` is the foreach around, `foreach:ID` the one with this id.
+fn tagged(steps: &[WorkflowStep], tag: &str) -> Result<JoinTarget, JoinProblem> {
     let id = tag.trim().strip_prefix("foreach:").map(str::trim);
     let inside = id.and_then(|id| id.strip_prefix("{{")?.strip_suffix("}}"));
     if inside.is_some_and(|inside| inside.trim() == "parentId") {
-        return Ok(Awaited::Innermost);
+        return Ok(JoinTarget::Innermost);
     }
     let foreach = steps
         .iter()
         .find(|step| Some(step.id.as_str()) == id && step.step_type == StepType::Foreach);
     match foreach {
-        Some(foreach) => Ok(Awaited::Foreach(foreach.id.clone())),
-        None => Err(Wrong {
-            code: Code::Setting,
+        Some(foreach) => Ok(JoinTarget::Foreach(foreach.id.clone())),
+        None => Err(JoinProblem {
+            code: WorkflowProblemCode::Setting,
             wrong: "names no foreach".to_owned(),
             hint: "write \"foreach:{{parentId}}\", or use `awaitStepId`".to_owned(),
         }),
     }
 }
 
-/// A foreach is awaited with all its items, a fork with its branches, and a step inside of a foreach
-/// in every item.
-fn named_by(steps: &[Step], edges: &[Edge], join: &Step, id: &str) -> Result<Awaited, Wrong> {
-    let wrong = |code, wrong: String, hint: String| Err(Wrong { code, wrong, hint });
+/// Returns what a join awaits by a step's id: a foreach with all its items, a fork with its
+/// branches, a step inside a foreach in every item.
+fn named_by(
+    steps: &[WorkflowStep],
+    edges: &[WorkflowEdge],
+    join: &WorkflowStep,
+    id: &str,
+) -> Result<JoinTarget, JoinProblem> {
+    let wrong = |code, wrong: String, hint: String| Err(JoinProblem { code, wrong, hint });
     let Some(named) = steps.iter().find(|step| step.id.as_str() == id) else {
         let known = steps.iter().map(|step| step.id.as_str());
         let hint = prompt::suggestion(id, known).unwrap_or_default();
         return wrong(
-            Code::UnknownStep,
+            WorkflowProblemCode::UnknownStep,
             format!("names `{id}`, which is no step"),
             hint,
         );
@@ -176,44 +183,45 @@ fn named_by(steps: &[Step], edges: &[Edge], join: &Step, id: &str) -> Result<Awa
     let hint = "name the foreach whose items come together, or the step whose branches do";
     if named.id == join.id || !reaching(&join.id, edges).contains(&named.id) {
         let sentence = format!("names `{id}`, which never comes before it");
-        return wrong(Code::Scope, sentence, hint.to_owned());
+        return wrong(WorkflowProblemCode::Scope, sentence, hint.to_owned());
     }
     if named.step_type == StepType::Foreach {
-        return Ok(Awaited::Foreach(named.id.clone()));
+        return Ok(JoinTarget::Foreach(named.id.clone()));
     }
     if named.step_type == StepType::Decision {
         let sentence = format!("names the decision `{id}`, of which only one branch is taken");
-        return wrong(Code::Scope, sentence, hint.to_owned());
+        return wrong(WorkflowProblemCode::Scope, sentence, hint.to_owned());
     }
     match forks(named, join, edges) {
-        true => Ok(Awaited::Fork),
-        false => Ok(Awaited::Inside(named.id.clone())),
+        true => Ok(JoinTarget::Fork),
+        false => Ok(JoinTarget::Inside(named.id.clone())),
     }
 }
 
-/// Whether several ways lead from a step, at once, to a join.
-fn forks(step: &Step, join: &Step, edges: &[Edge]) -> bool {
+/// Tells whether several edges lead from a step to a join at the same time.
+fn forks(step: &WorkflowStep, join: &WorkflowStep, edges: &[WorkflowEdge]) -> bool {
     let before = reaching(&join.id, edges);
     let ways = edges.iter().filter(|edge| {
         edge.from == step.id
-            && edge.when == When::Always
+            && edge.when == EdgeCondition::Always
             && (edge.to == join.id || before.contains(&edge.to))
     });
     ways.count() > 1
 }
 
-struct Walk<'p> {
+/// The state of the walk that assigns scopes to steps.
+struct ScopeWalk<'p> {
     index: HashMap<StepId, usize>,
     scopes: HashMap<StepId, Vec<StepId>>,
-    /// What the configs of joins say.
-    awaited: HashMap<StepId, Awaited>,
+    /// The targets that the configs of joins name.
+    awaited: HashMap<StepId, JoinTarget>,
     awaits: HashMap<StepId, Option<StepId>>,
-    problems: &'p mut Vec<Problem>,
+    problems: &'p mut Vec<WorkflowProblem>,
 }
 
-impl Walk<'_> {
-    fn run(&mut self, steps: &[Step], edges: &[Edge], starts: &[StepId]) {
-        let mut leaving: HashMap<&StepId, Vec<&Edge>> = HashMap::new();
+impl ScopeWalk<'_> {
+    fn run(&mut self, steps: &[WorkflowStep], edges: &[WorkflowEdge], starts: &[StepId]) {
+        let mut leaving: HashMap<&StepId, Vec<&WorkflowEdge>> = HashMap::new();
         for edge in edges {
             leaving.entry(&edge.from).or_default().push(edge);
         }
@@ -241,23 +249,31 @@ impl Walk<'_> {
         }
     }
 
-    fn step<'s>(&self, steps: &'s [Step], id: &StepId) -> Option<&'s Step> {
+    fn step<'s>(&self, steps: &'s [WorkflowStep], id: &StepId) -> Option<&'s WorkflowStep> {
         self.index.get(id).and_then(|at| steps.get(*at))
     }
 
-    /// The scope on the other side of an edge.
-    fn entered(&mut self, steps: &[Step], edge: &Edge, to: &Step) -> Option<Vec<StepId>> {
+    /// Returns the scope on the other side of an edge.
+    fn entered(
+        &mut self,
+        steps: &[WorkflowStep],
+        edge: &WorkflowEdge,
+        to: &WorkflowStep,
+    ) -> Option<Vec<StepId>> {
         let mut scope = self.scopes.get(&edge.from).cloned().unwrap_or_default();
         let from = self.step(steps, &edge.from)?;
-        if from.step_type == StepType::Foreach && edge.when != When::OnError {
+        if from.step_type == StepType::Foreach && edge.when != EdgeCondition::OnError {
             scope.push(from.id.clone());
             if scope.len() > FOREACH_DEPTH_MAX {
                 let message = format!(
                     "The foreach `{}` stands deeper than FOREACH_DEPTH_MAX = {FOREACH_DEPTH_MAX}.",
                     from.id
                 );
-                self.problems
-                    .push(Problem::error(Code::Limit, from.spot, message));
+                self.problems.push(WorkflowProblem::error(
+                    WorkflowProblemCode::Limit,
+                    from.spot,
+                    message,
+                ));
                 return None;
             }
         }
@@ -266,9 +282,9 @@ impl Walk<'_> {
         }
         let inner = scope.last().cloned();
         let awaits = match self.awaited.get(&to.id) {
-            Some(Awaited::Foreach(foreach)) => Some(foreach.clone()),
-            Some(Awaited::Fork) => None,
-            Some(Awaited::Innermost | Awaited::Inside(_)) | None => inner.clone(),
+            Some(JoinTarget::Foreach(foreach)) => Some(foreach.clone()),
+            Some(JoinTarget::Fork) => None,
+            Some(JoinTarget::Innermost | JoinTarget::Inside(_)) | None => inner.clone(),
         };
         let awaits = self.awaits.entry(to.id.clone()).or_insert(awaits);
         match awaits.clone() {
@@ -277,22 +293,27 @@ impl Walk<'_> {
                 scope.pop();
                 Some(scope)
             }
-            // The way on after the foreach itself has failed does not come out of an item.
-            Some(foreach) if foreach == edge.from && edge.when == When::OnError => Some(scope),
+            // The error edge of the foreach itself does not leave an item.
+            Some(foreach) if foreach == edge.from && edge.when == EdgeCondition::OnError => {
+                Some(scope)
+            }
             Some(foreach) => {
                 let message = format!(
                     "The join `{}` ends the foreach `{foreach}`, but this edge does not come from \
                      inside of it.",
                     to.id
                 );
-                self.problems
-                    .push(Problem::error(Code::Scope, edge.spot, message));
+                self.problems.push(WorkflowProblem::error(
+                    WorkflowProblemCode::Scope,
+                    edge.spot,
+                    message,
+                ));
                 None
             }
         }
     }
 
-    fn clash(&mut self, edge: &Edge, scope: &[StepId]) {
+    fn clash(&mut self, edge: &WorkflowEdge, scope: &[StepId]) {
         let known = self.scopes.get(&edge.to).cloned().unwrap_or_default();
         let deeper = if known.len() > scope.len() {
             &known
@@ -305,15 +326,19 @@ impl Walk<'_> {
              join is missing between.",
             edge.to
         );
-        let problem = Problem::error(Code::Scope, edge.spot, message);
+        let problem = WorkflowProblem::error(WorkflowProblemCode::Scope, edge.spot, message);
         self.problems.push(problem.hint(format!(
             "let the items of `{foreach}` come together in a `[Join …]` before they go on"
         )));
     }
 }
 
-/// What was said of a join before it was known where it stands.
-fn misnamed(steps: &[Step], awaited: &HashMap<StepId, Awaited>, problems: &mut Vec<Problem>) {
+/// Reports joins whose config does not fit the place where they are.
+fn misnamed(
+    steps: &[WorkflowStep],
+    awaited: &HashMap<StepId, JoinTarget>,
+    problems: &mut Vec<WorkflowProblem>,
+) {
     for join in steps {
         let Some(awaited) = awaited.get(&join.id) else {
             continue;
@@ -323,12 +348,12 @@ fn misnamed(steps: &[Step], awaited: &HashMap<StepId, Awaited>, problems: &mut V
             step.is_some_and(|step| (join.awaits.iter()).any(|around| step.scope.contains(around)))
         };
         let (key, wrong, hint) = match awaited {
-            Awaited::Innermost if join.awaits.is_none() => (
+            JoinTarget::Innermost if join.awaits.is_none() => (
                 "awaitTag",
                 "names the foreach around, but there is none".to_owned(),
                 "leave it out: the join waits for every path that can come".to_owned(),
             ),
-            Awaited::Inside(id) if !inside(id) => (
+            JoinTarget::Inside(id) if !inside(id) => (
                 "awaitStepId",
                 format!("names `{id}`, which is no foreach and has no branches that come together"),
                 match join.awaits {
@@ -340,13 +365,14 @@ fn misnamed(steps: &[Step], awaited: &HashMap<StepId, Awaited>, problems: &mut V
             _ => continue,
         };
         let message = format!("`{key}` of `{}` {wrong}.", join.id);
-        let problem = Problem::error(Code::Scope, join.value(key), message);
+        let problem = WorkflowProblem::error(WorkflowProblemCode::Scope, join.value(key), message);
         problems.push(problem.hint(hint));
     }
 }
 
-/// A join in a foreach that could as well join branches of one item must say which it means.
-fn ambiguous(steps: &[Step], edges: &[Edge], problems: &mut Vec<Problem>) {
+/// Refuses a join inside a foreach that could also join branches of one item: its config must say
+/// which.
+fn ambiguous(steps: &[WorkflowStep], edges: &[WorkflowEdge], problems: &mut Vec<WorkflowProblem>) {
     for join in steps.iter().filter(|step| step.step_type == StepType::Join) {
         if join.config.await_step_id.is_some() || join.config.await_tag.is_some() {
             continue;
@@ -359,7 +385,7 @@ fn ambiguous(steps: &[Step], edges: &[Edge], problems: &mut Vec<Problem>) {
         let fork = steps.iter().find(|step| {
             let ways = edges.iter().filter(|edge| {
                 edge.from == step.id
-                    && edge.when == When::Always
+                    && edge.when == EdgeCondition::Always
                     && (body.contains(&edge.to) || edge.to == join.id)
             });
             body.contains(&step.id) && ways.count() > 1
@@ -370,7 +396,7 @@ fn ambiguous(steps: &[Step], edges: &[Edge], problems: &mut Vec<Problem>) {
                  `{}`.",
                 join.id, fork.id
             );
-            let problem = Problem::error(Code::Scope, join.spot, message);
+            let problem = WorkflowProblem::error(WorkflowProblemCode::Scope, join.spot, message);
             problems.push(problem.hint(format!(
                 "set its `awaitStepId` to \"{foreach}\" or to \"{}\"",
                 fork.id
@@ -379,8 +405,13 @@ fn ambiguous(steps: &[Step], edges: &[Edge], problems: &mut Vec<Problem>) {
     }
 }
 
-/// The steps of an item that lead to a join, and to no other join of branches before it.
-fn body(join: &Step, foreach: &StepId, steps: &[Step], edges: &[Edge]) -> HashSet<StepId> {
+/// Returns the steps of an item that lead to a join without another join of branches between.
+fn body(
+    join: &WorkflowStep,
+    foreach: &StepId,
+    steps: &[WorkflowStep],
+    edges: &[WorkflowEdge],
+) -> HashSet<StepId> {
     let inside = |id: &StepId| {
         let step = steps.iter().find(|step| step.id == *id);
         step.filter(|step| step.scope.last() == Some(foreach))
@@ -401,15 +432,16 @@ fn body(join: &Step, foreach: &StepId, steps: &[Step], edges: &[Edge]) -> HashSe
     found
 }
 
-/// A label that begins with Join is no proof, if there is nothing to join.
-fn lonely(join: &Step, edges: &[Edge], problems: &mut Vec<Problem>) {
+/// Warns about a step labelled Join that has nothing to join.
+fn lonely(join: &WorkflowStep, edges: &[WorkflowEdge], problems: &mut Vec<WorkflowProblem>) {
     let arriving = edges.iter().filter(|edge| edge.to == join.id).count();
     if arriving < 2 && join.config.step_type != Some(StepType::Join) {
         let message = format!(
             "`{}` looks like a join, but there is nothing to join.",
             join.id
         );
-        let problem = Problem::error(Code::AmbiguousStep, join.spot, message);
+        let problem =
+            WorkflowProblem::error(WorkflowProblemCode::AmbiguousStep, join.spot, message);
         problems.push(problem.hint("set its `stepType` to \"task\" or to \"join\""));
     }
 }

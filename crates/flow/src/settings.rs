@@ -1,17 +1,18 @@
-//! Settings of a step that mean nothing where they stand, or have a value they cannot have.
+//! Checks settings of a step: those that have no meaning for its type, and invalid values.
 
 use serde_json::Value;
 
-use crate::config::{Config, Policy, StepType};
+use crate::config::{JoinPolicy, StepConfig, StepType};
 use crate::context::CONTEXT_TOKENS_MAX;
-use crate::error::{Code, Problem};
-use crate::workflow::{DEPTH_MAX, ITEMS_MAX, Step};
+use crate::error::{WorkflowProblem, WorkflowProblemCode};
+use crate::workflow::{DEPTH_MAX, ITEMS_MAX, WorkflowStep};
 
-/// What is wrong with the settings of a step.
-pub(crate) fn check(step: &Step) -> Vec<Problem> {
-    let problem =
-        |name: &str, message: String| Problem::error(Code::Setting, step.key(name), message);
-    let mut problems: Vec<Problem> = misplaced(step.step_type, &step.config)
+/// Returns the problems of a step's settings.
+pub(crate) fn check(step: &WorkflowStep) -> Vec<WorkflowProblem> {
+    let problem = |name: &str, message: String| {
+        WorkflowProblem::error(WorkflowProblemCode::Setting, step.key(name), message)
+    };
+    let mut problems: Vec<WorkflowProblem> = misplaced(step.step_type, &step.config)
         .into_iter()
         .map(|name| {
             let kind = step.step_type.name();
@@ -36,8 +37,8 @@ pub(crate) fn check(step: &Step) -> Vec<Problem> {
     problems
 }
 
-/// The settings that belong to other types of steps.
-fn misplaced(step_type: StepType, config: &Config) -> Vec<&'static str> {
+/// Returns the settings that belong to other types of steps.
+fn misplaced(step_type: StepType, config: &StepConfig) -> Vec<&'static str> {
     let is = |kind: StepType| step_type == kind;
     let joins = is(StepType::Join) || is(StepType::Foreach);
     let placed = [
@@ -126,7 +127,7 @@ pub(crate) fn no_schema(schema: &Value) -> Option<String> {
     })
 }
 
-/// What JSON Schema calls the kinds of values.
+/// The names of value types in JSON Schema.
 const TYPES: [&str; 7] = [
     "array", "boolean", "integer", "null", "number", "object", "string",
 ];
@@ -140,7 +141,7 @@ fn no_type(at: &str, given: &Value) -> String {
     format!("{at} is {given}, which is no type; {meant}")
 }
 
-/// A sentence about alternatives without the words of the schema's authors.
+/// Rewrites a schema validator's sentence about alternatives in plain words.
 pub(crate) fn plainly(message: &str) -> String {
     let mut message = message.to_owned();
     for keyword in ["anyOf", "oneOf"] {
@@ -154,8 +155,8 @@ pub(crate) fn plainly(message: &str) -> String {
     message
 }
 
-/// Numbers that are out of their range.
-fn ranges(step: &Step) -> Vec<(&'static str, String)> {
+/// Reports numbers that are out of range.
+fn ranges(step: &WorkflowStep) -> Vec<(&'static str, String)> {
     let config = &step.config;
     let mut wrong = Vec::new();
     let mut least = |name, value: Option<u32>, min: u32| {
@@ -207,7 +208,12 @@ fn ranges(step: &Step) -> Vec<(&'static str, String)> {
         ));
     }
     let threshold = config.min_count.is_some() || percent.is_some();
-    if threshold && matches!(config.policy, Some(Policy::Any | Policy::AllTerminal)) {
+    if threshold
+        && matches!(
+            config.policy,
+            Some(JoinPolicy::Any | JoinPolicy::AllTerminal)
+        )
+    {
         wrong.push((
             "policy",
             "does not ask how many succeed: leave out the threshold".to_owned(),
@@ -216,8 +222,8 @@ fn ranges(step: &Step) -> Vec<(&'static str, String)> {
     wrong
 }
 
-/// What a wait waits for: one thing.
-fn wait(step: &Step) -> Option<(&'static str, String)> {
+/// Checks that a wait waits for exactly one thing.
+fn wait(step: &WorkflowStep) -> Option<(&'static str, String)> {
     let config = &step.config;
     let told = [
         step.wait_for().is_some(),

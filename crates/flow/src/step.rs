@@ -1,37 +1,38 @@
-//! What a step is: what its config says, or what its shape and label say. No third way.
+//! Determines the type of a step: from its config, or else from its shape and label. There is no
+//! third way.
 
-use mermaid::Node;
+use mermaid::DiagramNode;
 
-use crate::config::{Config, Duration, Execution, StepType};
-use crate::error::{Code, Problem};
-use crate::spot::Spot;
+use crate::config::{ExecutionMode, StepConfig, StepType, TimeSpan};
+use crate::error::{WorkflowProblem, WorkflowProblemCode};
+use crate::line_span::LineSpan;
 
-/// What a node is to the engine, with the name people know it by.
+/// The type of a node, with the name that people see.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Kind {
+pub(crate) struct StepKind {
     pub(crate) step_type: StepType,
-    pub(crate) execution: Execution,
+    pub(crate) execution: ExecutionMode,
     /// The label without `Each:`, `Run:` or `Join:`.
     pub(crate) name: String,
 }
 
-/// Tells what a node is, or why it cannot be told.
+/// Returns the type of a node, or the problem that makes it ambiguous.
 pub(crate) fn kind(
-    node: &Node,
-    config: &Config,
-    spot: impl Fn(&str) -> Spot,
-) -> Result<Kind, Problem> {
+    node: &DiagramNode,
+    config: &StepConfig,
+    spot: impl Fn(&str) -> LineSpan,
+) -> Result<StepKind, WorkflowProblem> {
     if node.id == "%%" {
         return Err(ambiguous(node, spot("")));
     }
     let label = one_line(&node.label.text);
     let shaped = match is_wait(node, &label, config) {
-        true => Some((StepType::Wait, Execution::Automated)),
+        true => Some((StepType::Wait, ExecutionMode::Automated)),
         false => shaped(node, &label),
     };
     let (step_type, execution) = match (config.step_type, shaped) {
         (Some(given), Some(shaped)) => (given, shaped.1),
-        (Some(given), None) => (given, Execution::Automated),
+        (Some(given), None) => (given, ExecutionMode::Automated),
         (None, Some(shaped)) => shaped,
         (None, None) => return Err(ambiguous(node, spot(""))),
     };
@@ -41,20 +42,21 @@ pub(crate) fn kind(
                 "`execution` and `type` of `{}` say different things.",
                 node.id
             );
-            let problem = Problem::error(Code::Setting, spot("type"), message);
+            let problem =
+                WorkflowProblem::error(WorkflowProblemCode::Setting, spot("type"), message);
             return Err(problem.hint("`type` is the old name of `execution`: leave it out"));
         }
         (new, old) => new.or(old),
     };
     let name = config.name.clone();
-    Ok(Kind {
+    Ok(StepKind {
         step_type,
         execution: configured.unwrap_or(execution),
         name: name.unwrap_or_else(|| without_prefix(&label).to_owned()),
     })
 }
 
-/// What the label says after `Run:`: the subflow, where the config names none.
+/// Returns the label after `Run:`, which names the subflow where the config does not.
 pub(crate) fn after_prefix<'l>(label: &'l str, word: &str) -> Option<&'l str> {
     let (prefix, rest) = label.split_once(':')?;
     prefix
@@ -63,12 +65,12 @@ pub(crate) fn after_prefix<'l>(label: &'l str, word: &str) -> Option<&'l str> {
         .then(|| rest.trim())
 }
 
-fn shaped(node: &Node, label: &str) -> Option<(StepType, Execution)> {
-    let automated = |step_type| Some((step_type, Execution::Automated));
+fn shaped(node: &DiagramNode, label: &str) -> Option<(StepType, ExecutionMode)> {
+    let automated = |step_type| Some((step_type, ExecutionMode::Automated));
     match node.shape.family()? {
         "square" if begins_with_join(label) => automated(StepType::Join),
         "square" => automated(StepType::Task),
-        "round" => Some((StepType::Task, Execution::Manual)),
+        "round" => Some((StepType::Task, ExecutionMode::Manual)),
         "diamond" => automated(StepType::Decision),
         "subroutine" if after_prefix(label, "each").is_some() => automated(StepType::Foreach),
         "subroutine" if after_prefix(label, "run").is_some() => automated(StepType::Subflow),
@@ -77,15 +79,15 @@ fn shaped(node: &Node, label: &str) -> Option<(StepType, Execution)> {
     }
 }
 
-/// The shape of a delay, or `[Wait: 2h]`. Any other label that begins so says a wait only together with
-/// a config that says for what.
-fn is_wait(node: &Node, label: &str, config: &Config) -> bool {
+/// Tells whether a node is a wait: the shape of a delay, or `[Wait: 2h]`. Any other label that
+/// begins with Wait needs a config that says what it waits for.
+fn is_wait(node: &DiagramNode, label: &str, config: &StepConfig) -> bool {
     if matches!(node.shape.name(), "delay" | "half-rounded-rectangle") {
         return true;
     }
     let rest = after_prefix(label, "wait").filter(|_| node.shape.family() == Some("square"));
     let is_told = config.wait_for.is_some() || config.until.is_some() || config.signal.is_some();
-    rest.is_some_and(|rest| is_told || Duration::read(rest).is_some())
+    rest.is_some_and(|rest| is_told || TimeSpan::read(rest).is_some())
 }
 
 fn begins_with_join(label: &str) -> bool {
@@ -99,10 +101,10 @@ fn without_prefix(label: &str) -> &str {
     rest.filter(|rest| !rest.is_empty()).unwrap_or(label)
 }
 
-fn ambiguous(node: &Node, spot: Spot) -> Problem {
+fn ambiguous(node: &DiagramNode, spot: LineSpan) -> WorkflowProblem {
     if node.id == "%%" {
         let message = "A line with nothing but `%%` is a node to Mermaid.";
-        let problem = Problem::error(Code::AmbiguousStep, spot, message);
+        let problem = WorkflowProblem::error(WorkflowProblemCode::AmbiguousStep, spot, message);
         return problem.hint("write a space after it: `%% `");
     }
     let message = format!(
@@ -110,7 +112,7 @@ fn ambiguous(node: &Node, spot: Spot) -> Problem {
         node.id,
         node.shape.name()
     );
-    let problem = Problem::error(Code::AmbiguousStep, spot, message);
+    let problem = WorkflowProblem::error(WorkflowProblemCode::AmbiguousStep, spot, message);
     problem.hint(match node.shape.family() {
         Some("subroutine") => {
             "begin the label with `Each:`, `Run:` or `Join:`, or set `stepType` in the config block"

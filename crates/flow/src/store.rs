@@ -1,4 +1,4 @@
-//! The port behind which runs are kept: what workers, the command line and the server ask of it.
+//! The port to stored runs, used by workers, the command line and the server.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -7,172 +7,204 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use crate::engine::{
-    Action, CallRow, Command, Event, Notice, Refusal, Report, RunRow, RunStatus, Spent, Start,
-    TaskRow, TimerRow,
+    AttemptReport, CallRow, CommandRefusal, EngineAction, EngineCommand, Notice, RunEvent, RunRow,
+    RunStart, RunStatus, SpentAmount, TaskRow, TimerRow,
 };
 use crate::id::{RunId, TaskId, TextHash};
+use crate::limits::RateLimit;
+use crate::log::LogLine;
 use crate::workflow::Workflow;
 
-/// Something being stored or read. Boxed, so that stores can be kept as `dyn Store`.
-pub type Stored<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
+/// The future of a store's answer. Boxed, so that stores can be used as `dyn WorkflowStore`.
+pub type StoreFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
 
-/// What a command came to. A refusal is an answer, not an error.
-pub type Executed = Result<Vec<Action>, Refusal>;
+/// The result of a command. A refusal is an answer, not an error.
+pub type ExecuteResult = Result<Vec<EngineAction>, CommandRefusal>;
 
-/// Keeps workflows, runs and everything that happened to them.
+/// Stores workflows, runs and everything that happened to them.
 ///
-/// What a call has returned `Ok` for survives the death of the process and of the machine. The time
-/// is the store's: all processes that share one see the same order.
-pub trait Store: Send + Sync {
-    /// Keeps a workflow's text; the same text is kept once.
-    fn keep_workflow<'a>(&'a self, source: &'a str) -> Stored<'a, TextHash>;
+/// A change for which a call has returned `Ok` survives the death of the process and of the
+/// machine. The store has its own clock: all processes that share a store see the same time.
+pub trait WorkflowStore: Send + Sync {
+    /// Stores a workflow's text; the same text is stored once.
+    fn keep_workflow<'a>(&'a self, source: &'a str) -> StoreFuture<'a, TextHash>;
 
-    /// A kept workflow, parsed.
-    fn workflow<'a>(&'a self, hash: &'a TextHash) -> Stored<'a, Option<Arc<Workflow>>>;
+    /// Returns a stored workflow, parsed.
+    fn workflow<'a>(&'a self, hash: &'a TextHash) -> StoreFuture<'a, Option<Arc<Workflow>>>;
 
-    /// Begins a run of a kept workflow.
-    fn start<'a>(&'a self, workflow: &'a TextHash, start: Start) -> Stored<'a, Executed>;
+    /// Begins a run of a stored workflow.
+    fn start<'a>(
+        &'a self,
+        workflow: &'a TextHash,
+        start: RunStart,
+    ) -> StoreFuture<'a, ExecuteResult>;
 
     /// Decides and commits a command about a run that has begun.
-    fn execute(&self, command: Command) -> Stored<'_, Executed>;
+    fn execute(&self, command: EngineCommand) -> StoreFuture<'_, ExecuteResult>;
 
-    /// Takes in what a worker has done and gives it what it does next, in one transaction: each
-    /// report through [`Command::Report`], each ready task through [`Command::Claim`], the longest
-    /// waiting first. A report that is refused is about a task that is somebody else's by now.
-    fn turn(&self, done: Vec<Done>, claim: Claim) -> Stored<'_, Vec<Claimed>>;
+    /// Applies a worker's reports and gives it its next tasks, in one transaction: each report
+    /// through [`EngineCommand::Report`], each ready task through [`EngineCommand::Claim`], the longest waiting
+    /// first. A refused report belongs to a task that another worker has claimed since.
+    fn turn(
+        &self,
+        done: Vec<FinishedTask>,
+        claim: ClaimRequest,
+    ) -> StoreFuture<'_, Vec<ClaimedTask>>;
 
     /// Claims ready tasks for a worker that has done nothing yet.
-    fn claim(&self, claim: Claim) -> Stored<'_, Vec<Claimed>> {
+    fn claim(&self, claim: ClaimRequest) -> StoreFuture<'_, Vec<ClaimedTask>> {
         self.turn(Vec::new(), claim)
     }
 
-    /// Waits until something may have become ready, in whichever process. Only a hint: whoever
-    /// waits looks by themselves from time to time. A store that hears nothing waits for ever.
-    fn hint(&self) -> Stored<'_, ()> {
+    /// Waits until a task may have become ready, in any process. Only a hint: callers must poll as
+    /// well. A store that hears nothing waits for ever.
+    fn hint(&self) -> StoreFuture<'_, ()> {
         Box::pin(std::future::pending())
     }
 
-    /// Keeps the leases of a worker. Gives the tasks that are not its any more, each with the
-    /// refusal: the worker stops them.
+    /// Renews the leases of a worker. Returns the tasks that the worker has lost, each with the
+    /// refusal: the worker must stop them.
     fn heartbeat<'a>(
         &'a self,
         tasks: &'a [(TaskId, u64)],
         lease_ms: u64,
-    ) -> Stored<'a, Vec<(TaskId, Refusal)>>;
+    ) -> StoreFuture<'a, Vec<(TaskId, CommandRefusal)>>;
 
-    /// What the expressions of a claimed task's prompt read.
+    /// Returns the values that the expressions of a claimed task's prompt read.
     fn view<'a>(
         &'a self,
         task: &'a TaskId,
-        reads: &'a [expr::Reference],
-    ) -> Stored<'a, Map<String, Value>>;
+        reads: &'a [expr::NameReference],
+    ) -> StoreFuture<'a, Map<String, Value>>;
 
-    /// Timers that are due, the longest due first. They stay until they are fired.
-    fn due(&self, max: usize) -> Stored<'_, Vec<TimerRow>>;
+    /// Returns the timers that are due, the longest due first. They stay until they are fired.
+    fn due(&self, max: usize) -> StoreFuture<'_, Vec<TimerRow>>;
 
-    /// Tasks in progress whose lease has ended, with their fences.
-    fn expired(&self, max: usize) -> Stored<'_, Vec<(TaskId, u64)>>;
+    /// Returns tasks in progress whose lease has ended, with their fences.
+    fn expired(&self, max: usize) -> StoreFuture<'_, Vec<(TaskId, u64)>>;
 
-    fn run<'a>(&'a self, run: &'a RunId) -> Stored<'a, Option<RunRow>>;
+    fn run<'a>(&'a self, run: &'a RunId) -> StoreFuture<'a, Option<RunRow>>;
 
-    fn input<'a>(&'a self, run: &'a RunId) -> Stored<'a, Option<Value>>;
+    fn input<'a>(&'a self, run: &'a RunId) -> StoreFuture<'a, Option<Value>>;
 
-    fn task<'a>(&'a self, task: &'a TaskId) -> Stored<'a, Option<TaskRow>>;
+    fn task<'a>(&'a self, task: &'a TaskId) -> StoreFuture<'a, Option<TaskRow>>;
 
-    /// The newest runs, of this status or of any.
-    fn runs(&self, status: Option<RunStatus>, max: usize) -> Stored<'_, Vec<RunRow>>;
+    /// Returns the newest runs, of this status or of any.
+    fn runs(&self, status: Option<RunStatus>, max: usize) -> StoreFuture<'_, Vec<RunRow>>;
 
-    /// The tasks of a run, or of all runs; those that have not ended, or all of them. The oldest
+    /// Returns the tasks of a run, or of all runs, that have not ended, or all of them. The oldest
     /// first.
     fn tasks<'a>(
         &'a self,
         run: Option<&'a RunId>,
-        which: Which,
+        which: TaskSelection,
         max: usize,
-    ) -> Stored<'a, Vec<TaskRow>>;
+    ) -> StoreFuture<'a, Vec<TaskRow>>;
 
-    /// The events of a run after a number, in order.
-    fn events<'a>(&'a self, run: &'a RunId, after: u64, max: usize) -> Stored<'a, Vec<Event>>;
+    /// Returns the events of a run after a number, in order.
+    fn events<'a>(
+        &'a self,
+        run: &'a RunId,
+        after: u64,
+        max: usize,
+    ) -> StoreFuture<'a, Vec<RunEvent>>;
 
-    /// What was said in the attempts of a task, the first one first.
-    fn calls<'a>(&'a self, task: &'a TaskId) -> Stored<'a, Vec<CallRow>>;
+    /// Lists the model calls of a task's attempts, the earliest first.
+    fn calls<'a>(&'a self, task: &'a TaskId) -> StoreFuture<'a, Vec<CallRow>>;
 
-    /// Notices that were not acknowledged, each with its number in the outbox.
-    fn notices(&self, max: usize) -> Stored<'_, Vec<(u64, Notice)>>;
+    /// Stores output lines of commands. Lines that are stored already, and lines of deleted runs,
+    /// are skipped.
+    fn keep_log<'a>(&'a self, lines: &'a [LogLine]) -> StoreFuture<'a, ()>;
 
-    /// Takes notices out of the outbox.
-    fn acknowledge<'a>(&'a self, notices: &'a [u64]) -> Stored<'a, ()>;
+    /// Lists the output lines of a task's attempts in order, starting after this attempt and line.
+    fn log<'a>(
+        &'a self,
+        task: &'a TaskId,
+        after: (u32, u64),
+        max: usize,
+    ) -> StoreFuture<'a, Vec<LogLine>>;
 
-    /// Throws away runs that ended longer ago than this, with everything that belongs to them: some of
-    /// them, the oldest first, from where it was left. A run whose parent is there stays with it.
-    fn throw_away(&self, age_ms: u64, from: Thrown) -> Stored<'_, Thrown>;
+    /// Returns notices that were not acknowledged, each with its number in the outbox.
+    fn notices(&self, max: usize) -> StoreFuture<'_, Vec<(u64, Notice)>>;
 
-    /// Deletes runs that have ended, with everything that belongs to them and with the runs they have
-    /// started. Says what became of each, in their order; one that stays keeps no other.
-    fn delete_runs<'a>(&'a self, runs: &'a [RunId]) -> Stored<'a, Vec<Deletion>>;
+    /// Removes notices from the outbox.
+    fn acknowledge<'a>(&'a self, notices: &'a [u64]) -> StoreFuture<'a, ()>;
+
+    /// Deletes runs that ended longer ago than this, with everything that belongs to them: some of
+    /// them, the oldest first, from where the last call stopped. A run whose parent exists stays
+    /// with it.
+    fn throw_away(&self, age_ms: u64, from: PruneProgress) -> StoreFuture<'_, PruneProgress>;
+
+    /// Deletes runs that have ended, with everything that belongs to them and the runs they have
+    /// started. Returns one result per run, in the same order; a run that cannot be deleted does
+    /// not affect the others.
+    fn delete_runs<'a>(&'a self, runs: &'a [RunId]) -> StoreFuture<'a, Vec<RunDeletion>>;
 }
 
-/// What became of a run that was to be deleted.
+/// The result of deleting a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Deletion {
-    /// It is gone, with the runs it had started.
+pub enum RunDeletion {
+    /// The run is deleted, and so are the runs it had started.
     Done,
     NoSuchRun,
-    /// It, or a run it has started, has not ended.
+    /// The run, or a run it has started, has not ended.
     NotEnded(RunId),
-    /// The run that has started it is there, and needs it.
+    /// The run that has started it exists, and needs it.
     Needed(TaskId),
 }
 
-/// What was thrown away so far.
+/// The progress of deleting old runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Thrown {
+pub struct PruneProgress {
     pub count: usize,
-    /// The run that was looked at last, by when it was begun; nothing where none is left that old.
+    /// The last examined run, by its start; `None` when no run that old is left.
     pub last: Option<(u64, RunId)>,
 }
 
-/// Which tasks are listed.
+/// Selects the tasks of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Which {
-    /// Those that have not ended.
+pub enum TaskSelection {
+    /// Tasks that have not ended.
     Active,
     All,
 }
 
-/// What a worker wants.
+/// A worker's request for tasks.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Claim {
+pub struct ClaimRequest {
     pub worker: String,
     pub max: usize,
     pub lease_ms: u64,
-    /// Only tasks of these assignees; empty means of anybody.
+    /// Only tasks of these assignees; empty means all.
     pub assignees: Vec<String>,
     /// Only tasks of these runs; empty means of any.
     pub runs: Vec<RunId>,
+    /// How many tasks may begin within a time.
+    pub rates: Vec<RateLimit>,
 }
 
-/// What a worker has to say of a task it had claimed.
+/// A worker's report about a task it had claimed.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Done {
+pub struct FinishedTask {
     pub task: TaskId,
     pub fence: u64,
-    pub report: Report,
+    pub report: AttemptReport,
 }
 
-/// A task in a worker's hands, with all that the work needs.
+/// A claimed task, with everything that the worker needs to execute it.
 #[derive(Clone, Debug)]
-pub struct Claimed {
-    /// As it is after the claim: its `fence` goes with every word about it.
+pub struct ClaimedTask {
+    /// The task after the claim: every later command about it needs its `fence`.
     pub task: TaskRow,
     pub workflow: Arc<Workflow>,
-    /// What the step reads, see [`Step::reads`](crate::Step::reads); or why it cannot be had.
-    pub state: Result<Map<String, Value>, Refusal>,
-    /// What the whole run has spent so far.
-    pub run_spent: Spent,
+    /// The values that the step reads, see [`WorkflowStep::reads`](crate::WorkflowStep::reads), or the reason why
+    /// they are unavailable.
+    pub state: Result<Map<String, Value>, CommandRefusal>,
+    /// The spending of the whole run so far.
+    pub run_spent: SpentAmount,
 }
 
-/// Why a store cannot do what it was asked.
+/// The error of a store that cannot do what was asked.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct StoreError {
@@ -181,6 +213,7 @@ pub struct StoreError {
     pub message: String,
 }
 
+/// The kind of a store error, for callers that branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum StoreErrorKind {
@@ -188,7 +221,7 @@ pub enum StoreErrorKind {
     Unavailable,
     /// The disk is full or refuses to keep what it was given.
     NotKept,
-    /// What is stored cannot be read.
+    /// A stored row cannot be read.
     Corrupt,
     /// The database was made by a newer version.
     TooNew,

@@ -1,112 +1,116 @@
-//! A workflow: the steps and edges a diagram's text says, with everything resolved that can be.
+//! A workflow: the steps and edges of a diagram's text, with all references between them resolved.
 
 use std::collections::{HashMap, HashSet};
 
-use expr::Reference;
-use mermaid::Document;
+use expr::NameReference;
+use mermaid::DiagramDocument;
 use serde_json::Value;
 
 use crate::block;
 use crate::branch_map::BranchMap;
 use crate::branches;
-use crate::config::{Config, Duration, Execution, Handler, Retry, StepType};
-use crate::context::{CONTEXT_TOKENS_DEFAULT, CONTEXT_TOKENS_MAX};
-use crate::drawn;
+use crate::config::{ExecutionMode, RetryPolicy, StepConfig, StepHandler, StepType, TimeSpan};
+use crate::config_source::{self, ConfigSourceMap};
+use crate::edges;
 use crate::engine::FailureClass;
-use crate::error::{Code, Error, Problem};
+use crate::error::{Error, WorkflowProblem, WorkflowProblemCode};
 use crate::id::{StepId, TextHash};
 use crate::input;
+use crate::limits::ConcurrencyLimit;
+use crate::line_span::{LineSpan, LineStarts};
 use crate::reads;
 use crate::scopes;
-use crate::spot::{Lines, Spot};
 use crate::step;
-use crate::written::{self, Written};
+use crate::triggers::{self, WorkflowTrigger};
 
-/// How many steps a workflow may have.
+/// Limits the steps of a workflow.
 pub const STEPS_MAX: usize = 2_000;
-/// How often a step may be visited in one run, or in one item of a foreach, unless it says else.
+/// Limits the visits of a step in one run, or in one item of a foreach, by default.
 pub const VISITS_DEFAULT: u32 = 25;
-/// How many items a foreach may have unless it says else, and however it says it.
+/// Limits the items of a foreach by default; a step may set up to [`ITEMS_MAX`].
 pub const ITEMS_DEFAULT: u32 = 100;
 pub const ITEMS_MAX: u32 = 10_000;
-/// How many items of a foreach are under way at a time, unless it says else.
+/// Limits the items of a foreach in progress at a time, by default.
 pub const CONCURRENCY_DEFAULT: u32 = 10;
-/// How many runs may stand above a run, unless its subflow step says else, and however it says it.
+/// Limits the nesting of child runs by default; a subflow step may set up to [`DEPTH_MAX`].
 pub const DEPTH_DEFAULT: u32 = 5;
 pub const DEPTH_MAX: u32 = 20;
 
 /// A workflow, read from its text.
 #[derive(Clone, Debug)]
 pub struct Workflow {
-    document: Document,
+    document: DiagramDocument,
     hash: TextHash,
     name: Option<String>,
-    pub(crate) steps: Vec<Step>,
-    pub(crate) edges: Vec<Edge>,
+    pub(crate) steps: Vec<WorkflowStep>,
+    pub(crate) edges: Vec<WorkflowEdge>,
     index: HashMap<StepId, usize>,
     outgoing: Vec<Vec<usize>>,
     pub(crate) starts: Vec<StepId>,
-    /// For every join of branches: the steps from which it can be reached.
+    /// For every join of branches: the steps that can reach it.
     upstream: HashMap<StepId, HashSet<StepId>>,
     branches: BranchMap,
     pub(crate) input_schema: Option<Value>,
+    pub(crate) concurrency: Option<ConcurrencyLimit>,
+    pub(crate) triggers: Vec<WorkflowTrigger>,
 }
 
 /// One step.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Step {
+pub struct WorkflowStep {
     pub id: StepId,
     pub name: String,
     pub step_type: StepType,
-    pub execution: Execution,
-    pub config: Config,
-    /// Where its node is written first.
-    pub spot: Spot,
+    pub execution: ExecutionMode,
+    pub config: StepConfig,
+    /// The first place where its node is written.
+    pub spot: LineSpan,
     /// Its config, where it has one.
-    pub(crate) written: Option<Written>,
-    /// The foreach steps it stands in, the outermost first.
+    pub(crate) written: Option<ConfigSourceMap>,
+    /// The foreach steps around it, the outermost first.
     pub scope: Vec<StepId>,
     /// For a foreach: the join that ends it.
     pub join: Option<StepId>,
     /// For a join: the foreach it ends. A join without one joins branches.
     pub awaits: Option<StepId>,
-    /// What it reads when it is worked on.
-    pub reads: Vec<Reference>,
-    /// What the items around it are called, the innermost first, where it is told about them.
+    /// The values that it reads when it is executed.
+    pub reads: Vec<NameReference>,
+    /// The variables of the items around it, the innermost first, where the step is told about
+    /// them.
     pub item_variables: Vec<String>,
 }
 
-/// A way from one step to another.
+/// An edge from one step to another.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Edge {
+pub struct WorkflowEdge {
     pub from: StepId,
     pub to: StepId,
-    pub when: When,
+    pub when: EdgeCondition,
     pub label: String,
-    /// Where its label is written, or the link itself.
-    pub spot: Spot,
-    /// The same where the label is written as it reads.
-    pub(crate) text: Option<Spot>,
+    /// The place of its label, or of the link itself.
+    pub spot: LineSpan,
+    /// The position of the label's text, if it reads exactly as it is written.
+    pub(crate) text: Option<LineSpan>,
 }
 
-/// When an edge is taken.
+/// The condition under which an edge is taken.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum When {
+pub enum EdgeCondition {
     Always,
-    /// When this expression is true and none of an earlier edge of the decision is.
+    /// This expression is true, and no condition of an earlier edge of the decision is.
     Condition(String),
-    /// When no condition of the decision is true.
+    /// No condition of the decision is true.
     Default,
-    /// When every attempt failed.
+    /// Every attempt failed.
     OnError,
 }
 
-/// Reads a workflow.
+/// Parses a workflow.
 ///
 /// # Errors
 ///
-/// Every problem that leaves open what the text means: see [`crate::check`] for what can be wrong
-/// with a workflow that is clear.
+/// Every problem that makes the text ambiguous; [`crate::check`] finds the problems of a workflow
+/// that is clear.
 pub fn parse(source: &str) -> Result<Workflow, Error> {
     let document = mermaid::parse(source).map_err(|error| Error::of_diagram(&error))?;
     let mut blocks = block::read(&document);
@@ -114,19 +118,25 @@ pub fn parse(source: &str) -> Result<Workflow, Error> {
     let nodes = document.diagram().nodes.len();
     if nodes > STEPS_MAX {
         let message = format!("The diagram has {nodes} steps, more than STEPS_MAX = {STEPS_MAX}.");
-        problems.push(Problem::error(Code::Limit, Spot::BEGIN, message));
+        problems.push(WorkflowProblem::error(
+            WorkflowProblemCode::Limit,
+            LineSpan::BEGIN,
+            message,
+        ));
         return Err(Error::new(problems));
     }
     let input_schema = input::schema(&document, &blocks, &mut problems);
-    let configs = written::configs(&document, &blocks, &mut problems);
+    let concurrency = triggers::concurrency(&document, &blocks, &mut problems);
+    let triggers = triggers::read(&document, &blocks, &mut problems);
+    let configs = config_source::configs(&document, &blocks, &mut problems);
     let mut steps = steps(&document, configs, &mut problems);
     let index: HashMap<StepId, usize> = steps
         .iter()
         .enumerate()
         .map(|(at, step)| (step.id.clone(), at))
         .collect();
-    let drawn = drawn::drawn(&document, &index, &mut problems);
-    // What follows would only report the same again.
+    let drawn = edges::drawn(&document, &index, &mut problems);
+    // Later checks would only report the same problems again.
     if !problems.is_empty() {
         return Err(Error::new(problems));
     }
@@ -160,58 +170,60 @@ pub fn parse(source: &str) -> Result<Workflow, Error> {
         upstream,
         branches,
         input_schema,
+        concurrency,
+        triggers,
     })
 }
 
 impl Workflow {
-    /// The text, as it was given.
+    /// Returns the text, as it was given.
     #[must_use]
     pub fn source(&self) -> &str {
         self.document.source()
     }
 
     #[must_use]
-    pub fn document(&self) -> &Document {
+    pub fn document(&self) -> &DiagramDocument {
         &self.document
     }
 
-    /// What a run pins.
+    /// Returns the hash that a run pins.
     #[must_use]
     pub fn hash(&self) -> &TextHash {
         &self.hash
     }
 
-    /// The title in the front matter.
+    /// Returns the title in the front matter.
     #[must_use]
     pub fn name(&self) -> Option<&str> {
         self.name.as_deref()
     }
 
-    /// In the order they are first mentioned.
+    /// Returns the steps, in the order of their first mention.
     #[must_use]
-    pub fn steps(&self) -> &[Step] {
+    pub fn steps(&self) -> &[WorkflowStep] {
         &self.steps
     }
 
-    /// In the order they are written.
+    /// Returns the edges, in the order of the text.
     #[must_use]
-    pub fn edges(&self) -> &[Edge] {
+    pub fn edges(&self) -> &[WorkflowEdge] {
         &self.edges
     }
 
-    /// The steps a run begins with: those no edge leads to, or the first one.
+    /// Returns the steps a run begins with: those without an incoming edge, or the first one.
     #[must_use]
     pub fn starts(&self) -> &[StepId] {
         &self.starts
     }
 
     #[must_use]
-    pub fn step(&self, id: &StepId) -> Option<&Step> {
+    pub fn step(&self, id: &StepId) -> Option<&WorkflowStep> {
         self.index.get(id).and_then(|at| self.steps.get(*at))
     }
 
-    /// The edges that leave a step, in the order they are written.
-    pub fn outgoing(&self, id: &StepId) -> impl Iterator<Item = &Edge> {
+    /// Returns the edges that leave a step, in the order of the text.
+    pub fn outgoing(&self, id: &StepId) -> impl Iterator<Item = &WorkflowEdge> {
         let edges = self.index.get(id).and_then(|at| self.outgoing.get(*at));
         edges
             .into_iter()
@@ -219,7 +231,7 @@ impl Workflow {
             .filter_map(|at| self.edges.get(*at))
     }
 
-    /// Whether a path at one step may still come to a join of branches.
+    /// Tells whether a path at one step can still reach a join of branches.
     #[must_use]
     pub(crate) fn leads_to(&self, from: &StepId, join: &StepId) -> bool {
         self.upstream
@@ -227,21 +239,21 @@ impl Workflow {
             .is_some_and(|steps| steps.contains(from))
     }
 
-    /// The place of a step when the diagram is read branch by branch, in the order in which the
-    /// edges are written.
+    /// Returns the position of a step when the diagram is read branch by branch, in the order of
+    /// the edges.
     #[must_use]
     pub(crate) fn branch_rank(&self, step: &StepId) -> usize {
         self.branches.rank(step)
     }
 
-    /// The join of branches at which a step that has failed counts as a failed branch: the innermost
+    /// Returns the join of branches at which a failed step counts as a failed branch: the innermost
     /// one, if its policy tolerates failures.
     #[must_use]
     pub(crate) fn tolerant_join(&self, step: &StepId) -> Option<&StepId> {
         self.branches.tolerant_join(step)
     }
 
-    /// Whether there are joins of branches under this scope.
+    /// Tells whether there are joins of branches under this scope.
     #[must_use]
     pub(crate) fn joins_branches(&self, depth: usize) -> bool {
         self.upstream
@@ -250,12 +262,12 @@ impl Workflow {
             .any(|join| join.scope.len() == depth)
     }
 
-    /// The workflow with another config for one step. Only that step's lines of the config block
-    /// change; a block is added where there is none.
+    /// Returns the workflow with another config for one step. Only that step's lines of the config
+    /// block change; a block is added if there is no block yet.
     ///
     /// # Errors
     ///
-    /// When the new text is no workflow.
+    /// When the new text is not a valid workflow.
     pub fn with_config(&self, step: &StepId, json: Option<&str>) -> Result<Workflow, Error> {
         let edit = block::edit(&self.document, step.as_str(), json);
         let edited = self.document.edited(&[edit]);
@@ -263,18 +275,18 @@ impl Workflow {
         parse(edited.source())
     }
 
-    /// The same with a config as a value, laid out by us.
+    /// Returns the workflow with another config for one step, given as a value and laid out by us.
     ///
     /// # Errors
     ///
-    /// When the new text is no workflow.
+    /// When the new text is not a valid workflow.
     pub fn with_config_value(&self, step: &StepId, config: &Value) -> Result<Workflow, Error> {
         self.with_config(step, Some(&block::laid_out(config)))
     }
 }
 
-impl Step {
-    /// Whether somebody has something to do at it. A foreach and a join may be nothing but that.
+impl WorkflowStep {
+    /// Tells whether the step has work for a person or a worker. A foreach or a join may have none.
     #[must_use]
     pub fn has_work(&self) -> bool {
         match self.step_type {
@@ -286,40 +298,41 @@ impl Step {
         }
     }
 
-    /// Where a setting is named, as `retry.attempts`; its node where it has no config.
-    pub(crate) fn key(&self, path: &str) -> Spot {
+    /// Returns the place where a setting is named, as `retry.attempts`; its node if it has no
+    /// config.
+    pub(crate) fn key(&self, path: &str) -> LineSpan {
         (self.written.as_ref()).map_or(self.spot, |written| written.key(path))
     }
 
-    /// Where the value of a setting begins.
-    pub(crate) fn value(&self, path: &str) -> Spot {
+    /// Returns the place where the value of a setting begins.
+    pub(crate) fn value(&self, path: &str) -> LineSpan {
         (self.written.as_ref()).map_or(self.spot, |written| written.value(path))
     }
 
-    /// Where a part of a setting that is a text stands.
-    pub(crate) fn inside(&self, path: &str, start: usize, end: usize) -> Spot {
+    /// Returns the place of a part of a setting that is a text.
+    pub(crate) fn inside(&self, path: &str, start: usize, end: usize) -> LineSpan {
         let written = self.written.as_ref();
         written.map_or(self.spot, |written| written.inside(path, start, end))
     }
 
-    /// Where the first setting stands that a message quotes.
-    pub(crate) fn quoted(&self, message: &str) -> Spot {
+    /// Returns the place of the first setting that a message quotes.
+    pub(crate) fn quoted(&self, message: &str) -> LineSpan {
         let written = self.written.as_ref();
         let quoted = written.and_then(|written| written.named_in(message));
         quoted.unwrap_or_else(|| self.key(""))
     }
 
     #[must_use]
-    pub fn handler(&self) -> Handler {
+    pub fn handler(&self) -> StepHandler {
         self.config.handler.unwrap_or_default()
     }
 
     #[must_use]
-    pub fn retry(&self) -> Retry {
+    pub fn retry(&self) -> RetryPolicy {
         self.config.retry.unwrap_or_default()
     }
 
-    /// Whether an attempt that failed like this is followed by another, if one is left.
+    /// Tells whether a failure of this class is followed by another attempt, if one is left.
     #[must_use]
     pub fn retries(&self, class: FailureClass) -> bool {
         match &self.config.retry {
@@ -349,25 +362,16 @@ impl Step {
             .max(1)
     }
 
-    /// How long a wait takes: what its config says, or its label.
+    /// Returns the duration of a wait, from its config or its label.
     #[must_use]
-    pub fn wait_for(&self) -> Option<Duration> {
+    pub fn wait_for(&self) -> Option<TimeSpan> {
         let config = &self.config;
         let is_told = config.until.is_some() || config.signal.is_some();
-        let labelled = || Duration::read(&self.name).filter(|_| !is_told);
+        let labelled = || TimeSpan::read(&self.name).filter(|_| !is_told);
         config.wait_for.or_else(labelled)
     }
 
-    /// How many tokens of earlier results it is shown.
-    #[must_use]
-    pub fn context_tokens(&self) -> u32 {
-        let tokens = self.config.context_tokens_max;
-        tokens
-            .unwrap_or(CONTEXT_TOKENS_DEFAULT)
-            .min(CONTEXT_TOKENS_MAX)
-    }
-
-    /// The name of the current item in expressions.
+    /// Returns the name of the current item in expressions.
     #[must_use]
     pub fn item_variable(&self) -> &str {
         self.config.item_variable.as_deref().unwrap_or("item")
@@ -381,7 +385,7 @@ impl Step {
             .min(DEPTH_MAX)
     }
 
-    /// The workflow a subflow runs.
+    /// Returns the name of the workflow that a subflow runs.
     #[must_use]
     pub fn subflow(&self) -> &str {
         self.config.subflow_id.as_deref().unwrap_or(&self.name)
@@ -389,12 +393,12 @@ impl Step {
 }
 
 fn steps(
-    document: &Document,
-    mut configs: HashMap<String, (Config, Written)>,
-    problems: &mut Vec<Problem>,
-) -> Vec<Step> {
+    document: &DiagramDocument,
+    mut configs: HashMap<String, (StepConfig, ConfigSourceMap)>,
+    problems: &mut Vec<WorkflowProblem>,
+) -> Vec<WorkflowStep> {
     let diagram = document.diagram();
-    let lines = Lines::of(document.source());
+    let lines = LineStarts::of(document.source());
     let mut steps = Vec::with_capacity(diagram.nodes.len());
     for node in &diagram.nodes {
         if diagram
@@ -408,14 +412,14 @@ fn steps(
         let spot = lines.spot(written_at.unwrap_or_default());
         let (config, written) = match configs.remove(&node.id) {
             Some((config, written)) => (config, Some(written)),
-            None => (Config::default(), None),
+            None => (StepConfig::default(), None),
         };
         let kind = step::kind(node, &config, |key| match &written {
             Some(written) => written.key(key),
             None => spot,
         });
         match kind {
-            Ok(kind) => steps.push(Step {
+            Ok(kind) => steps.push(WorkflowStep {
                 id: StepId::new(node.id.as_str()),
                 name: kind.name,
                 step_type: kind.step_type,
@@ -433,16 +437,16 @@ fn steps(
         }
     }
     if diagram.nodes.is_empty() {
-        problems.push(Problem::error(
-            Code::Diagram,
-            Spot::BEGIN,
+        problems.push(WorkflowProblem::error(
+            WorkflowProblemCode::Diagram,
+            LineSpan::BEGIN,
             "The diagram has no steps.",
         ));
     }
     steps
 }
 
-fn starts(steps: &[Step], edges: &[Edge]) -> Vec<StepId> {
+fn starts(steps: &[WorkflowStep], edges: &[WorkflowEdge]) -> Vec<StepId> {
     let led_to: HashSet<&StepId> = edges
         .iter()
         .filter(|edge| edge.from != edge.to)
@@ -460,7 +464,7 @@ fn starts(steps: &[Step], edges: &[Edge]) -> Vec<StepId> {
     }
 }
 
-fn upstream(steps: &[Step], edges: &[Edge]) -> HashMap<StepId, HashSet<StepId>> {
+fn upstream(steps: &[WorkflowStep], edges: &[WorkflowEdge]) -> HashMap<StepId, HashSet<StepId>> {
     let joins = steps
         .iter()
         .filter(|step| step.step_type == StepType::Join && step.awaits.is_none());
@@ -469,8 +473,8 @@ fn upstream(steps: &[Step], edges: &[Edge]) -> HashMap<StepId, HashSet<StepId>> 
         .collect()
 }
 
-/// The steps from which a step can be reached.
-pub(crate) fn reaching(target: &StepId, edges: &[Edge]) -> HashSet<StepId> {
+/// Returns the steps that can reach a step.
+pub(crate) fn reaching(target: &StepId, edges: &[WorkflowEdge]) -> HashSet<StepId> {
     let mut into: HashMap<&StepId, Vec<&StepId>> = HashMap::new();
     for edge in edges {
         into.entry(&edge.to).or_default().push(&edge.from);
@@ -487,7 +491,7 @@ pub(crate) fn reaching(target: &StepId, edges: &[Edge]) -> HashSet<StepId> {
     found
 }
 
-fn title(document: &Document) -> Option<String> {
+fn title(document: &DiagramDocument) -> Option<String> {
     let body = &document.front_matter()?.body;
     let line = body.lines().find_map(|line| line.strip_prefix("title:"))?;
     let title = line.trim().trim_matches(['"', '\'']);

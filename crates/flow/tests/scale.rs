@@ -10,23 +10,23 @@
 
 use std::time::Instant;
 
-use flow::engine::{Batch, Command, Report, Start, Stop, decide};
-use flow::{Memory, Workflow};
+use flow::engine::{AttemptReport, DecisionStop, EngineCommand, RowCache, RunStart, decide};
+use flow::{MemoryRows, Workflow};
 use serde_json::json;
 
 const SOURCE: &str = "graph TD\n A[List] --> C[[Each: x]] --> J[Join]\n%% === WORKFLOW_CONFIG ===\n%% @C: { \"itemsPath\": \"output\", \"prompt\": \"x\", \"maxItems\": 10000 }\n%% === END_CONFIG ===\n";
-/// How many commands one transaction takes.
+/// The number of commands in one transaction.
 const GROUP: usize = 64;
 
 /// Runs commands as a store does: in a batch, written at its end.
-fn grouped(memory: &mut Memory, workflow: &Workflow, commands: Vec<Command>) {
-    let mut batch = Batch::new();
+fn grouped(memory: &mut MemoryRows, workflow: &Workflow, commands: Vec<EngineCommand>) {
+    let mut batch = RowCache::new();
     for command in commands {
         loop {
             match decide(workflow, &mut batch, &command, 1) {
                 Ok(decision) => break batch.commit(decision),
-                Err(Stop::Rows(lookup)) => memory.teach(&mut batch, lookup),
-                Err(Stop::Refused(refusal)) => panic!("{refusal}"),
+                Err(DecisionStop::Rows(lookup)) => memory.teach(&mut batch, lookup),
+                Err(DecisionStop::Refused(refusal)) => panic!("{refusal}"),
             }
         }
     }
@@ -36,11 +36,11 @@ fn grouped(memory: &mut Memory, workflow: &Workflow, commands: Vec<Command>) {
 /// The microseconds that one item takes, claimed and reported.
 fn cost(items: usize) -> f64 {
     let workflow = flow::parse(SOURCE).unwrap();
-    let mut memory = Memory::new();
+    let mut memory = MemoryRows::new();
     grouped(
         &mut memory,
         &workflow,
-        vec![Command::Start(Start::new("r", json!({})))],
+        vec![EngineCommand::Start(RunStart::new("r", json!({})))],
     );
     let mut done = 0;
     let mut began = Instant::now();
@@ -49,10 +49,11 @@ fn cost(items: usize) -> f64 {
         if ready.is_empty() {
             break;
         }
-        let claims = ready.iter().map(|task| Command::Claim {
+        let claims = ready.iter().map(|task| EngineCommand::Claim {
             task: task.clone(),
             worker: "w".to_owned(),
             lease_ms: 1_000,
+            rates: Vec::new(),
         });
         grouped(&mut memory, &workflow, claims.collect());
         let list: Vec<usize> = (0..items).collect();
@@ -61,10 +62,10 @@ fn cost(items: usize) -> f64 {
                 "A" => json!(list),
                 _ => json!({ "ok": true }),
             };
-            Command::Report {
+            EngineCommand::Report {
                 task: task.clone(),
                 fence: 1,
-                report: Report::completed(output),
+                report: AttemptReport::completed(output),
             }
         });
         grouped(&mut memory, &workflow, reports.collect());

@@ -1,4 +1,4 @@
-//! What is said and what is replied: filled-in texts, prompts, replies, exchange files.
+//! Texts to and from agents: filled-in texts, prompts, replies, exchange files.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -9,11 +9,11 @@
 
 use std::collections::BTreeSet;
 
-use flow::engine::{FailureClass, Outcome};
-use flow::export::{Agent, export, import};
+use flow::engine::{AttemptOutcome, FailureClass};
+use flow::export::{ExportedAgent, export, import};
 use flow::expression::{condition, fill, value};
-use flow::layers::{Form, Parts, assemble, envelope};
-use flow::response::{Next, Status, read, report, violations};
+use flow::layers::{PromptParts, ReplyForm, assemble, envelope};
+use flow::response::{NextAction, ReplyStatus, read, report, violations};
 use serde_json::{Map, Value, json};
 
 const SEED: &str = include_str!("pr-review.mmd");
@@ -112,14 +112,14 @@ fn four_layers_stand_in_their_order() {
     let schema = json!({ "type": "object" });
     let prompt = assemble(
         step,
-        &Parts {
+        &PromptParts {
             agent: Some("You review code."),
             step: step.config.prompt.as_deref(),
             instructions: Some("Be brief."),
             title: "PR: Auto Approve",
             tags: &tags,
             output_schema: Some(&schema),
-            ..Parts::default()
+            ..PromptParts::default()
         },
     );
     let layers: Vec<&str> = prompt.split("\n\n---\n\n").collect();
@@ -147,9 +147,9 @@ fn four_layers_stand_in_their_order() {
     let long = "x".repeat(200_000);
     let prompt = assemble(
         step,
-        &Parts {
+        &PromptParts {
             agent: Some(&long),
-            ..Parts::default()
+            ..PromptParts::default()
         },
     );
     assert!(prompt.len() < 140_000 && prompt.contains("LAYER_BYTES_MAX = 131072"));
@@ -161,10 +161,10 @@ fn an_envelope_is_asked_for_in_its_own_words() {
     let workflow = flow::parse(SEED).unwrap();
     let step = workflow.step(&"F".into()).unwrap();
     let schema = json!({ "type": "object" });
-    let parts = Parts {
+    let parts = PromptParts {
         output_schema: Some(&schema),
-        form: Form::Envelope,
-        ..Parts::default()
+        form: ReplyForm::Envelope,
+        ..PromptParts::default()
     };
     let prompt = assemble(step, &parts);
     for name in envelope(None)["required"].as_array().unwrap() {
@@ -309,7 +309,7 @@ fn an_output_is_held_against_its_schema() {
         shown(&MARKDOWN.replace("OUTPUT", "42"), Some(&text)),
         "Success Complete \"42\""
     );
-    // Where nothing is used of it, nothing has to fit.
+    // An output that is not used need not fit the schema.
     let blocked = MARKDOWN.replace("SUCCESS", "BLOCKED");
     assert_eq!(
         shown(&blocked, Some(&schema)),
@@ -325,54 +325,65 @@ fn what_a_reply_means_follows_the_table() {
         let report = report(reply, least);
         assert_eq!(report.tags, ["a"]);
         match report.outcome {
-            Outcome::Completed { partial: false, .. } => "completed",
-            Outcome::Completed { partial: true, .. } => "completed partly",
-            Outcome::Failed(failure) if failure.class == FailureClass::Failed => "failed",
-            Outcome::Failed(_) => "failed otherwise",
-            Outcome::Asked { .. } => "asked",
-            Outcome::Unsure { .. } => "unsure",
-            Outcome::Continue { .. } => "continue",
-            Outcome::OverBudget { .. } => "budget",
-            Outcome::GivenBack => "given back",
+            AttemptOutcome::Completed { partial: false, .. } => "completed",
+            AttemptOutcome::Completed { partial: true, .. } => "completed partly",
+            AttemptOutcome::Failed(failure) if failure.class == FailureClass::Failed => "failed",
+            AttemptOutcome::Failed(_) => "failed otherwise",
+            AttemptOutcome::Asked { .. } => "asked",
+            AttemptOutcome::Unsure { .. } => "unsure",
+            AttemptOutcome::Continue { .. } => "continue",
+            AttemptOutcome::OverBudget { .. } => "budget",
+            AttemptOutcome::GivenBack => "given back",
         }
     };
     for (status, next, expected) in [
-        (Status::Success, Next::Complete, "completed"),
-        (Status::Partial, Next::Complete, "completed partly"),
-        (Status::Success, Next::Continue, "continue"),
-        (Status::Success, Next::Escalate, "asked"),
-        (Status::Partial, Next::Hold, "asked"),
-        (Status::Blocked, Next::Complete, "asked"),
-        (Status::Blocked, Next::Continue, "asked"),
-        (Status::Failed, Next::Complete, "failed"),
-        (Status::Failed, Next::Continue, "failed"),
+        (ReplyStatus::Success, NextAction::Complete, "completed"),
+        (
+            ReplyStatus::Partial,
+            NextAction::Complete,
+            "completed partly",
+        ),
+        (ReplyStatus::Success, NextAction::Continue, "continue"),
+        (ReplyStatus::Success, NextAction::Escalate, "asked"),
+        (ReplyStatus::Partial, NextAction::Hold, "asked"),
+        (ReplyStatus::Blocked, NextAction::Complete, "asked"),
+        (ReplyStatus::Blocked, NextAction::Continue, "asked"),
+        (ReplyStatus::Failed, NextAction::Complete, "failed"),
+        (ReplyStatus::Failed, NextAction::Continue, "failed"),
     ] {
         assert_eq!(outcome(status, next, Some(0.9), Some(0.5)), expected);
     }
     assert_eq!(
-        outcome(Status::Success, Next::Complete, Some(0.4), Some(0.5)),
+        outcome(
+            ReplyStatus::Success,
+            NextAction::Complete,
+            Some(0.4),
+            Some(0.5)
+        ),
         "unsure"
     );
     assert_eq!(
-        outcome(Status::Success, Next::Complete, None, Some(0.5)),
+        outcome(ReplyStatus::Success, NextAction::Complete, None, Some(0.5)),
         "unsure"
     );
     assert_eq!(
-        outcome(Status::Success, Next::Complete, None, None),
+        outcome(ReplyStatus::Success, NextAction::Complete, None, None),
         "completed"
     );
     let unreadable = read("nonsense", None).unwrap_err();
     let failed = flow::response::unreadable(&unreadable);
     assert!(
-        matches!(failed.outcome, Outcome::Failed(f) if f.class == FailureClass::UnparsableReply)
+        matches!(failed.outcome, AttemptOutcome::Failed(f) if f.class == FailureClass::UnparsableReply)
     );
-    assert!(flow::response::correction(&unreadable, Form::Sections).contains("- There is neither"));
+    assert!(
+        flow::response::correction(&unreadable, ReplyForm::Sections).contains("- There is neither")
+    );
 }
 
 #[test]
 fn a_workflow_travels_as_a_file_and_comes_back_as_it_was() {
     let workflow = flow::parse(SEED).unwrap();
-    let agents = [Agent {
+    let agents = [ExportedAgent {
         id: "code-reviewer".to_owned(),
         display_name: "Code Review Agent".to_owned(),
         agent_prompt: "You review.".to_owned(),
@@ -431,12 +442,12 @@ fn what_cannot_be_imported_says_why() {
         let error = import(&text, &known).unwrap_err();
         assert!(error.message.starts_with(expected), "{}", error.message);
     }
-    // What only `steps` say is put into the text; what both say must be the same.
+    // Configs that only `steps` has are added to the text; where both have one, they must agree.
     let steps = json!([{ "id": "A", "name": "x", "stepType": "task", "execution": "manual", "prompt": "Look.", "defaultAssigneeId": "bob" }]);
     let filled = import(&file("graph TD\n A[x]", steps.clone(), "2.0"), &known).unwrap();
     let step = &filled.workflow.steps()[0];
     assert_eq!(step.config.prompt.as_deref(), Some("Look."));
-    assert_eq!(step.execution, flow::Execution::Manual);
+    assert_eq!(step.execution, flow::ExecutionMode::Manual);
     assert_eq!(filled.unknown_agents, ["bob"]);
     let both = "graph TD\n A[x]\n%% === WORKFLOW_CONFIG ===\n%% @A: { \"prompt\": \"Else.\" }\n%% === END_CONFIG ===\n";
     let error = import(&file(both, steps, "2.0"), &known).unwrap_err();

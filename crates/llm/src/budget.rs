@@ -1,167 +1,170 @@
-//! What a run and a day may spend, checked before each call and counted after it.
+//! Spending limits of a run and of a day, checked before each call and counted after it.
 //!
-//! The day's spending is handed in when the meter is made, or kept in a [`Ledger`] that other
-//! processes write to as well; where that is, is the caller's business.
+//! The caller hands in the day's spending when it makes the meter, or a [`SpendLog`] that other
+//! processes write to as well; where the ledger is stored is the caller's business.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Code, Error, Result};
-use crate::model::{Event, Model, Observer, Part, Pending, Request, Response};
-use crate::price::{Priced, Prices};
+use crate::error::{AiErrorCode, Error, Result};
+use crate::model::{
+    MessagePart, Model, ModelEvent, ModelFuture, ModelObserver, ModelRequest, ModelResponse,
+};
+use crate::price::{PriceList, PricedModel};
 use crate::provider::Provider;
-use crate::usage::{Cost, Usage, dollars};
+use crate::usage::{CallCost, Usage, dollars};
 
-/// What may be spent; nothing set means no limit.
+/// Spending limits; a field that is not set means no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Budget {
-    pub run: Limit,
-    pub day: Limit,
+pub struct SpendBudget {
+    pub run: SpendLimit,
+    pub day: SpendLimit,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Limit {
+pub struct SpendLimit {
     pub tokens_max: Option<u64>,
     pub micro_usd_max: Option<u64>,
 }
 
-/// What was spent. Calls without a known price are counted, so that the sum is not taken for all.
+/// Money and tokens spent. Calls without a known price are counted, so that the sum is not taken
+/// for the whole.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Spent {
+pub struct SpentTotal {
     pub calls: u64,
     pub tokens: u64,
     pub micro_usd: u64,
     pub unpriced_calls: u64,
 }
 
-impl Spent {
-    pub fn cost(&self) -> Cost {
+impl SpentTotal {
+    pub fn cost(&self) -> CallCost {
         if self.unpriced_calls == 0 {
-            Cost::Known(self.micro_usd)
+            CallCost::Known(self.micro_usd)
         } else {
-            Cost::Unknown
+            CallCost::Unknown
         }
     }
 
     /// Counts one more call.
-    pub fn add(&mut self, tokens: u64, cost: Cost) {
+    pub fn add(&mut self, tokens: u64, cost: CallCost) {
         self.calls += 1;
         self.tokens = self.tokens.saturating_add(tokens);
         match cost {
-            Cost::Known(micro_usd) => self.micro_usd = self.micro_usd.saturating_add(micro_usd),
-            Cost::Unknown => self.unpriced_calls += 1,
+            CallCost::Known(micro_usd) => self.micro_usd = self.micro_usd.saturating_add(micro_usd),
+            CallCost::Unknown => self.unpriced_calls += 1,
         }
     }
 }
 
-/// One call, for whoever keeps books.
+/// One call, as the spending log records it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Entry {
+pub struct SpendEntry {
     pub provider: Provider,
     pub model: String,
     pub usage: Usage,
-    pub cost: Cost,
-    pub counted: Counted,
+    pub cost: CallCost,
+    pub counted: TokenCountSource,
 }
 
-/// Who counted the tokens.
+/// The source of a token count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Counted {
+pub enum TokenCountSource {
     ByProvider,
     /// The provider reported nothing; these are bytes divided.
     Estimated,
 }
 
-/// Where the spending of a day is kept, by this run and by others.
-pub trait Ledger: Send + Sync {
-    /// What the day has spent so far, or why that cannot be told.
-    fn day(&self) -> std::result::Result<Spent, String>;
+/// The log of a day's spending, by this run and by others.
+pub trait SpendLog: Send + Sync {
+    /// Returns the day's spending so far, or why it cannot be read.
+    fn day(&self) -> std::result::Result<SpentTotal, String>;
 
-    /// Keeps a call that was paid for. Whoever keeps the ledger knows what to do if it cannot.
-    fn book(&self, entry: &Entry);
+    /// Records a call that was paid for. The implementation decides what to do if it cannot write.
+    fn book(&self, entry: &SpendEntry);
 }
 
-/// Somebody else with a say in what is spent, who knows limits that no setting of `ai.budget` is:
-/// asked before each call, told after it.
-pub trait Purse: fmt::Debug + Send + Sync {
+/// A second spending check, with limits that are not settings of `ai.budget`: asked before each
+/// call, told after it.
+pub trait SpendGuard: fmt::Debug + Send + Sync {
     /// Refuses the next call, which may cost this much, or lets it be made.
-    fn allow(&self, expected: Cost) -> Result<()>;
+    fn allow(&self, expected: CallCost) -> Result<()>;
 
-    /// A call was paid for.
-    fn pay(&self, entry: &Entry);
+    /// Records a call that was paid for.
+    fn pay(&self, entry: &SpendEntry);
 }
 
 /// Counts what all calls of a run spend.
 pub struct Meter {
-    budget: Budget,
-    prices: Prices,
-    books: Mutex<Books>,
-    ledger: Option<Box<dyn Ledger>>,
-    purse: Option<Arc<dyn Purse>>,
+    budget: SpendBudget,
+    prices: PriceList,
+    books: Mutex<MeterTotals>,
+    ledger: Option<Box<dyn SpendLog>>,
+    purse: Option<Arc<dyn SpendGuard>>,
 }
 
 #[derive(Default)]
-struct Books {
-    run: Spent,
-    day: Spent,
-    entries: Vec<Entry>,
+struct MeterTotals {
+    run: SpentTotal,
+    day: SpentTotal,
+    entries: Vec<SpendEntry>,
 }
 
 impl Meter {
-    /// `day` is what the day has spent before this run.
-    pub fn new(budget: Budget, prices: Prices, day: Spent) -> Meter {
+    /// Makes a meter; `day` is the day's spending before this run.
+    pub fn new(budget: SpendBudget, prices: PriceList, day: SpentTotal) -> Meter {
         Meter {
             budget,
             prices,
-            books: Mutex::new(Books {
+            books: Mutex::new(MeterTotals {
                 day,
-                ..Books::default()
+                ..MeterTotals::default()
             }),
             ledger: None,
             purse: None,
         }
     }
 
-    /// The day's spending is then read from the ledger before each call that a limit of the day
-    /// concerns, and each call is kept there as soon as it is over.
+    /// Adds a ledger. The meter then reads the day's spending from it before each call that a limit
+    /// of the day concerns, and records each call there as soon as it is over.
     #[must_use]
-    pub fn with_ledger(mut self, ledger: Box<dyn Ledger>) -> Meter {
+    pub fn with_ledger(mut self, ledger: Box<dyn SpendLog>) -> Meter {
         self.ledger = Some(ledger);
         self
     }
 
-    /// Every call is then paid from this purse as well.
+    /// Adds a purse, from which every call is then paid as well.
     #[must_use]
-    pub fn with_purse(mut self, purse: Option<Arc<dyn Purse>>) -> Meter {
+    pub fn with_purse(mut self, purse: Option<Arc<dyn SpendGuard>>) -> Meter {
         self.purse = purse;
         self
     }
 
-    pub fn run(&self) -> Spent {
+    pub fn run(&self) -> SpentTotal {
         self.books().run
     }
 
-    /// The day's spending, this run included.
-    pub fn day(&self) -> Spent {
+    /// Returns the day's spending, this run included.
+    pub fn day(&self) -> SpentTotal {
         self.books().day
     }
 
     /// Begins another day, for runs that outlast one.
-    pub fn new_day(&self, spent: Spent) {
+    pub fn new_day(&self, spent: SpentTotal) {
         self.books().day = spent;
     }
 
-    /// The calls since this was last asked.
-    pub fn take_entries(&self) -> Vec<Entry> {
+    /// Returns the calls since this was last asked.
+    pub fn take_entries(&self) -> Vec<SpendEntry> {
         std::mem::take(&mut self.books().entries)
     }
 
     /// Refuses a call that would break a limit.
-    fn allow(&self, request: &Request, priced: Priced<'_>) -> Result<()> {
-        let is_unlimited = self.budget == Budget::default();
+    fn allow(&self, request: &ModelRequest, priced: PricedModel<'_>) -> Result<()> {
+        let is_unlimited = self.budget == SpendBudget::default();
         if is_unlimited && self.purse.is_none() {
             return Ok(());
         }
@@ -193,7 +196,7 @@ impl Meter {
             }
             if let Some(micro_usd_max) = limit.micro_usd_max {
                 let setting = format!("ai.budget.{name}_usd_max = {}", dollars(micro_usd_max));
-                let Cost::Known(expected) = self.prices.cost(priced, &usage) else {
+                let CallCost::Known(expected) = self.prices.cost(priced, &usage) else {
                     return Err(unpriced(&setting, priced.model));
                 };
                 if spent.micro_usd.saturating_add(expected) > micro_usd_max {
@@ -213,21 +216,21 @@ impl Meter {
         let Some(ledger) = self.ledger.as_ref() else {
             return Ok(());
         };
-        if self.budget.day == Limit::default() {
+        if self.budget.day == SpendLimit::default() {
             return Ok(());
         }
         let spent = ledger.day().map_err(|why| {
             Error::new(
-                Code::BudgetExceeded,
+                AiErrorCode::BudgetExceeded,
                 format!("the budget of the day cannot be kept: {why}"),
-                "Mend or remove that file, or take the limits of the day out of `ai.budget`.",
+                "Correct or remove that file, or take the limits of the day out of `ai.budget`.",
             )
         })?;
         self.new_day(spent);
         Ok(())
     }
 
-    fn count(&self, entry: Entry) {
+    fn count(&self, entry: SpendEntry) {
         if let Some(ledger) = &self.ledger {
             ledger.book(&entry);
         }
@@ -241,14 +244,14 @@ impl Meter {
         books.entries.push(entry);
     }
 
-    fn books(&self) -> MutexGuard<'_, Books> {
+    fn books(&self) -> MutexGuard<'_, MeterTotals> {
         self.books.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 fn exceeded(setting: &str, spent: &str) -> Error {
     Error::new(
-        Code::BudgetExceeded,
+        AiErrorCode::BudgetExceeded,
         format!("the budget does not allow another call ({setting}: {spent})"),
         "What is done so far is kept. Raise the limit to go on.",
     )
@@ -256,7 +259,7 @@ fn exceeded(setting: &str, spent: &str) -> Error {
 
 fn unpriced(setting: &str, model: &str) -> Error {
     Error::new(
-        Code::BudgetExceeded,
+        AiErrorCode::BudgetExceeded,
         format!("the budget {setting} cannot be kept, because the price of {model} is not known"),
         format!("Set its price under `ai.prices.{model:?}`, or limit tokens instead of money."),
     )
@@ -273,14 +276,14 @@ pub fn estimate_tokens(bytes: usize) -> u64 {
     (bytes as f64 / BYTES_PER_TOKEN).ceil() as u64
 }
 
-/// What a request will use, roughly: everything in it, and an answer of ordinary length.
-pub fn expected_usage(request: &Request) -> Usage {
+/// Estimates the usage of a request: everything in it, and an answer of ordinary length.
+pub fn expected_usage(request: &ModelRequest) -> Usage {
     let system: usize = request.system.iter().map(|block| block.text.len()).sum();
     let messages: usize = request
         .messages
         .iter()
         .flat_map(|message| &message.parts)
-        .map(Part::bytes)
+        .map(MessagePart::bytes)
         .sum();
     let tools: usize = request
         .tools
@@ -295,22 +298,22 @@ pub fn expected_usage(request: &Request) -> Usage {
 }
 
 /// A model whose calls are counted.
-pub struct Metered<M> {
+pub struct MeteredModel<M> {
     inner: M,
     meter: Arc<Meter>,
     provider: Provider,
     base_url: Option<String>,
 }
 
-impl<M: Model> Metered<M> {
-    /// `base_url` is the endpoint's, if it is not the provider's own.
+impl<M: Model> MeteredModel<M> {
+    /// Wraps a model; `base_url` is the endpoint's, if it is not the provider's own.
     pub fn new(
         inner: M,
         meter: Arc<Meter>,
         provider: Provider,
         base_url: Option<String>,
-    ) -> Metered<M> {
-        Metered {
+    ) -> MeteredModel<M> {
+        MeteredModel {
             inner,
             meter,
             provider,
@@ -318,7 +321,11 @@ impl<M: Model> Metered<M> {
         }
     }
 
-    async fn answer(&self, request: &Request, observer: &mut dyn Observer) -> Result<Response> {
+    async fn answer(
+        &self,
+        request: &ModelRequest,
+        observer: &mut dyn ModelObserver,
+    ) -> Result<ModelResponse> {
         self.meter.allow(request, self.priced(&request.model))?;
         let answer = self.inner.respond(request, observer).await;
         match &answer {
@@ -330,12 +337,12 @@ impl<M: Model> Metered<M> {
                     .prices
                     .cost(self.priced(&request.model), &error.usage);
                 let (provider, model) = (self.provider, request.model.clone());
-                let entry = Entry {
+                let entry = SpendEntry {
                     provider,
                     model,
                     usage: error.usage,
                     cost,
-                    counted: Counted::ByProvider,
+                    counted: TokenCountSource::ByProvider,
                 };
                 self.count(entry, observer);
             }
@@ -344,56 +351,65 @@ impl<M: Model> Metered<M> {
         answer
     }
 
-    fn count(&self, entry: Entry, observer: &mut dyn Observer) {
-        observer.notice(Event::Counted(&entry));
+    fn count(&self, entry: SpendEntry, observer: &mut dyn ModelObserver) {
+        observer.notice(ModelEvent::Counted(&entry));
         self.meter.count(entry);
     }
 
-    fn priced<'a>(&'a self, model: &'a str) -> Priced<'a> {
-        Priced {
+    fn priced<'a>(&'a self, model: &'a str) -> PricedModel<'a> {
+        PricedModel {
             provider: self.provider,
             base_url: self.base_url.as_deref(),
             model,
         }
     }
 
-    fn entry(&self, request: &Request, response: &Response) -> Entry {
+    fn entry(&self, request: &ModelRequest, response: &ModelResponse) -> SpendEntry {
         let (provider, model) = (self.provider, response.model.clone());
         if !response.usage.is_reported() {
-            let said: usize = response.parts.iter().map(Part::bytes).sum();
+            let said: usize = response.parts.iter().map(MessagePart::bytes).sum();
             let usage = Usage {
                 output: estimate_tokens(said),
                 ..expected_usage(request)
             };
-            let free = self.meter.prices.cost(self.priced(&request.model), &usage) == Cost::NOTHING;
-            let cost = if free { Cost::NOTHING } else { Cost::Unknown };
-            return Entry {
+            let free =
+                self.meter.prices.cost(self.priced(&request.model), &usage) == CallCost::NOTHING;
+            let cost = if free {
+                CallCost::NOTHING
+            } else {
+                CallCost::Unknown
+            };
+            return SpendEntry {
                 provider,
                 model,
                 usage,
                 cost,
-                counted: Counted::Estimated,
+                counted: TokenCountSource::Estimated,
             };
         }
         let listed = |name: &str| self.meter.prices.cost(self.priced(name), &response.usage);
         let cost = match (response.billed_micro_usd, listed(&model)) {
-            (Some(billed), _) => Cost::Known(billed),
+            (Some(billed), _) => CallCost::Known(billed),
             // The list may know the name that was asked for and not the one that answered.
-            (None, Cost::Unknown) if model != request.model => listed(&request.model),
+            (None, CallCost::Unknown) if model != request.model => listed(&request.model),
             (None, known) => known,
         };
-        Entry {
+        SpendEntry {
             provider,
             model,
             usage: response.usage,
             cost,
-            counted: Counted::ByProvider,
+            counted: TokenCountSource::ByProvider,
         }
     }
 }
 
-impl<M: Model> Model for Metered<M> {
-    fn respond<'a>(&'a self, request: &'a Request, observer: &'a mut dyn Observer) -> Pending<'a> {
+impl<M: Model> Model for MeteredModel<M> {
+    fn respond<'a>(
+        &'a self,
+        request: &'a ModelRequest,
+        observer: &'a mut dyn ModelObserver,
+    ) -> ModelFuture<'a> {
         Box::pin(self.answer(request, observer))
     }
 }

@@ -8,20 +8,22 @@ use bytes::Bytes;
 use reqwest::Url;
 use serde_json::Value;
 
-use crate::error::{Code, Error, Result, Side};
-use crate::fault;
-use crate::http::{Answer, Http, Limits, Pace};
+use crate::error::{AiErrorCode, Error, FaultSide, Result};
+use crate::http::{HttpAnswer, Limits, ProviderHttp, ResponseMode};
 use crate::keys;
-use crate::model::{Event, Model, Observer, Pending, Request, Response};
-use crate::provider::{Format, Provider};
-use crate::quirk::{Quirk, Quirks};
+use crate::model::{Model, ModelEvent, ModelFuture, ModelObserver, ModelRequest, ModelResponse};
+use crate::provider::{Provider, WireFormat};
+use crate::provider_error;
+use crate::quirk::{Quirk, QuirkSet};
 use crate::secret::{self, Secret};
-use crate::sse::Decoder;
-use crate::wire::{self, Draft, Misread, Plan, Reader, Step, Wire};
+use crate::sse::SseDecoder;
+use crate::wire::{
+    self, BodyCache, ResponseError, ResponseReader, StreamStep, WireCodec, WireRequest,
+};
 
-/// Where a provider is reached and what is sent along.
+/// The address of a provider, and the key and headers sent to it.
 #[derive(Clone)]
-pub struct Endpoint {
+pub struct ProviderEndpoint {
     pub provider: Provider,
     /// Another address than the provider's own.
     pub base_url: Option<String>,
@@ -31,7 +33,7 @@ pub struct Endpoint {
     pub json: JsonVia,
 }
 
-/// How JSON answers are asked for first.
+/// The way to ask for a JSON answer first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum JsonVia {
     /// By the format's own means.
@@ -42,9 +44,9 @@ pub enum JsonVia {
     ForcedTool,
 }
 
-impl Endpoint {
-    pub fn new(provider: Provider, key: Option<Secret>) -> Endpoint {
-        Endpoint {
+impl ProviderEndpoint {
+    pub fn new(provider: Provider, key: Option<Secret>) -> ProviderEndpoint {
+        ProviderEndpoint {
             provider,
             base_url: None,
             key,
@@ -53,7 +55,7 @@ impl Endpoint {
         }
     }
 
-    /// The address as a URL; without a path, the format's usual one is meant.
+    /// Returns the address as a URL; without a path, the format's usual one is meant.
     pub(crate) fn base(&self) -> Result<Url> {
         let text = self
             .base_url
@@ -62,7 +64,7 @@ impl Endpoint {
             .ok_or_else(|| {
                 let what = format!("the provider `{}` has no address", self.provider.name());
                 Error::new(
-                    Code::ProviderUnavailable,
+                    AiErrorCode::ProviderUnavailable,
                     what,
                     "Set `ai.base_url` to the server's address.",
                 )
@@ -71,7 +73,7 @@ impl Endpoint {
             // Not shown: an address may have a password in it.
             let what = "the base URL is not an http or https address".to_owned();
             Error::new(
-                Code::ProviderUnavailable,
+                AiErrorCode::ProviderUnavailable,
                 what,
                 "Set `ai.base_url` to something like http://127.0.0.1:8080/v1.",
             )
@@ -82,15 +84,15 @@ impl Endpoint {
         }
         if matches!(url.path(), "" | "/") {
             url.set_path(match self.provider.format() {
-                Format::Anthropic | Format::OpenAi => "/v1",
-                Format::Gemini => "/v1beta",
+                WireFormat::Anthropic | WireFormat::OpenAi => "/v1",
+                WireFormat::Gemini => "/v1beta",
             });
         }
         Ok(url)
     }
 
-    /// The door to this address, with the key in its header.
-    pub(crate) fn open(&self, limits: Limits) -> Result<Http> {
+    /// Opens the connection to this address, with the key in its header.
+    pub(crate) fn open(&self, limits: Limits) -> Result<ProviderHttp> {
         let key = self.key.as_ref().filter(|key| !key.is_empty());
         if key.is_none() && self.provider.needs_key() {
             return Err(keys::missing(self.provider, self.base_url.as_deref()));
@@ -99,7 +101,7 @@ impl Endpoint {
         headers.extend(self.headers.iter().cloned());
         let base = self.base()?;
         let password = base.password().map(secret::from_url);
-        let mut http = Http::new(self.provider.name(), base, &headers, limits)?;
+        let mut http = ProviderHttp::new(self.provider.name(), base, &headers, limits)?;
         let given = key
             .into_iter()
             .chain(self.headers.iter().map(|(_, secret)| secret));
@@ -108,7 +110,7 @@ impl Endpoint {
     }
 }
 
-impl fmt::Debug for Endpoint {
+impl fmt::Debug for ProviderEndpoint {
     /// Without the address, which may have a password in it; its host is enough to know it by.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let url = self
@@ -126,19 +128,19 @@ impl fmt::Debug for Endpoint {
 }
 
 /// A provider's models. One client serves all models of its endpoint.
-pub struct Client {
-    http: Http,
+pub struct ProviderClient {
+    http: ProviderHttp,
     provider: Provider,
     json: JsonVia,
-    wire: &'static dyn Wire,
-    /// What each model was found not to take.
-    quirks: Mutex<HashMap<String, Quirks>>,
-    draft: Mutex<Draft>,
+    wire: &'static dyn WireCodec,
+    /// Request parts that each model turned out not to accept.
+    quirks: Mutex<HashMap<String, QuirkSet>>,
+    draft: Mutex<BodyCache>,
 }
 
-impl Client {
-    pub fn new(endpoint: &Endpoint, limits: Limits) -> Result<Client> {
-        Ok(Client {
+impl ProviderClient {
+    pub fn new(endpoint: &ProviderEndpoint, limits: Limits) -> Result<ProviderClient> {
+        Ok(ProviderClient {
             http: endpoint.open(limits)?,
             provider: endpoint.provider,
             json: endpoint.json,
@@ -153,12 +155,16 @@ impl Client {
     }
 
     /// Asks, and asks again without what the model turns out not to take.
-    async fn answer(&self, request: &Request, observer: &mut dyn Observer) -> Result<Response> {
+    async fn answer(
+        &self,
+        request: &ModelRequest,
+        observer: &mut dyn ModelObserver,
+    ) -> Result<ModelResponse> {
         let streamed = observer.wants_stream();
         loop {
             let quirks = self.known(&request.model);
             let force_tool = self.json == JsonVia::ForcedTool;
-            let plan = Plan {
+            let plan = WireRequest {
                 request,
                 provider: self.provider,
                 quirks: &quirks,
@@ -174,17 +180,21 @@ impl Client {
                 return Err(error);
             };
             self.remember(&request.model, quirk);
-            observer.notice(Event::Adapted {
+            observer.notice(ModelEvent::Adapted {
                 without: quirk.without(),
             });
         }
     }
 
-    async fn attempt(&self, plan: &Plan<'_>, observer: &mut dyn Observer) -> Result<Response> {
+    async fn attempt(
+        &self,
+        plan: &WireRequest<'_>,
+        observer: &mut dyn ModelObserver,
+    ) -> Result<ModelResponse> {
         let pace = if plan.streamed {
-            Pace::Pieces
+            ResponseMode::Pieces
         } else {
-            Pace::Whole
+            ResponseMode::Whole
         };
         let body = self.body(plan)?;
         let mut answer = self.http.post(&self.wire.path(plan), body, pace).await?;
@@ -213,11 +223,11 @@ impl Client {
         })
     }
 
-    fn body(&self, plan: &Plan<'_>) -> Result<Bytes> {
+    fn body(&self, plan: &WireRequest<'_>) -> Result<Bytes> {
         let mut draft = self.draft.lock().unwrap_or_else(PoisonError::into_inner);
         self.wire.body(plan, &mut draft).map_err(|error| {
             Error::new(
-                Code::TransportFailed,
+                AiErrorCode::TransportFailed,
                 format!("the request cannot be written as JSON ({error})"),
                 "This is a defect; please report it.",
             )
@@ -226,9 +236,9 @@ impl Client {
 
     async fn read_whole(
         &self,
-        answer: &mut Answer<'_>,
-        reader: &mut dyn Reader,
-        observer: &mut dyn Observer,
+        answer: &mut HttpAnswer<'_>,
+        reader: &mut dyn ResponseReader,
+        observer: &mut dyn ModelObserver,
         model: &str,
     ) -> Result<()> {
         let bytes = answer.whole().await?;
@@ -238,28 +248,28 @@ impl Client {
             Ok(body) => reader.whole(&body, observer),
             // A stream that is not called one.
             Err(_) if begins("data:") || begins("event:") => {
-                let mut events = Decoder::default().push(&bytes).into_iter();
+                let mut events = SseDecoder::default().push(&bytes).into_iter();
                 events.try_for_each(|event| reader.event(&event, observer).map(drop))
             }
-            Err(_) if begins("<") => Err(Misread::Shape("it is a web page".to_owned())),
-            Err(error) => Err(Misread::Malformed(error.to_string())),
+            Err(_) if begins("<") => Err(ResponseError::Shape("it is a web page".to_owned())),
+            Err(error) => Err(ResponseError::Malformed(error.to_string())),
         };
         read.map_err(|misread| self.misread(misread, model, &text))
     }
 
     async fn read_stream(
         &self,
-        answer: &mut Answer<'_>,
-        reader: &mut dyn Reader,
-        observer: &mut dyn Observer,
+        answer: &mut HttpAnswer<'_>,
+        reader: &mut dyn ResponseReader,
+        observer: &mut dyn ModelObserver,
         model: &str,
     ) -> Result<()> {
-        let mut decoder = Decoder::default();
+        let mut decoder = SseDecoder::default();
         while let Some(piece) = answer.piece().await? {
             for event in decoder.push(&piece) {
                 match reader.event(&event, observer) {
-                    Ok(Step::More) => {}
-                    Ok(Step::End) => return Ok(()),
+                    Ok(StreamStep::More) => {}
+                    Ok(StreamStep::End) => return Ok(()),
                     Err(misread) => return Err(self.misread(misread, model, &event.data)),
                 }
             }
@@ -267,40 +277,40 @@ impl Client {
         Ok(())
     }
 
-    fn misread(&self, misread: Misread, model: &str, body: &str) -> Error {
+    fn misread(&self, misread: ResponseError, model: &str, body: &str) -> Error {
         let who = self.provider.name();
         let mut error = match misread {
-            Misread::Complaint(mut complaint) => {
+            ResponseError::Complaint(mut complaint) => {
                 complaint.message = self.http.scrub(&complaint.message);
-                return fault::judge(who, model, None, &complaint);
+                return provider_error::judge(who, model, None, &complaint);
             }
-            Misread::Truncated => Error::passing(
-                Code::TransportFailed,
+            ResponseError::Truncated => Error::passing(
+                AiErrorCode::TransportFailed,
                 format!("the answer of {who} stopped before its end"),
                 "Run it again; if it stays, check proxies between here and the provider.",
             ),
-            Misread::Malformed(why) => Error::passing(
-                Code::TransportFailed,
+            ResponseError::Malformed(why) => Error::passing(
+                AiErrorCode::TransportFailed,
                 format!("{who} sent something that is not JSON ({why})"),
                 "Run it again; if it stays, check the base URL and proxies between here and the provider.",
             ),
-            Misread::Shape(why) => {
+            ResponseError::Shape(why) => {
                 let mut error = Error::new(
-                    Code::TransportFailed,
+                    AiErrorCode::TransportFailed,
                     format!("{who} sent something that is not an answer of its API ({why})"),
                     "Check `ai.provider` and `ai.base_url`: this address does not look like that provider's API.",
                 );
-                error.side = Side::Provider;
+                error.side = FaultSide::Provider;
                 error
             }
         };
-        let said = fault::one_line(&self.http.scrub(body));
+        let said = provider_error::one_line(&self.http.scrub(body));
         error.provider_message =
             (!said.is_empty()).then(|| crate::error::bounded(&said, SHOWN_BODY_BYTES_MAX));
         error
     }
 
-    fn known(&self, model: &str) -> Quirks {
+    fn known(&self, model: &str) -> QuirkSet {
         let quirks = self.quirks.lock().unwrap_or_else(PoisonError::into_inner);
         quirks.get(model).cloned().unwrap_or_default()
     }
@@ -311,11 +321,15 @@ impl Client {
     }
 }
 
-/// How much of an unreadable answer is shown: enough to recognise it.
+/// Bytes of an unreadable answer that are shown: enough to recognise it.
 const SHOWN_BODY_BYTES_MAX: usize = 160;
 
-impl Model for Client {
-    fn respond<'a>(&'a self, request: &'a Request, observer: &'a mut dyn Observer) -> Pending<'a> {
+impl Model for ProviderClient {
+    fn respond<'a>(
+        &'a self,
+        request: &'a ModelRequest,
+        observer: &'a mut dyn ModelObserver,
+    ) -> ModelFuture<'a> {
         Box::pin(self.answer(request, observer))
     }
 }

@@ -10,7 +10,7 @@ pub type Result<T> = std::result::Result<T, Error>;
 
 /// The codes of AI failures, shared with the crates above.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Code {
+pub enum AiErrorCode {
     ApiKeyMissing,
     ProviderUnavailable,
     GenerationFailed,
@@ -21,74 +21,74 @@ pub enum Code {
     AnswerInvalid,
 }
 
-impl Code {
-    pub const ALL: [Code; 8] = [
-        Code::ApiKeyMissing,
-        Code::ProviderUnavailable,
-        Code::GenerationFailed,
-        Code::RateLimited,
-        Code::ContextTooLarge,
-        Code::BudgetExceeded,
-        Code::TransportFailed,
-        Code::AnswerInvalid,
+impl AiErrorCode {
+    pub const ALL: [AiErrorCode; 8] = [
+        AiErrorCode::ApiKeyMissing,
+        AiErrorCode::ProviderUnavailable,
+        AiErrorCode::GenerationFailed,
+        AiErrorCode::RateLimited,
+        AiErrorCode::ContextTooLarge,
+        AiErrorCode::BudgetExceeded,
+        AiErrorCode::TransportFailed,
+        AiErrorCode::AnswerInvalid,
     ];
 
     pub fn as_str(self) -> &'static str {
         match self {
-            Code::ApiKeyMissing => "AI_API_KEY_MISSING",
-            Code::ProviderUnavailable => "AI_PROVIDER_UNAVAILABLE",
-            Code::GenerationFailed => "AI_GENERATION_FAILED",
-            Code::RateLimited => "AI_RATE_LIMITED",
-            Code::ContextTooLarge => "AI_CONTEXT_TOO_LARGE",
-            Code::BudgetExceeded => "AI_BUDGET_EXCEEDED",
-            Code::TransportFailed => "AI_TRANSPORT_FAILED",
-            Code::AnswerInvalid => "AI_ANSWER_INVALID",
+            AiErrorCode::ApiKeyMissing => "AI_API_KEY_MISSING",
+            AiErrorCode::ProviderUnavailable => "AI_PROVIDER_UNAVAILABLE",
+            AiErrorCode::GenerationFailed => "AI_GENERATION_FAILED",
+            AiErrorCode::RateLimited => "AI_RATE_LIMITED",
+            AiErrorCode::ContextTooLarge => "AI_CONTEXT_TOO_LARGE",
+            AiErrorCode::BudgetExceeded => "AI_BUDGET_EXCEEDED",
+            AiErrorCode::TransportFailed => "AI_TRANSPORT_FAILED",
+            AiErrorCode::AnswerInvalid => "AI_ANSWER_INVALID",
         }
     }
 }
 
-impl fmt::Display for Code {
+impl fmt::Display for AiErrorCode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
 }
 
-/// Whether the same request can succeed if it is made again.
+/// Says if the same request can succeed when it is made again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Again {
+pub enum RetryAdvice {
     Worthwhile,
     Pointless,
 }
 
-/// Who has to change something. Fallbacks help only where it is the provider.
+/// The side that has to change something. Fallbacks help only if it is the provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
+pub enum FaultSide {
     Provider,
     Ours,
 }
 
 /// A call that failed. Boxed: it travels in results that mostly hold answers.
 #[derive(Clone, Debug, thiserror::Error)]
-pub struct Error(Box<Failure>);
+pub struct Error(Box<CallFailure>);
 
 /// Everything known about a failed call.
 #[derive(Clone, Debug)]
-pub struct Failure {
-    pub code: Code,
-    /// What happened, as the start of a sentence without its full stop.
+pub struct CallFailure {
+    pub code: AiErrorCode,
+    /// The failure, as the start of a sentence without its full stop.
     pub what: String,
     /// The provider's own words, cut to [`PROVIDER_MESSAGE_BYTES_MAX`] and without keys.
     pub provider_message: Option<String>,
     pub status: Option<u16>,
-    /// What the provider's support will ask for.
+    /// The request's id, which the provider's support will ask for.
     pub request_id: Option<String>,
-    /// How long the provider wants to be left alone.
+    /// Time the provider asks the client to wait.
     pub retry_after: Option<Duration>,
-    /// What to do next, as a sentence.
+    /// Advice, as a sentence.
     pub advice: String,
-    pub again: Again,
-    pub side: Side,
-    /// What had been used when it failed: cut answers are paid for too.
+    pub again: RetryAdvice,
+    pub side: FaultSide,
+    /// Usage up to the failure: cut answers are paid for too.
     pub usage: Usage,
 }
 
@@ -96,9 +96,9 @@ pub struct Failure {
 pub const PROVIDER_MESSAGE_BYTES_MAX: usize = 600;
 
 impl Error {
-    /// An error on our side that no repetition mends.
-    pub fn new(code: Code, what: impl Into<String>, advice: impl Into<String>) -> Error {
-        Error(Box::new(Failure {
+    /// Makes an error on our side that no retry can help.
+    pub fn new(code: AiErrorCode, what: impl Into<String>, advice: impl Into<String>) -> Error {
+        Error(Box::new(CallFailure {
             code,
             what: what.into(),
             provider_message: None,
@@ -106,31 +106,35 @@ impl Error {
             request_id: None,
             retry_after: None,
             advice: advice.into(),
-            again: Again::Pointless,
-            side: Side::Ours,
+            again: RetryAdvice::Pointless,
+            side: FaultSide::Ours,
             usage: Usage::default(),
         }))
     }
 
-    /// The provider's failure, which may pass.
-    pub(crate) fn passing(code: Code, what: impl Into<String>, advice: impl Into<String>) -> Error {
+    /// Makes an error of the provider that may pass.
+    pub(crate) fn passing(
+        code: AiErrorCode,
+        what: impl Into<String>,
+        advice: impl Into<String>,
+    ) -> Error {
         let mut error = Error::new(code, what, advice);
-        error.again = Again::Worthwhile;
-        error.side = Side::Provider;
+        error.again = RetryAdvice::Worthwhile;
+        error.side = FaultSide::Provider;
         error
     }
 }
 
 impl Deref for Error {
-    type Target = Failure;
+    type Target = CallFailure;
 
-    fn deref(&self) -> &Failure {
+    fn deref(&self) -> &CallFailure {
         &self.0
     }
 }
 
 impl DerefMut for Error {
-    fn deref_mut(&mut self) -> &mut Failure {
+    fn deref_mut(&mut self) -> &mut CallFailure {
         &mut self.0
     }
 }
@@ -151,7 +155,7 @@ impl fmt::Display for Error {
     }
 }
 
-/// The text cut on a character boundary, with a mark where it was cut.
+/// Cuts the text on a character boundary, with a mark where it was cut.
 pub(crate) fn bounded(text: &str, bytes_max: usize) -> String {
     if text.len() <= bytes_max {
         return text.to_owned();
@@ -165,12 +169,12 @@ pub(crate) fn bounded(text: &str, bytes_max: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Code, Error, bounded};
+    use super::{AiErrorCode, Error, bounded};
 
     #[test]
     fn an_error_reads_as_sentences() {
         let mut error = Error::new(
-            Code::RateLimited,
+            AiErrorCode::RateLimited,
             "anthropic limits the rate",
             "Wait 3 s and run it again.",
         );
@@ -189,7 +193,7 @@ mod tests {
 
     #[test]
     fn codes_are_the_ones_the_manual_lists() {
-        let codes: Vec<_> = Code::ALL.iter().map(|code| code.as_str()).collect();
+        let codes: Vec<_> = AiErrorCode::ALL.iter().map(|code| code.as_str()).collect();
         assert_eq!(
             codes.join(" "),
             "AI_API_KEY_MISSING AI_PROVIDER_UNAVAILABLE AI_GENERATION_FAILED AI_RATE_LIMITED \

@@ -9,12 +9,12 @@ use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Method, RequestBuilder, Url};
 use tokio::time::{Instant, timeout_at};
 
-use crate::error::{Again, Code, Error, Result};
-use crate::fault::{self, Complaint};
+use crate::error::{AiErrorCode, Error, Result, RetryAdvice};
+use crate::provider_error::{self, ProviderError};
+use crate::retry_after;
 use crate::secret::{Secret, scrub};
-use crate::wait;
 
-/// How long and how much a call may take. Milliseconds and bytes.
+/// Limits of a call, in milliseconds and bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     pub connect_ms_max: u64,
@@ -40,7 +40,7 @@ impl Default for Limits {
 const ERROR_BODY_BYTES_MAX: usize = 64 * 1024;
 
 /// A server and what is sent along to it.
-pub(crate) struct Http {
+pub(crate) struct ProviderHttp {
     client: Client,
     base: Url,
     who: &'static str,
@@ -49,14 +49,14 @@ pub(crate) struct Http {
     limits: Limits,
 }
 
-impl Http {
-    /// `headers` go with every request; their values are never logged.
+impl ProviderHttp {
+    /// Makes a connection; `headers` go with every request, and their values are never logged.
     pub(crate) fn new(
         who: &'static str,
         base: Url,
         headers: &[(String, Secret)],
         limits: Limits,
-    ) -> Result<Http> {
+    ) -> Result<ProviderHttp> {
         // Fails only when one is installed already, which is as good.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let mut builder = Client::builder()
@@ -69,12 +69,12 @@ impl Http {
         let client = builder.build().map_err(|error| {
             let what = format!("TLS could not be set up: {}", causes(&error));
             Error::new(
-                Code::ProviderUnavailable,
+                AiErrorCode::ProviderUnavailable,
                 what,
                 "Install the system's CA certificates and run it again.",
             )
         })?;
-        Ok(Http {
+        Ok(ProviderHttp {
             client,
             base,
             who,
@@ -94,21 +94,26 @@ impl Http {
     }
 
     /// Sends JSON; resolves when the head of the answer is there. `pace` is the silence allowed.
-    pub(crate) async fn post(&self, path: &str, body: Bytes, pace: Pace) -> Result<Answer<'_>> {
+    pub(crate) async fn post(
+        &self,
+        path: &str,
+        body: Bytes,
+        pace: ResponseMode,
+    ) -> Result<HttpAnswer<'_>> {
         let request = self.client.request(Method::POST, self.address(path));
         let request = request.header(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         self.send(request.body(body), pace).await
     }
 
-    pub(crate) async fn get(&self, path: &str) -> Result<Answer<'_>> {
+    pub(crate) async fn get(&self, path: &str) -> Result<HttpAnswer<'_>> {
         self.send(
             self.client.request(Method::GET, self.address(path)),
-            Pace::Whole,
+            ResponseMode::Whole,
         )
         .await
     }
 
-    /// The base with its own query kept, as some gateways want.
+    /// Joins a path to the base, and keeps the base's own query, as some gateways want.
     fn address(&self, path: &str) -> Url {
         let mut url = self.base.clone();
         let (path, query) = path.split_once('?').unwrap_or((path, ""));
@@ -133,7 +138,7 @@ impl Http {
         url
     }
 
-    async fn send(&self, request: RequestBuilder, pace: Pace) -> Result<Answer<'_>> {
+    async fn send(&self, request: RequestBuilder, pace: ResponseMode) -> Result<HttpAnswer<'_>> {
         let deadline = Instant::now() + Duration::from_millis(self.limits.call_ms_max);
         let request = request.headers(self.headers.clone());
         let response = match timeout_at(self.next(pace, deadline), request.send()).await {
@@ -141,7 +146,7 @@ impl Http {
             Ok(Err(error)) => return Err(self.unreachable(&error)),
             Err(_) => return Err(self.silent(pace, deadline)),
         };
-        Ok(Answer {
+        Ok(HttpAnswer {
             http: self,
             response,
             pace,
@@ -150,27 +155,31 @@ impl Http {
         })
     }
 
-    fn next(&self, pace: Pace, deadline: Instant) -> Instant {
+    fn next(&self, pace: ResponseMode, deadline: Instant) -> Instant {
         match pace {
-            Pace::Whole => deadline,
-            Pace::Pieces => {
+            ResponseMode::Whole => deadline,
+            ResponseMode::Pieces => {
                 deadline.min(Instant::now() + Duration::from_millis(self.limits.silence_ms_max))
             }
         }
     }
 
-    fn silent(&self, pace: Pace, deadline: Instant) -> Error {
-        let (limit, value, again) = if pace == Pace::Whole || Instant::now() >= deadline {
-            ("call_ms_max", self.limits.call_ms_max, Again::Pointless)
+    fn silent(&self, pace: ResponseMode, deadline: Instant) -> Error {
+        let (limit, value, again) = if pace == ResponseMode::Whole || Instant::now() >= deadline {
+            (
+                "call_ms_max",
+                self.limits.call_ms_max,
+                RetryAdvice::Pointless,
+            )
         } else {
             (
                 "silence_ms_max",
                 self.limits.silence_ms_max,
-                Again::Worthwhile,
+                RetryAdvice::Worthwhile,
             )
         };
         let mut error = Error::passing(
-            Code::ProviderUnavailable,
+            AiErrorCode::ProviderUnavailable,
             format!(
                 "{} did not answer in time (`{limit}` = {value} ms)",
                 self.who
@@ -221,12 +230,12 @@ impl Http {
         } else {
             return self.cut(&text);
         };
-        Error::passing(Code::ProviderUnavailable, what, advice)
+        Error::passing(AiErrorCode::ProviderUnavailable, what, advice)
     }
 
     fn cut(&self, cause: &str) -> Error {
         Error::passing(
-            Code::TransportFailed,
+            AiErrorCode::TransportFailed,
             format!(
                 "the connection to {} broke before the answer was complete: {cause}",
                 self.who
@@ -236,9 +245,9 @@ impl Http {
     }
 }
 
-/// How an answer is expected to come.
+/// The way an answer is expected to arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Pace {
+pub(crate) enum ResponseMode {
     /// After one long silence.
     Whole,
     /// In pieces, with short silences between.
@@ -246,15 +255,15 @@ pub(crate) enum Pace {
 }
 
 /// An answer whose head has arrived.
-pub(crate) struct Answer<'a> {
-    http: &'a Http,
+pub(crate) struct HttpAnswer<'a> {
+    http: &'a ProviderHttp,
     response: reqwest::Response,
-    pace: Pace,
+    pace: ResponseMode,
     deadline: Instant,
     bytes: usize,
 }
 
-impl Answer<'_> {
+impl HttpAnswer<'_> {
     pub(crate) fn is_success(&self) -> bool {
         self.response.status().is_success()
     }
@@ -277,10 +286,10 @@ impl Answer<'_> {
         let id = ["request-id", "x-request-id"]
             .iter()
             .find_map(|name| headers.get(*name)?.to_str().ok());
-        id.map(|id| self.http.scrub(&fault::one_line(id)))
+        id.map(|id| self.http.scrub(&provider_error::one_line(id)))
     }
 
-    /// The next piece, or nothing at the proper end of the body.
+    /// Returns the next piece, or `None` at the proper end of the body.
     pub(crate) async fn piece(&mut self) -> Result<Option<Vec<u8>>> {
         let next = self.http.next(self.pace, self.deadline);
         let piece = match timeout_at(next, self.response.chunk()).await {
@@ -293,7 +302,7 @@ impl Answer<'_> {
         let limit = self.http.limits.response_bytes_max;
         if self.bytes > limit {
             return Err(Error::new(
-                Code::GenerationFailed,
+                AiErrorCode::GenerationFailed,
                 format!(
                     "the answer of {} is too large (limit `response_bytes_max` = {limit})",
                     self.http.who
@@ -312,7 +321,7 @@ impl Answer<'_> {
         Ok(body)
     }
 
-    /// The error an error status means, with what its body and headers say.
+    /// Makes the error of an error status, with the contents of its body and headers.
     pub(crate) async fn refusal(mut self, model: &str) -> Error {
         let status = self.response.status().as_u16();
         let mut body = Vec::new();
@@ -324,19 +333,19 @@ impl Answer<'_> {
             }
         }
         let body = self.http.scrub(&String::from_utf8_lossy(&body));
-        let mut error = fault::judge(
+        let mut error = provider_error::judge(
             self.http.who,
             model,
             Some(status),
-            &Complaint::of_text(&body),
+            &ProviderError::of_text(&body),
         );
-        error.retry_after = wait::asked(self.response.headers()).or(error.retry_after);
+        error.retry_after = retry_after::asked(self.response.headers()).or(error.retry_after);
         error.request_id = self.request_id().or_else(|| error.request_id.take());
         error
     }
 }
 
-/// Whether the address is on this machine.
+/// True if the address is on this machine.
 pub(crate) fn is_loopback(url: &Url) -> bool {
     let Some(host) = url.host_str() else {
         return false;
@@ -354,7 +363,7 @@ fn header_map(headers: &[(String, Secret)]) -> Result<HeaderMap> {
         let wrong = |what: &str| {
             let advice = "Check the settings for pasted spaces, line breaks or quotes.";
             Error::new(
-                Code::ApiKeyMissing,
+                AiErrorCode::ApiKeyMissing,
                 format!("the {what} of the header {name:?} cannot be sent"),
                 advice,
             )
@@ -367,7 +376,7 @@ fn header_map(headers: &[(String, Secret)]) -> Result<HeaderMap> {
     Ok(map)
 }
 
-/// The error and its causes in one line. Without the URL, which is said better by us.
+/// Returns the error and its causes in one line, without the URL, which our own message has.
 fn causes(error: &reqwest::Error) -> String {
     let mut text = String::new();
     let mut next = error.source();
@@ -384,7 +393,7 @@ fn causes(error: &reqwest::Error) -> String {
     if text.is_empty() {
         "no cause given".to_owned()
     } else {
-        fault::one_line(&text)
+        provider_error::one_line(&text)
     }
 }
 

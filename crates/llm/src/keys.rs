@@ -1,37 +1,37 @@
-//! Where a key comes from: a `$NAME` reference or a well-known variable, looked up by the caller.
+//! Finds a provider's key: a `$NAME` reference or a well-known variable, looked up by the caller.
 
-use crate::error::{Code, Error, Result};
+use crate::error::{AiErrorCode, Error, Result};
 use crate::provider::Provider;
 use crate::secret::Secret;
 
 /// A key and the place it was found, which may be shown.
 #[derive(Clone, Debug)]
-pub struct Key {
+pub struct ProviderKey {
     pub secret: Secret,
-    pub source: Source,
+    pub source: KeySource,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Source {
+pub enum KeySource {
     Variable(String),
     /// Written out in the settings: it works, and the caller warns about it.
     Literal,
 }
 
-/// How to look a variable up; this crate reads no environment.
-pub type Lookup<'a> = &'a dyn Fn(&str) -> Option<String>;
+/// Looks a variable up; this crate reads no environment.
+pub type VariableLookup<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 /// Finds the key for a provider.
 ///
 /// `reference` is the setting: `$NAME`, or a literal. Without one, the provider's well-known
 /// variables are tried, but only for the provider's own address or this machine: a base URL in a
-/// checked-out project must not be able to collect the keys of whoever runs it.
+/// checked-out project must not be able to collect the keys of the person who runs it.
 pub fn find(
     provider: Provider,
     base_url: Option<&str>,
     reference: Option<&str>,
-    lookup: Lookup<'_>,
-) -> Result<Option<Key>> {
+    lookup: VariableLookup<'_>,
+) -> Result<Option<ProviderKey>> {
     let filled = |name: &str| {
         lookup(name)
             .map(Secret::new)
@@ -42,18 +42,18 @@ pub fn find(
         .filter(|reference| !reference.is_empty())
     {
         let Some(name) = variable(reference) else {
-            return Ok(Some(Key {
+            return Ok(Some(ProviderKey {
                 secret: Secret::new(reference),
-                source: Source::Literal,
+                source: KeySource::Literal,
             }));
         };
         return match filled(name) {
-            Some(secret) => Ok(Some(Key {
+            Some(secret) => Ok(Some(ProviderKey {
                 secret,
-                source: Source::Variable(name.to_owned()),
+                source: KeySource::Variable(name.to_owned()),
             })),
             None => Err(Error::new(
-                Code::ApiKeyMissing,
+                AiErrorCode::ApiKeyMissing,
                 format!("`ai.api_key` refers to {name}, which is not set"),
                 format!("Set {name} to the key for {}.", provider.name()),
             )),
@@ -65,15 +65,15 @@ pub fn find(
         .filter(|_| is_own_address(provider, base_url))
         .find_map(|name| {
             let secret = filled(name)?;
-            Some(Key {
+            Some(ProviderKey {
                 secret,
-                source: Source::Variable((*name).to_owned()),
+                source: KeySource::Variable((*name).to_owned()),
             })
         });
     Ok(found)
 }
 
-/// The error for a provider that needs a key and has none.
+/// Makes the error for a provider that needs a key and has none.
 pub fn missing(provider: Provider, base_url: Option<&str>) -> Error {
     let variables = provider.key_variables().join(" or ");
     let advice = if is_own_address(provider, base_url) {
@@ -82,13 +82,13 @@ pub fn missing(provider: Provider, base_url: Option<&str>) -> Error {
         "Set `ai.api_key = \"$NAME\"`: well-known variables are not sent to other addresses unasked.".to_owned()
     };
     Error::new(
-        Code::ApiKeyMissing,
+        AiErrorCode::ApiKeyMissing,
         format!("there is no API key for {}", provider.name()),
         advice,
     )
 }
 
-/// The name in `$NAME` or `${NAME}`.
+/// Returns the name in `$NAME` or `${NAME}`.
 fn variable(reference: &str) -> Option<&str> {
     let name = reference.strip_prefix('$')?;
     let name = name
@@ -119,7 +119,7 @@ fn is_own_address(provider: Provider, base_url: Option<&str>) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Source, find, missing};
+    use super::{KeySource, find, missing};
     use crate::provider::Provider;
 
     fn environment(name: &str) -> Option<String> {
@@ -136,8 +136,8 @@ mod tests {
     fn check(provider: Provider, base_url: Option<&str>, reference: Option<&str>, expected: &str) {
         let found = match find(provider, base_url, reference, &environment) {
             Ok(Some(key)) => match key.source {
-                Source::Variable(name) => format!("{name}={}", key.secret.expose()),
-                Source::Literal => format!("literal {}", key.secret.expose()),
+                KeySource::Variable(name) => format!("{name}={}", key.secret.expose()),
+                KeySource::Literal => format!("literal {}", key.secret.expose()),
             },
             Ok(None) => "none".into(),
             Err(error) => error.to_string(),

@@ -1,10 +1,10 @@
 //! Models behind one trait, and the one door to model HTTP.
 //!
-//! Callers hold a `dyn` [`Model`], hand it a [`Request`] and get a [`Response`] or an [`Error`].
-//! What they hold is put together from wrappers that are all models themselves:
+//! Callers hold a `dyn` [`Model`], hand it a [`ModelRequest`] and get a [`ModelResponse`] or an [`Error`].
+//! That model is composed of wrappers, each a model itself:
 //!
 //! ```text
-//! Record ─ Router ─ Retry ─ Metered ─ Client ─ wire::{anthropic, openai, gemini} ─ HTTP
+//! Record ─ Router ─ RetryingModel ─ MeteredModel ─ ProviderClient ─ wire::{anthropic, openai, gemini} ─ HTTP
 //! ```
 //!
 //! The crate reads no clock and no files, and prints nothing: keys, the day's spending, tapes and
@@ -12,17 +12,17 @@
 //! client follows the usual proxy variables (not for addresses on this machine).
 //!
 //! ```no_run
-//! # async fn example(prices: llm::price::Prices, key: llm::Secret) -> Result<(), llm::Error> {
+//! # async fn example(prices: llm::price::PriceList, key: llm::Secret) -> Result<(), llm::Error> {
 //! use std::sync::Arc;
-//! use llm::budget::{Budget, Meter, Metered, Spent};
-//! use llm::retry::{Retry, RetryLimits};
-//! use llm::{Client, Endpoint, Limits, Model, Provider, Request, Silent};
+//! use llm::budget::{SpendBudget, Meter, MeteredModel, SpentTotal};
+//! use llm::retry::{RetryingModel, RetryLimits};
+//! use llm::{ProviderClient, ProviderEndpoint, Limits, Model, Provider, ModelRequest, NoModelObserver};
 //!
-//! let meter = Arc::new(Meter::new(Budget::default(), prices, Spent::default()));
-//! let client = Client::new(&Endpoint::new(Provider::Anthropic, Some(key)), Limits::default())?;
-//! let metered = Metered::new(client, Arc::clone(&meter), Provider::Anthropic, None);
-//! let model: Arc<dyn Model> = Arc::new(Retry::new(metered, RetryLimits::default()));
-//! let response = model.respond(&Request::ask("claude-sonnet-4-5", "Hello?"), &mut Silent).await?;
+//! let meter = Arc::new(Meter::new(SpendBudget::default(), prices, SpentTotal::default()));
+//! let client = ProviderClient::new(&ProviderEndpoint::new(Provider::Anthropic, Some(key)), Limits::default())?;
+//! let metered = MeteredModel::new(client, Arc::clone(&meter), Provider::Anthropic, None);
+//! let model: Arc<dyn Model> = Arc::new(RetryingModel::new(metered, RetryLimits::default()));
+//! let response = model.respond(&ModelRequest::ask("claude-sonnet-4-5", "Hello?"), &mut NoModelObserver).await?;
 //! # let _ = response;
 //! # Ok(())
 //! # }
@@ -30,8 +30,8 @@
 //!
 //! # Why the wire formats are ours
 //!
-//! Client crates for many providers exist, and `genai` was tried. A wrapper would have had to mend
-//! this: a stream that is cut just ends, errors on opening a stream hide their status and headers,
+//! ProviderClient crates for many providers exist, and `genai` was tried. A wrapper would have had to work
+//! around this: a stream that is cut just ends, errors on opening a stream hide their status and headers,
 //! a 200 of the wrong shape reads as an empty answer, malformed tool arguments fail the whole
 //! response and lose its usage, and the error's text prints the request. Stop reasons, cache
 //! buckets, tool calls and error bodies are what the rest of the program decides on, so they have
@@ -40,8 +40,8 @@
 pub mod model;
 
 pub mod error;
-mod fault;
-mod wait;
+mod provider_error;
+mod retry_after;
 
 pub mod keys;
 pub mod provider;
@@ -62,13 +62,15 @@ pub mod retry;
 pub mod router;
 pub mod usage;
 
-pub use client::{Client, Endpoint, JsonVia};
-pub use error::{Code, Error};
+pub use client::{JsonVia, ProviderClient, ProviderEndpoint};
+pub use error::{AiErrorCode, Error};
 pub use http::Limits;
 pub use model::{
-    Arguments, Block, Cache, Event, Message, Model, Observer, Outcome, Output, Part, Pending,
-    Reasoning, Request, Response, Role, Silent, Stop, Tool, ToolCall, ToolChoice, ToolResult,
+    CacheControl, ChatMessage, ChatRole, MessagePart, Model, ModelEvent, ModelFuture,
+    ModelObserver, ModelRequest, ModelResponse, NoModelObserver, ReasoningPart, ResponseFormat,
+    StopReason, SystemBlock, ToolArguments, ToolCall, ToolChoice, ToolDeclaration, ToolOutcome,
+    ToolResult,
 };
-pub use provider::{Format, Provider};
+pub use provider::{Provider, WireFormat};
 pub use secret::Secret;
-pub use usage::{Cost, Usage};
+pub use usage::{CallCost, Usage};

@@ -8,51 +8,59 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::budget::Entry;
+use crate::budget::SpendEntry;
 use crate::error::Error;
-use crate::provider::{Format, Provider};
+use crate::provider::{Provider, WireFormat};
 use crate::usage::Usage;
 
 /// An answer under way. Boxed, so that models can be kept as `dyn Model`.
-pub type Pending<'a> = Pin<Box<dyn Future<Output = Result<Response, Error>> + Send + 'a>>;
+pub type ModelFuture<'a> = Pin<Box<dyn Future<Output = Result<ModelResponse, Error>> + Send + 'a>>;
 
 /// Something that answers requests.
 pub trait Model: Send + Sync {
     /// Answers one request; what happens on the way goes to the observer.
-    fn respond<'a>(&'a self, request: &'a Request, observer: &'a mut dyn Observer) -> Pending<'a>;
+    fn respond<'a>(
+        &'a self,
+        request: &'a ModelRequest,
+        observer: &'a mut dyn ModelObserver,
+    ) -> ModelFuture<'a>;
 }
 
 impl<M: Model + ?Sized> Model for Arc<M> {
-    fn respond<'a>(&'a self, request: &'a Request, observer: &'a mut dyn Observer) -> Pending<'a> {
+    fn respond<'a>(
+        &'a self,
+        request: &'a ModelRequest,
+        observer: &'a mut dyn ModelObserver,
+    ) -> ModelFuture<'a> {
         (**self).respond(request, observer)
     }
 }
 
 /// Watches a call: progress for people, never a place to decide anything.
-pub trait Observer: Send {
-    /// Whether pieces of the answer are wanted as they come. Decides if the wire streams.
+pub trait ModelObserver: Send {
+    /// True if the observer wants pieces of the answer as they arrive. Decides if the wire streams.
     fn wants_stream(&self) -> bool {
         true
     }
 
-    fn notice(&mut self, event: Event<'_>);
+    fn notice(&mut self, event: ModelEvent<'_>);
 }
 
 /// An observer that wants nothing.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Silent;
+pub struct NoModelObserver;
 
-impl Observer for Silent {
+impl ModelObserver for NoModelObserver {
     fn wants_stream(&self) -> bool {
         false
     }
 
-    fn notice(&mut self, _event: Event<'_>) {}
+    fn notice(&mut self, _event: ModelEvent<'_>) {}
 }
 
-/// What an observer may be told.
+/// Progress of a call, for an observer.
 #[derive(Debug)]
-pub enum Event<'a> {
+pub enum ModelEvent<'a> {
     /// A piece of the answer's text.
     Text(&'a str),
     /// A piece of what the model thinks aloud.
@@ -76,41 +84,41 @@ pub enum Event<'a> {
         to: &'a str,
         error: &'a Error,
     },
-    /// A call was counted, also one that failed and was billed. Told by `budget::Metered`, so
-    /// that whoever made the request knows what it took even if others share the meter.
-    Counted(&'a Entry),
+    /// A call was counted, also one that failed and was billed. `budget::MeteredModel` sends it, so that
+    /// the caller knows the cost of its own request even if others share the meter.
+    Counted(&'a SpendEntry),
 }
 
-/// What a model is asked. Holds no keys: it may be stored.
+/// A request to a model. It holds no keys, so it may be stored.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Request {
+pub struct ModelRequest {
     pub model: String,
     /// Stable text first, so that providers can cache it.
-    pub system: Vec<Block>,
-    pub messages: Vec<Message>,
-    pub tools: Vec<Tool>,
+    pub system: Vec<SystemBlock>,
+    pub messages: Vec<ChatMessage>,
+    pub tools: Vec<ToolDeclaration>,
     pub tool_choice: ToolChoice,
-    pub output: Output,
-    /// The longest answer wanted; an answer that reaches it ends in [`Stop::MaxTokens`].
+    pub output: ResponseFormat,
+    /// The longest answer wanted; an answer that reaches it ends in [`StopReason::MaxTokens`].
     pub max_tokens: u32,
     pub temperature: Option<f64>,
     pub stop: Vec<String>,
 }
 
-impl Request {
+impl ModelRequest {
     /// The longest answer asked for unless the caller says otherwise.
     pub const MAX_TOKENS_DEFAULT: u32 = 8_192;
 
-    /// One user message and no tools.
-    pub fn ask(model: impl Into<String>, text: impl Into<String>) -> Request {
-        Request {
+    /// Makes a request of one user message and no tools.
+    pub fn ask(model: impl Into<String>, text: impl Into<String>) -> ModelRequest {
+        ModelRequest {
             model: model.into(),
             system: Vec::new(),
-            messages: vec![Message::user(text)],
+            messages: vec![ChatMessage::user(text)],
             tools: Vec::new(),
             tool_choice: ToolChoice::Auto,
-            output: Output::Text,
-            max_tokens: Request::MAX_TOKENS_DEFAULT,
+            output: ResponseFormat::Text,
+            max_tokens: ModelRequest::MAX_TOKENS_DEFAULT,
             temperature: None,
             stop: Vec::new(),
         }
@@ -119,114 +127,115 @@ impl Request {
 
 /// A piece of the system prompt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Block {
+pub struct SystemBlock {
     pub text: String,
-    pub cache: Cache,
+    pub cache: CacheControl,
 }
 
-impl Block {
-    pub fn text(text: impl Into<String>) -> Block {
-        Block {
+impl SystemBlock {
+    pub fn text(text: impl Into<String>) -> SystemBlock {
+        SystemBlock {
             text: text.into(),
-            cache: Cache::Off,
+            cache: CacheControl::Off,
         }
     }
 
-    /// Text that stays the same over many requests, up to and including this block.
-    pub fn stable(text: impl Into<String>) -> Block {
-        Block {
+    /// Makes a block of text that stays the same over many requests, up to and including this
+    /// block.
+    pub fn stable(text: impl Into<String>) -> SystemBlock {
+        SystemBlock {
             text: text.into(),
-            cache: Cache::UpToHere,
+            cache: CacheControl::UpToHere,
         }
     }
 }
 
-/// Whether the provider should keep the prefix that ends here.
+/// Asks the provider to cache the prefix that ends here, or not to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Cache {
+pub enum CacheControl {
     #[default]
     Off,
     UpToHere,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Message {
-    pub role: Role,
-    pub parts: Vec<Part>,
+pub struct ChatMessage {
+    pub role: ChatRole,
+    pub parts: Vec<MessagePart>,
     #[serde(default)]
-    pub cache: Cache,
+    pub cache: CacheControl,
 }
 
-impl Message {
-    pub fn user(text: impl Into<String>) -> Message {
-        Message {
-            role: Role::User,
-            parts: vec![Part::Text(text.into())],
-            cache: Cache::Off,
+impl ChatMessage {
+    pub fn user(text: impl Into<String>) -> ChatMessage {
+        ChatMessage {
+            role: ChatRole::User,
+            parts: vec![MessagePart::Text(text.into())],
+            cache: CacheControl::Off,
         }
     }
 
-    pub fn assistant(text: impl Into<String>) -> Message {
-        Message {
-            role: Role::Assistant,
-            parts: vec![Part::Text(text.into())],
-            cache: Cache::Off,
+    pub fn assistant(text: impl Into<String>) -> ChatMessage {
+        ChatMessage {
+            role: ChatRole::Assistant,
+            parts: vec![MessagePart::Text(text.into())],
+            cache: CacheControl::Off,
         }
     }
 
-    /// The results of the tool calls of the message before.
-    pub fn results(results: Vec<ToolResult>) -> Message {
-        let parts = results.into_iter().map(Part::ToolResult).collect();
-        Message {
-            role: Role::User,
+    /// Makes the message with the results of the tool calls before.
+    pub fn results(results: Vec<ToolResult>) -> ChatMessage {
+        let parts = results.into_iter().map(MessagePart::ToolResult).collect();
+        ChatMessage {
+            role: ChatRole::User,
             parts,
-            cache: Cache::Off,
+            cache: CacheControl::Off,
         }
     }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Role {
+pub enum ChatRole {
     User,
     Assistant,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Part {
+pub enum MessagePart {
     Text(String),
-    Reasoning(Reasoning),
+    Reasoning(ReasoningPart),
     ToolCall(ToolCall),
     ToolResult(ToolResult),
 }
 
-impl Part {
-    /// How long its text is.
+impl MessagePart {
+    /// Returns the length of its text.
     pub(crate) fn bytes(&self) -> usize {
         match self {
-            Part::Text(text) => text.len(),
-            Part::Reasoning(reasoning) => reasoning.text.len(),
-            Part::ToolCall(call) => call.name.len() + call.arguments.raw().len(),
-            Part::ToolResult(result) => result.content.len(),
+            MessagePart::Text(text) => text.len(),
+            MessagePart::Reasoning(reasoning) => reasoning.text.len(),
+            MessagePart::ToolCall(call) => call.name.len() + call.arguments.raw().len(),
+            MessagePart::ToolResult(result) => result.content.len(),
         }
     }
 }
 
-/// What the model thought. Some providers want it back, unchanged, in the next request.
+/// The model's reasoning. Some providers want it back, unchanged, in the next request.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Reasoning {
+pub struct ReasoningPart {
     pub text: String,
     /// The provider's own block, sent back only to the format it came from.
-    pub block: Option<(Format, Value)>,
+    pub block: Option<(WireFormat, Value)>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ToolCall {
     pub id: String,
     pub name: String,
-    pub arguments: Arguments,
+    pub arguments: ToolArguments,
     /// Gemini's proof of its thoughts, which it wants back with the call.
     pub signature: Option<String>,
 }
@@ -234,14 +243,14 @@ pub struct ToolCall {
 /// Tool arguments: the text the model wrote, and what it says if it is a JSON object.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
-pub struct Arguments {
+pub struct ToolArguments {
     raw: String,
     value: Result<Map<String, Value>, String>,
 }
 
-impl Arguments {
+impl ToolArguments {
     /// Reads the model's text; no text at all means no arguments.
-    pub fn read(raw: impl Into<String>) -> Arguments {
+    pub fn read(raw: impl Into<String>) -> ToolArguments {
         let raw = raw.into();
         let value = if raw.trim().is_empty() {
             Ok(Map::new())
@@ -252,19 +261,19 @@ impl Arguments {
                 Err(error) => Err(format!("the arguments are not JSON: {error}")),
             }
         };
-        Arguments { raw, value }
+        ToolArguments { raw, value }
     }
 
     pub fn raw(&self) -> &str {
         &self.raw
     }
 
-    /// The arguments, or a sentence for the model that says what is wrong with them.
+    /// Returns the arguments, or a sentence for the model that says what is wrong with them.
     pub fn value(&self) -> Result<&Map<String, Value>, &str> {
         self.value.as_ref().map_err(String::as_str)
     }
 
-    /// An object in any case: providers refuse a history with malformed arguments in it.
+    /// Returns an object in any case: providers refuse a history with malformed arguments in it.
     pub(crate) fn as_object(&self) -> Map<String, Value> {
         match &self.value {
             Ok(fields) => fields.clone(),
@@ -273,14 +282,14 @@ impl Arguments {
     }
 }
 
-impl From<String> for Arguments {
+impl From<String> for ToolArguments {
     fn from(raw: String) -> Self {
-        Arguments::read(raw)
+        ToolArguments::read(raw)
     }
 }
 
-impl From<Arguments> for String {
-    fn from(arguments: Arguments) -> Self {
+impl From<ToolArguments> for String {
+    fn from(arguments: ToolArguments) -> Self {
         arguments.raw
     }
 }
@@ -292,19 +301,19 @@ pub struct ToolResult {
     /// The tool's name, which some formats want again.
     pub name: String,
     pub content: String,
-    pub outcome: Outcome,
+    pub outcome: ToolOutcome,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub enum ToolOutcome {
     Done,
     Failed,
 }
 
 /// A tool the model may call; `schema` is the JSON Schema of its arguments.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Tool {
+pub struct ToolDeclaration {
     pub name: String,
     pub description: String,
     pub schema: Value,
@@ -325,7 +334,7 @@ pub enum ToolChoice {
 /// The form of the answer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Output {
+pub enum ResponseFormat {
     #[default]
     Text,
     /// A JSON text that fits the schema, by the provider's own means where it has them. The
@@ -334,11 +343,11 @@ pub enum Output {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Response {
-    pub parts: Vec<Part>,
-    pub stop: Stop,
+pub struct ModelResponse {
+    pub parts: Vec<MessagePart>,
+    pub stop: StopReason,
     pub usage: Usage,
-    /// What the provider itself says the call cost, in millionths of a dollar.
+    /// Cost of the call as the provider reports it, in millionths of a dollar.
     pub billed_micro_usd: Option<u64>,
     pub provider: Provider,
     /// The model as the provider names it, which may be more exact than the one asked for.
@@ -346,11 +355,11 @@ pub struct Response {
     pub id: Option<String>,
 }
 
-impl Response {
-    /// The answer's text without thoughts and tool calls.
+impl ModelResponse {
+    /// Returns the answer's text without thoughts and tool calls.
     pub fn text(&self) -> String {
         let texts = self.parts.iter().filter_map(|part| match part {
-            Part::Text(text) => Some(text.as_str()),
+            MessagePart::Text(text) => Some(text.as_str()),
             _ => None,
         });
         texts.collect()
@@ -358,17 +367,17 @@ impl Response {
 
     pub fn tool_calls(&self) -> impl Iterator<Item = &ToolCall> {
         self.parts.iter().filter_map(|part| match part {
-            Part::ToolCall(call) => Some(call),
+            MessagePart::ToolCall(call) => Some(call),
             _ => None,
         })
     }
 
-    /// The answer as the next message of the conversation.
-    pub fn into_message(self) -> Message {
-        Message {
-            role: Role::Assistant,
+    /// Turns the answer into the next message of the conversation.
+    pub fn into_message(self) -> ChatMessage {
+        ChatMessage {
+            role: ChatRole::Assistant,
             parts: self.parts,
-            cache: Cache::Off,
+            cache: CacheControl::Off,
         }
     }
 }
@@ -376,7 +385,7 @@ impl Response {
 /// Why the model stopped.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Stop {
+pub enum StopReason {
     EndTurn,
     ToolUse,
     /// The answer is cut short; its last part may be incomplete.
@@ -389,15 +398,15 @@ pub enum Stop {
 
 #[cfg(test)]
 mod tests {
-    use super::{Arguments, Part, ToolCall};
+    use super::{MessagePart, ToolArguments, ToolCall};
 
     #[test]
     fn malformed_arguments_are_kept_with_a_sentence_about_them() {
-        let whole = Arguments::read(r#"{"path":"a"}"#);
+        let whole = ToolArguments::read(r#"{"path":"a"}"#);
         assert_eq!(whole.value().unwrap()["path"], "a");
-        assert_eq!(Arguments::read("").value().unwrap().len(), 0);
+        assert_eq!(ToolArguments::read("").value().unwrap().len(), 0);
 
-        let cut = Arguments::read(r#"{"path":"a"#);
+        let cut = ToolArguments::read(r#"{"path":"a"#);
         assert!(
             cut.value()
                 .unwrap_err()
@@ -406,7 +415,7 @@ mod tests {
         assert_eq!(cut.raw(), r#"{"path":"a"#);
         assert_eq!(cut.as_object()["malformed"], r#"{"path":"a"#);
         assert!(
-            Arguments::read("[1]")
+            ToolArguments::read("[1]")
                 .value()
                 .unwrap_err()
                 .contains("not an object")
@@ -418,14 +427,14 @@ mod tests {
         let call = ToolCall {
             id: "1".into(),
             name: "read_file".into(),
-            arguments: Arguments::read("{ \"a\" :1"),
+            arguments: ToolArguments::read("{ \"a\" :1"),
             signature: None,
         };
-        let text = serde_json::to_string(&Part::ToolCall(call.clone())).unwrap();
+        let text = serde_json::to_string(&MessagePart::ToolCall(call.clone())).unwrap();
         assert!(text.contains(r#""{ \"a\" :1""#), "{text}");
         assert_eq!(
-            serde_json::from_str::<Part>(&text).unwrap(),
-            Part::ToolCall(call)
+            serde_json::from_str::<MessagePart>(&text).unwrap(),
+            MessagePart::ToolCall(call)
         );
     }
 }

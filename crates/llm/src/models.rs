@@ -1,20 +1,20 @@
-//! What a provider offers.
+//! Lists the models a provider offers.
 
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::client::Endpoint;
-use crate::error::{Code, Error, Result, Side};
-use crate::http::{Http, Limits};
-use crate::provider::{Format, Provider};
+use crate::client::ProviderEndpoint;
+use crate::error::{AiErrorCode, Error, FaultSide, Result};
+use crate::http::{Limits, ProviderHttp};
+use crate::provider::{Provider, WireFormat};
 
 /// A model one may ask for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Offer {
+pub struct OfferedModel {
     pub model: String,
-    /// What people call it, where the provider says so.
+    /// The display name, if the provider gives one.
     pub title: Option<String>,
-    /// How many tokens it can read, where the provider says so.
+    /// Tokens it can read, if the provider says so.
     pub context_tokens: Option<u64>,
 }
 
@@ -22,7 +22,7 @@ pub struct Offer {
 const PAGES_MAX: usize = 20;
 
 /// Asks a provider for its models, in the provider's order.
-pub async fn list(endpoint: &Endpoint, limits: Limits) -> Result<Vec<Offer>> {
+pub async fn list(endpoint: &ProviderEndpoint, limits: Limits) -> Result<Vec<OfferedModel>> {
     let http = endpoint.open(limits)?;
     let mut offers = Vec::new();
     let mut path = first_page(endpoint.provider).to_owned();
@@ -40,11 +40,11 @@ pub async fn list(endpoint: &Endpoint, limits: Limits) -> Result<Vec<Offer>> {
 
 fn first_page(provider: Provider) -> &'static str {
     match (provider, provider.format()) {
-        // Ollama's own list has what is installed; it lies beside the compatible API.
+        // Ollama's own list has the installed models; it is next to the compatible API.
         (Provider::Ollama, _) => "../api/tags",
-        (_, Format::Anthropic) => "models?limit=1000",
-        (_, Format::OpenAi) => "models",
-        (_, Format::Gemini) => "models?pageSize=1000",
+        (_, WireFormat::Anthropic) => "models?limit=1000",
+        (_, WireFormat::OpenAi) => "models",
+        (_, WireFormat::Gemini) => "models?pageSize=1000",
     }
 }
 
@@ -74,7 +74,7 @@ fn next_page(page: &Value) -> Option<String> {
         .map(|id| format!("&after_id={id}"))
 }
 
-async fn page(http: &Http, provider: Provider, path: &str) -> Result<Value> {
+async fn page(http: &ProviderHttp, provider: Provider, path: &str) -> Result<Value> {
     let mut answer = http.get(path).await?;
     if !answer.is_success() {
         return Err(answer.refusal("the list of models").await);
@@ -85,15 +85,15 @@ async fn page(http: &Http, provider: Provider, path: &str) -> Result<Value> {
 
 /// Google and Ollama say `models`, the others `data`, and llama.cpp both.
 #[derive(Deserialize)]
-struct Listed {
-    data: Option<Vec<Model>>,
-    models: Option<Vec<Model>>,
+struct ModelListBody {
+    data: Option<Vec<ModelListEntry>>,
+    models: Option<Vec<ModelListEntry>>,
 }
 
 /// The fields of all formats: `id`, or `name` where it is Google's or Ollama's.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Model {
+struct ModelListEntry {
     id: Option<String>,
     name: Option<String>,
     #[serde(alias = "display_name")]
@@ -106,9 +106,9 @@ struct Model {
     supported_generation_methods: Option<Vec<String>>,
 }
 
-fn read(provider: Provider, page: &Value) -> Result<Vec<Offer>> {
+fn read(provider: Provider, page: &Value) -> Result<Vec<OfferedModel>> {
     let listed =
-        Listed::deserialize(page).map_err(|error| no_list(provider, &error.to_string()))?;
+        ModelListBody::deserialize(page).map_err(|error| no_list(provider, &error.to_string()))?;
     let models = listed
         .data
         .or(listed.models)
@@ -132,7 +132,7 @@ fn read(provider: Provider, page: &Value) -> Result<Vec<Offer>> {
             .input_token_limit
             .or(model.context_length)
             .or(model.max_input_tokens);
-        Some(Offer {
+        Some(OfferedModel {
             title: title.filter(|title| *title != id),
             model: id,
             context_tokens,
@@ -143,14 +143,14 @@ fn read(provider: Provider, page: &Value) -> Result<Vec<Offer>> {
 
 fn no_list(provider: Provider, why: &str) -> Error {
     let mut error = Error::new(
-        Code::TransportFailed,
+        AiErrorCode::TransportFailed,
         format!(
             "{} sent something that is not a list of models ({why})",
             provider.name()
         ),
         "Check `ai.provider` and `ai.base_url`.",
     );
-    error.side = Side::Provider;
+    error.side = FaultSide::Provider;
     error
 }
 

@@ -1,4 +1,4 @@
-//! What tokens cost: the public price list, with the user's own prices before it.
+//! Prices of tokens: the public price list, with the user's own prices before it.
 
 use std::collections::BTreeMap;
 use std::time::SystemTime;
@@ -7,12 +7,12 @@ use genai_prices::{PriceRequest, UsageKey};
 use serde::{Deserialize, Serialize};
 
 use crate::provider::Provider;
-use crate::usage::{Cost, Usage};
+use crate::usage::{CallCost, Usage};
 
 /// US dollars per million tokens. Buckets without a price of their own cost what input does.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Rates {
+pub struct TokenRates {
     pub input: f64,
     pub output: f64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -21,41 +21,41 @@ pub struct Rates {
     pub cache_write: Option<f64>,
 }
 
-impl Rates {
-    fn cost(&self, usage: &Usage) -> Cost {
+impl TokenRates {
+    fn cost(&self, usage: &Usage) -> CallCost {
         let charge = |tokens: u64, rate: f64| tokens as f64 * rate / 1_000_000.0;
         let dollars = charge(usage.input, self.input)
             + charge(usage.output, self.output)
             + charge(usage.cache_read, self.cache_read.unwrap_or(self.input))
             + charge(usage.cache_write, self.cache_write.unwrap_or(self.input));
-        micro_usd(dollars).map_or(Cost::Unknown, Cost::Known)
+        micro_usd(dollars).map_or(CallCost::Unknown, CallCost::Known)
     }
 }
 
 /// The price list of a day.
 #[derive(Clone, Debug)]
-pub struct Prices {
+pub struct PriceList {
     at: SystemTime,
-    overrides: BTreeMap<String, Rates>,
+    overrides: BTreeMap<String, TokenRates>,
 }
 
-/// Whose tokens are priced.
+/// The model whose tokens are priced.
 #[derive(Clone, Copy, Debug)]
-pub struct Priced<'a> {
+pub struct PricedModel<'a> {
     pub provider: Provider,
     /// Another address than the provider's own, whose prices are not the provider's.
     pub base_url: Option<&'a str>,
     pub model: &'a str,
 }
 
-impl Prices {
-    /// `overrides` go by `provider/model` or `model`.
-    pub fn new(at: SystemTime, overrides: BTreeMap<String, Rates>) -> Prices {
-        Prices { at, overrides }
+impl PriceList {
+    /// Makes the list; `overrides` go by `provider/model` or `model`.
+    pub fn new(at: SystemTime, overrides: BTreeMap<String, TokenRates>) -> PriceList {
+        PriceList { at, overrides }
     }
 
-    /// What the usage costs, or that nobody here knows.
-    pub fn cost(&self, priced: Priced<'_>, usage: &Usage) -> Cost {
+    /// Returns the cost of the usage, or `Unknown` if no price is known.
+    pub fn cost(&self, priced: PricedModel<'_>, usage: &Usage) -> CallCost {
         let full_name = format!("{}/{}", priced.provider.name(), priced.model);
         if let Some(rates) = self
             .overrides
@@ -65,12 +65,12 @@ impl Prices {
             return rates.cost(usage);
         }
         if is_own_machine(priced) {
-            return Cost::NOTHING;
+            return CallCost::NOTHING;
         }
-        self.listed(priced, usage).unwrap_or(Cost::Unknown)
+        self.listed(priced, usage).unwrap_or(CallCost::Unknown)
     }
 
-    fn listed(&self, priced: Priced<'_>, usage: &Usage) -> Option<Cost> {
+    fn listed(&self, priced: PricedModel<'_>, usage: &Usage) -> Option<CallCost> {
         let counted = genai_prices::Usage::from([
             // The list counts what was cached as part of what was sent, and the total has both.
             (
@@ -88,7 +88,7 @@ impl Prices {
             (None, None) => return None,
         };
         let price = genai_prices::calculate(&request).ok()?;
-        micro_usd(price.total_price).map(Cost::Known)
+        micro_usd(price.total_price).map(CallCost::Known)
     }
 }
 
@@ -102,7 +102,7 @@ fn list_name(provider: Provider) -> Option<&'static str> {
 }
 
 /// Ollama runs models here, save those it names as being in its cloud.
-fn is_own_machine(priced: Priced<'_>) -> bool {
+fn is_own_machine(priced: PricedModel<'_>) -> bool {
     priced.provider == Provider::Ollama && !priced.model.ends_with("cloud")
 }
 
@@ -118,12 +118,12 @@ mod tests {
     use std::collections::BTreeMap;
     use std::time::{Duration, UNIX_EPOCH};
 
-    use super::{Priced, Prices, Rates, micro_usd};
+    use super::{PriceList, PricedModel, TokenRates, micro_usd};
     use crate::provider::Provider;
-    use crate::usage::{Cost, Usage};
+    use crate::usage::{CallCost, Usage};
 
-    fn prices() -> Prices {
-        let rates = Rates {
+    fn prices() -> PriceList {
+        let rates = TokenRates {
             input: 2.0,
             output: 10.0,
             cache_read: Some(0.5),
@@ -133,7 +133,7 @@ mod tests {
             ("mine".to_owned(), rates),
             (
                 "openai/gpt-5".to_owned(),
-                Rates {
+                TokenRates {
                     input: 1.0,
                     output: 1.0,
                     cache_read: None,
@@ -141,11 +141,11 @@ mod tests {
                 },
             ),
         ]);
-        Prices::new(UNIX_EPOCH + Duration::from_secs(1_794_000_000), overrides)
+        PriceList::new(UNIX_EPOCH + Duration::from_secs(1_794_000_000), overrides)
     }
 
     #[track_caller]
-    fn check(provider: Provider, base_url: Option<&str>, model: &str, expected: Cost) {
+    fn check(provider: Provider, base_url: Option<&str>, model: &str, expected: CallCost) {
         let usage = Usage {
             input: 1_000,
             output: 100,
@@ -155,7 +155,7 @@ mod tests {
         };
         assert_eq!(
             prices().cost(
-                Priced {
+                PricedModel {
                     provider,
                     base_url,
                     model
@@ -174,41 +174,51 @@ mod tests {
             Provider::Anthropic,
             None,
             "claude-sonnet-4-5-20250929",
-            Cost::Known(15_000),
+            CallCost::Known(15_000),
         );
         check(
             Provider::OpenRouter,
             None,
             "anthropic/claude-sonnet-4.5",
-            Cost::Known(15_000),
+            CallCost::Known(15_000),
         );
         // 1 000 × 2 + 10 000 × 0.5 + 2 000 × 2 + 100 × 10.
         check(
             Provider::Compatible,
             Some("http://10.0.0.1/v1"),
             "mine",
-            Cost::Known(12_000),
+            CallCost::Known(12_000),
         );
-        check(Provider::OpenAi, None, "gpt-5", Cost::Known(13_100));
+        check(Provider::OpenAi, None, "gpt-5", CallCost::Known(13_100));
     }
 
     #[test]
     fn what_nobody_lists_is_unknown_and_not_free() {
-        check(Provider::Anthropic, None, "no-such-model", Cost::Unknown);
+        check(
+            Provider::Anthropic,
+            None,
+            "no-such-model",
+            CallCost::Unknown,
+        );
         check(
             Provider::Compatible,
             Some("http://10.0.0.1/v1"),
             "claude-sonnet-4-5",
-            Cost::Unknown,
+            CallCost::Unknown,
         );
         check(
             Provider::OpenAi,
             Some("https://gateway.example/v1"),
             "gpt-4o",
-            Cost::Unknown,
+            CallCost::Unknown,
         );
-        check(Provider::Ollama, None, "qwen3:8b", Cost::Known(0));
-        check(Provider::Ollama, None, "gpt-oss:120b-cloud", Cost::Unknown);
+        check(Provider::Ollama, None, "qwen3:8b", CallCost::Known(0));
+        check(
+            Provider::Ollama,
+            None,
+            "gpt-oss:120b-cloud",
+            CallCost::Unknown,
+        );
     }
 
     #[test]

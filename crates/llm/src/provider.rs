@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Who is asked.
+/// A service that answers requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Provider {
@@ -15,10 +15,10 @@ pub enum Provider {
     Compatible,
 }
 
-/// How a provider is spoken to.
+/// The API format of a provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Format {
+pub enum WireFormat {
     Anthropic,
     OpenAi,
     Gemini,
@@ -45,7 +45,7 @@ impl Provider {
         }
     }
 
-    /// The provider a setting names; `gemini` is what many call Google's.
+    /// Returns the provider a setting names; `gemini` is a common name for Google's.
     pub fn from_name(name: &str) -> Option<Provider> {
         let name = name.trim().to_ascii_lowercase();
         if name == "gemini" {
@@ -56,17 +56,17 @@ impl Provider {
             .find(|provider| provider.name() == name)
     }
 
-    pub fn format(self) -> Format {
+    pub fn format(self) -> WireFormat {
         match self {
-            Provider::Anthropic => Format::Anthropic,
-            Provider::Google => Format::Gemini,
+            Provider::Anthropic => WireFormat::Anthropic,
+            Provider::Google => WireFormat::Gemini,
             Provider::OpenAi | Provider::OpenRouter | Provider::Ollama | Provider::Compatible => {
-                Format::OpenAi
+                WireFormat::OpenAi
             }
         }
     }
 
-    /// Where it is reached unless the settings say otherwise.
+    /// Returns the address to use unless the settings name another.
     pub fn base_url(self) -> Option<&'static str> {
         match self {
             Provider::Anthropic => Some("https://api.anthropic.com/v1"),
@@ -78,7 +78,7 @@ impl Provider {
         }
     }
 
-    /// The variables its users set anyway, in the order they are looked up.
+    /// Returns the variables its users set anyway, in the order they are looked up.
     pub fn key_variables(self) -> &'static [&'static str] {
         match self {
             Provider::Anthropic => &["ANTHROPIC_API_KEY"],
@@ -93,7 +93,7 @@ impl Provider {
         !self.key_variables().is_empty()
     }
 
-    /// The provider whose models are named like this, when that is beyond doubt.
+    /// Returns the provider whose models are named like this, when that is beyond doubt.
     pub fn of_model(model: &str) -> Option<Provider> {
         const PREFIXES: [(&str, Provider); 7] = [
             ("claude", Provider::Anthropic),

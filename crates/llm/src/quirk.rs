@@ -1,13 +1,13 @@
 //! Optional parts of a request that a model refuses, learnt from its refusal.
 //!
-//! Which model takes a temperature, a schema or the new name of a limit changes with every
-//! release; a table would always be behind. A 400 that names one of these is answered by leaving
-//! it out, once per model and part.
+//! Support for a temperature, a schema or the new name of a limit changes with every release; a
+//! table would always be behind. When a 400 names one of these, the client leaves it out, once per
+//! model and part.
 
 use std::collections::BTreeSet;
 
-use crate::error::{Code, Error};
-use crate::model::{Output, Request};
+use crate::error::{AiErrorCode, Error};
+use crate::model::{ModelRequest, ResponseFormat};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Quirk {
@@ -19,9 +19,9 @@ pub(crate) enum Quirk {
     NoStreamUsage,
 }
 
-pub(crate) type Quirks = BTreeSet<Quirk>;
+pub(crate) type QuirkSet = BTreeSet<Quirk>;
 
-/// What the provider's refusal names, and the quirk that means.
+/// Words of a provider's refusal, and the quirk each one means.
 const SIGNS: [(&str, Quirk); 16] = [
     ("temperature", Quirk::NoTemperature),
     ("max_completion_tokens", Quirk::OtherMaxTokens),
@@ -58,14 +58,14 @@ const UNSUPPORTED: [&str; 12] = [
 ];
 
 impl Quirk {
-    /// The quirk a refusal reveals, if leaving that part out would change the request.
+    /// Returns the quirk a refusal reveals, if leaving that part out would change the request.
     pub(crate) fn learn(
         error: &Error,
-        request: &Request,
+        request: &ModelRequest,
         streamed: bool,
-        known: &Quirks,
+        known: &QuirkSet,
     ) -> Option<Quirk> {
-        if error.code != Code::GenerationFailed
+        if error.code != AiErrorCode::GenerationFailed
             || !matches!(error.status, Some(400 | 404 | 422 | 501))
         {
             return None;
@@ -74,7 +74,7 @@ impl Quirk {
         let unsupported = UNSUPPORTED.iter().any(|word| said.contains(word));
         let applies = |quirk: &Quirk| match quirk {
             Quirk::NoTemperature => request.temperature.is_some() && unsupported,
-            Quirk::NoNativeJson => request.output != Output::Text,
+            Quirk::NoNativeJson => request.output != ResponseFormat::Text,
             Quirk::OtherMaxTokens => unsupported,
             Quirk::NoStreamUsage => streamed,
         };
@@ -85,7 +85,7 @@ impl Quirk {
         named.filter(applies).find(|quirk| !known.contains(quirk))
     }
 
-    /// What is left out, for the observer.
+    /// Names the part that is left out, for the observer.
     pub(crate) fn without(self) -> &'static str {
         match self {
             Quirk::NoTemperature => "temperature",
@@ -98,30 +98,30 @@ impl Quirk {
 
 #[cfg(test)]
 mod tests {
-    use super::{Quirk, Quirks};
-    use crate::fault::{Complaint, judge};
-    use crate::model::{Output, Request};
+    use super::{Quirk, QuirkSet};
+    use crate::model::{ModelRequest, ResponseFormat};
+    use crate::provider_error::{ProviderError, judge};
 
     #[track_caller]
     fn check(status: u16, message: &str, expected: Option<Quirk>) {
-        let mut request = Request::ask("m", "q");
+        let mut request = ModelRequest::ask("m", "q");
         request.temperature = Some(0.2);
-        request.output = Output::Json {
+        request.output = ResponseFormat::Json {
             name: "a".into(),
             schema: serde_json::json!({}),
         };
-        let complaint = Complaint {
+        let complaint = ProviderError {
             message: message.into(),
-            ..Complaint::default()
+            ..ProviderError::default()
         };
         let error = judge("openai", "m", Some(status), &complaint);
         assert_eq!(
-            Quirk::learn(&error, &request, true, &Quirks::new()),
+            Quirk::learn(&error, &request, true, &QuirkSet::new()),
             expected,
             "{message}"
         );
         // Known quirks are not learnt twice: the loop ends.
-        let known: Quirks = expected.into_iter().collect();
+        let known: QuirkSet = expected.into_iter().collect();
         assert_eq!(
             Quirk::learn(&error, &request, true, &known),
             None,
@@ -179,13 +179,18 @@ mod tests {
 
     #[test]
     fn what_was_not_sent_cannot_be_left_out() {
-        let complaint = Complaint {
+        let complaint = ProviderError {
             message: "temperature".into(),
-            ..Complaint::default()
+            ..ProviderError::default()
         };
         let error = judge("openai", "m", Some(400), &complaint);
         assert_eq!(
-            Quirk::learn(&error, &Request::ask("m", "q"), false, &Quirks::new()),
+            Quirk::learn(
+                &error,
+                &ModelRequest::ask("m", "q"),
+                false,
+                &QuirkSet::new()
+            ),
             None
         );
     }

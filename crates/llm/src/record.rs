@@ -10,13 +10,15 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
-use crate::error::{Code, Error, Result};
-use crate::model::{Event, Model, Observer, Part, Pending, Request, Response};
+use crate::error::{AiErrorCode, Error, Result};
+use crate::model::{
+    MessagePart, Model, ModelEvent, ModelFuture, ModelObserver, ModelRequest, ModelResponse,
+};
 use crate::secret::{Secret, scrub};
 
-/// Where recordings are kept; files are the caller's.
+/// Storage of recordings; the caller owns the files.
 pub trait Tape: Send + Sync {
-    /// The text stored under a name, if there is one.
+    /// Returns the text stored under a name, if there is one.
     fn get(&self, name: &str) -> std::result::Result<Option<String>, String>;
 
     /// Stores a text under a name such as `4f…e1` or `4f…e1-2`.
@@ -25,19 +27,19 @@ pub trait Tape: Send + Sync {
 
 /// A call as it is stored.
 #[derive(Debug, Serialize, Deserialize)]
-struct Recording {
+struct CallRecording {
     format: u32,
-    request: Request,
-    response: Response,
+    request: ModelRequest,
+    response: ModelResponse,
 }
 
 const FORMAT: u32 = 1;
 
-/// The name a request is stored under: the hash of its JSON with sorted keys.
-pub fn name(request: &Request) -> Result<String> {
+/// Returns the name a request is stored under: the hash of its JSON with sorted keys.
+pub fn name(request: &ModelRequest) -> Result<String> {
     let value = serde_json::to_value(request).map_err(|error| {
         Error::new(
-            Code::TransportFailed,
+            AiErrorCode::TransportFailed,
             format!("the request cannot be written as JSON: {error}"),
             "Report this.",
         )
@@ -67,9 +69,9 @@ fn canonical(value: &Value) -> Value {
 
 /// Counts how often each request was made in this run.
 #[derive(Default)]
-struct Turns(Mutex<HashMap<String, u32>>);
+struct ReplayCounts(Mutex<HashMap<String, u32>>);
 
-impl Turns {
+impl ReplayCounts {
     fn next(&self, name: &str) -> u32 {
         let mut turns = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let turn = turns.entry(name.to_owned()).or_insert(0);
@@ -87,29 +89,34 @@ fn numbered(name: &str, turn: u32) -> String {
 }
 
 /// A model whose answers are recorded.
-pub struct Record<M, T> {
+pub struct RecordingModel<M, T> {
     inner: M,
     tape: T,
     secrets: Vec<Secret>,
-    turns: Turns,
+    turns: ReplayCounts,
 }
 
-impl<M: Model, T: Tape> Record<M, T> {
-    /// `secrets` are removed from what is stored, should a prompt or an answer quote them.
-    pub fn new(inner: M, tape: T, secrets: Vec<Secret>) -> Record<M, T> {
-        Record {
+impl<M: Model, T: Tape> RecordingModel<M, T> {
+    /// Wraps a model; `secrets` are removed from recordings, should a prompt or an answer quote
+    /// them.
+    pub fn new(inner: M, tape: T, secrets: Vec<Secret>) -> RecordingModel<M, T> {
+        RecordingModel {
             inner,
             tape,
             secrets,
-            turns: Turns::default(),
+            turns: ReplayCounts::default(),
         }
     }
 
-    async fn answer(&self, request: &Request, observer: &mut dyn Observer) -> Result<Response> {
+    async fn answer(
+        &self,
+        request: &ModelRequest,
+        observer: &mut dyn ModelObserver,
+    ) -> Result<ModelResponse> {
         let name = name(request)?;
         let name = numbered(&name, self.turns.next(&name));
         let response = self.inner.respond(request, observer).await?;
-        let recording = Recording {
+        let recording = CallRecording {
             format: FORMAT,
             request: request.clone(),
             response,
@@ -126,36 +133,44 @@ impl<M: Model, T: Tape> Record<M, T> {
 fn not_stored(name: &str, why: &str) -> Error {
     let what = format!("the recording {name} could not be stored: {why}");
     Error::new(
-        Code::TransportFailed,
+        AiErrorCode::TransportFailed,
         what,
         "Check the folder given to --record.",
     )
 }
 
-impl<M: Model, T: Tape> Model for Record<M, T> {
-    fn respond<'a>(&'a self, request: &'a Request, observer: &'a mut dyn Observer) -> Pending<'a> {
+impl<M: Model, T: Tape> Model for RecordingModel<M, T> {
+    fn respond<'a>(
+        &'a self,
+        request: &'a ModelRequest,
+        observer: &'a mut dyn ModelObserver,
+    ) -> ModelFuture<'a> {
         Box::pin(self.answer(request, observer))
     }
 }
 
 /// A model that answers from recordings and never asks anyone.
-pub struct Replay<T> {
+pub struct ReplayModel<T> {
     tape: T,
-    turns: Turns,
+    turns: ReplayCounts,
 }
 
-impl<T: Tape> Replay<T> {
-    pub fn new(tape: T) -> Replay<T> {
-        Replay {
+impl<T: Tape> ReplayModel<T> {
+    pub fn new(tape: T) -> ReplayModel<T> {
+        ReplayModel {
             tape,
-            turns: Turns::default(),
+            turns: ReplayCounts::default(),
         }
     }
 
-    fn answer(&self, request: &Request, observer: &mut dyn Observer) -> Result<Response> {
+    fn answer(
+        &self,
+        request: &ModelRequest,
+        observer: &mut dyn ModelObserver,
+    ) -> Result<ModelResponse> {
         let name = name(request)?;
         let turn = self.turns.next(&name);
-        // Asked more often than was recorded: the last answer stands.
+        // Asked more often than was recorded: repeat the last answer.
         let text = (1..=turn)
             .rev()
             .find_map(|turn| self.tape.get(&numbered(&name, turn)).transpose());
@@ -164,7 +179,7 @@ impl<T: Tape> Replay<T> {
             Some(Err(why)) => return Err(unreadable(&name, &why)),
             None => return Err(missing(request, &name)),
         };
-        let recording: Recording =
+        let recording: CallRecording =
             serde_json::from_str(&text).map_err(|error| unreadable(&name, &error.to_string()))?;
         if recording.format != FORMAT {
             return Err(unreadable(
@@ -174,27 +189,29 @@ impl<T: Tape> Replay<T> {
         }
         for part in &recording.response.parts {
             match part {
-                Part::Text(text) => observer.notice(Event::Text(text)),
-                Part::ToolCall(call) => observer.notice(Event::ToolCall { name: &call.name }),
-                Part::Reasoning(_) | Part::ToolResult(_) => {}
+                MessagePart::Text(text) => observer.notice(ModelEvent::Text(text)),
+                MessagePart::ToolCall(call) => {
+                    observer.notice(ModelEvent::ToolCall { name: &call.name })
+                }
+                MessagePart::Reasoning(_) | MessagePart::ToolResult(_) => {}
             }
         }
         Ok(recording.response)
     }
 }
 
-fn missing(request: &Request, name: &str) -> Error {
+fn missing(request: &ModelRequest, name: &str) -> Error {
     let asked = request
         .messages
         .iter()
         .flat_map(|message| &message.parts)
         .rev()
         .find_map(|part| match part {
-            Part::Text(text) => Some(crate::error::bounded(text.trim(), 80)),
+            MessagePart::Text(text) => Some(crate::error::bounded(text.trim(), 80)),
             _ => None,
         });
     Error::new(
-        Code::TransportFailed,
+        AiErrorCode::TransportFailed,
         format!(
             "there is no recording of this request to {} ({name}): {:?}",
             request.model,
@@ -207,14 +224,18 @@ fn missing(request: &Request, name: &str) -> Error {
 fn unreadable(name: &str, why: &str) -> Error {
     let what = format!("the recording {name} cannot be read: {why}");
     Error::new(
-        Code::TransportFailed,
+        AiErrorCode::TransportFailed,
         what,
         "Check the folder given to --replay, or record it again.",
     )
 }
 
-impl<T: Tape> Model for Replay<T> {
-    fn respond<'a>(&'a self, request: &'a Request, observer: &'a mut dyn Observer) -> Pending<'a> {
+impl<T: Tape> Model for ReplayModel<T> {
+    fn respond<'a>(
+        &'a self,
+        request: &'a ModelRequest,
+        observer: &'a mut dyn ModelObserver,
+    ) -> ModelFuture<'a> {
         let answer = self.answer(request, observer);
         Box::pin(std::future::ready(answer))
     }

@@ -5,10 +5,10 @@ use std::time::Duration;
 use backon::{BackoffBuilder, ExponentialBuilder};
 use tokio::time::{Instant, sleep};
 
-use crate::error::{Again, Error, Result};
-use crate::model::{Event, Model, Observer, Pending, Request, Response};
+use crate::error::{Error, Result, RetryAdvice};
+use crate::model::{Model, ModelEvent, ModelFuture, ModelObserver, ModelRequest, ModelResponse};
 
-/// How often and how long a failing call is tried again.
+/// Limits on retrying a failing call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RetryLimits {
     /// Attempts altogether, the first included.
@@ -32,17 +32,21 @@ impl Default for RetryLimits {
 }
 
 /// A model that tries again.
-pub struct Retry<M> {
+pub struct RetryingModel<M> {
     inner: M,
     limits: RetryLimits,
 }
 
-impl<M: Model> Retry<M> {
-    pub fn new(inner: M, limits: RetryLimits) -> Retry<M> {
-        Retry { inner, limits }
+impl<M: Model> RetryingModel<M> {
+    pub fn new(inner: M, limits: RetryLimits) -> RetryingModel<M> {
+        RetryingModel { inner, limits }
     }
 
-    async fn answer(&self, request: &Request, observer: &mut dyn Observer) -> Result<Response> {
+    async fn answer(
+        &self,
+        request: &ModelRequest,
+        observer: &mut dyn ModelObserver,
+    ) -> Result<ModelResponse> {
         let began = Instant::now();
         let mut waits = ExponentialBuilder::default()
             .with_jitter()
@@ -54,7 +58,7 @@ impl<M: Model> Retry<M> {
         loop {
             let error = match self.inner.respond(request, observer).await {
                 Ok(response) => return Ok(response),
-                Err(error) if error.again == Again::Pointless => return Err(error),
+                Err(error) if error.again == RetryAdvice::Pointless => return Err(error),
                 Err(error) => error,
             };
             // Jitter may take our own waits beyond the longest.
@@ -66,7 +70,7 @@ impl<M: Model> Retry<M> {
             if let Some(reason) = self.reason_to_stop(attempt, wait, began) {
                 return Err(given_up(error, attempt, &reason));
             }
-            observer.notice(Event::Waiting {
+            observer.notice(ModelEvent::Waiting {
                 attempt,
                 attempts_max: self.limits.attempts_max,
                 wait,
@@ -105,13 +109,17 @@ fn given_up(mut error: Error, attempts: u32, reason: &str) -> Error {
         "{} (given up after {attempts} {times}: {reason})",
         error.what
     );
-    // Whoever asks again has nothing to gain from the same waits.
-    error.again = Again::Pointless;
+    // A caller that retries gains nothing from the same waits.
+    error.again = RetryAdvice::Pointless;
     error
 }
 
-impl<M: Model> Model for Retry<M> {
-    fn respond<'a>(&'a self, request: &'a Request, observer: &'a mut dyn Observer) -> Pending<'a> {
+impl<M: Model> Model for RetryingModel<M> {
+    fn respond<'a>(
+        &'a self,
+        request: &'a ModelRequest,
+        observer: &'a mut dyn ModelObserver,
+    ) -> ModelFuture<'a> {
         Box::pin(self.answer(request, observer))
     }
 }

@@ -1,22 +1,22 @@
-//! Which provider a model name means, and other models to ask when the first cannot answer.
+//! Finds the provider of a model name, and other models to ask when the first cannot answer.
 
 use std::sync::Arc;
 
-use crate::error::{Code, Error, Result, Side};
-use crate::model::{Event, Model, Observer, Pending, Request, Response};
+use crate::error::{AiErrorCode, Error, FaultSide, Result};
+use crate::model::{Model, ModelEvent, ModelFuture, ModelObserver, ModelRequest, ModelResponse};
 use crate::provider::Provider;
 
 /// A model of a provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Route {
+pub struct ModelRoute {
     pub provider: Provider,
     pub model: String,
 }
 
-impl Route {
+impl ModelRoute {
     /// Reads a model setting. A provider setting decides; without one, `provider/model` does, and
     /// then names that only one provider has (`claude-…`, `gpt-…`, `gemini-…`).
-    pub fn parse(model: &str, provider: Option<Provider>) -> Result<Route> {
+    pub fn parse(model: &str, provider: Option<Provider>) -> Result<ModelRoute> {
         let model = model.trim();
         let named = model
             .split_once('/')
@@ -38,12 +38,12 @@ impl Route {
         if model.is_empty() {
             let what = format!("there is no model for the provider {}", provider.name());
             return Err(Error::new(
-                Code::ProviderUnavailable,
+                AiErrorCode::ProviderUnavailable,
                 what,
                 "Set `ai.model`; `drawloom ai models` lists them.",
             ));
         }
-        Ok(Route {
+        Ok(ModelRoute {
             provider,
             model: model.to_owned(),
         })
@@ -56,7 +56,7 @@ fn unclear(model: &str) -> Error {
         .map(|provider| provider.name())
         .collect();
     Error::new(
-        Code::ProviderUnavailable,
+        AiErrorCode::ProviderUnavailable,
         format!("it is not clear whose model {model:?} is"),
         format!(
             "Set `ai.provider`, or write the model as `provider/model` ({}).",
@@ -66,22 +66,27 @@ fn unclear(model: &str) -> Error {
 }
 
 /// Asks the first model, and the others in turn when a provider fails.
-pub struct Router {
+pub struct ModelRouter {
     routes: Vec<(String, Arc<dyn Model>)>,
 }
 
-impl Router {
-    /// `first` and the fallbacks: each a model's name and who answers for it.
+impl ModelRouter {
+    /// Makes a router of `first` and the fallbacks: each a model's name and the model that answers
+    /// for it.
     pub fn new(
         first: (String, Arc<dyn Model>),
         fallbacks: Vec<(String, Arc<dyn Model>)>,
-    ) -> Router {
+    ) -> ModelRouter {
         let mut routes = vec![first];
         routes.extend(fallbacks);
-        Router { routes }
+        ModelRouter { routes }
     }
 
-    async fn answer(&self, request: &Request, observer: &mut dyn Observer) -> Result<Response> {
+    async fn answer(
+        &self,
+        request: &ModelRequest,
+        observer: &mut dyn ModelObserver,
+    ) -> Result<ModelResponse> {
         let mut request = request.clone();
         let mut routes = self.routes.iter().peekable();
         while let Some((name, model)) = routes.next() {
@@ -91,9 +96,9 @@ impl Router {
                 Err(error) => error,
             };
             match routes.peek() {
-                // What we did wrong is as wrong with another model.
-                Some((next, _)) if error.side == Side::Provider => {
-                    observer.notice(Event::Fallback {
+                // A mistake of ours is a mistake with any other model too.
+                Some((next, _)) if error.side == FaultSide::Provider => {
+                    observer.notice(ModelEvent::Fallback {
                         from: name,
                         to: next,
                         error: &error,
@@ -103,27 +108,31 @@ impl Router {
             }
         }
         Err(Error::new(
-            Code::ProviderUnavailable,
+            AiErrorCode::ProviderUnavailable,
             "there is no model to ask",
             "Set `ai.model`.",
         ))
     }
 }
 
-impl Model for Router {
-    fn respond<'a>(&'a self, request: &'a Request, observer: &'a mut dyn Observer) -> Pending<'a> {
+impl Model for ModelRouter {
+    fn respond<'a>(
+        &'a self,
+        request: &'a ModelRequest,
+        observer: &'a mut dyn ModelObserver,
+    ) -> ModelFuture<'a> {
         Box::pin(self.answer(request, observer))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Route;
+    use super::ModelRoute;
     use crate::provider::Provider;
 
     #[track_caller]
     fn check(model: &str, provider: Option<Provider>, expected: &str) {
-        let read = match Route::parse(model, provider) {
+        let read = match ModelRoute::parse(model, provider) {
             Ok(route) => format!("{} {}", route.provider.name(), route.model),
             Err(error) => format!("{}: {error}", error.code),
         };

@@ -16,7 +16,7 @@ impl Secret {
         Secret(Arc::new(Zeroizing::new(text.trim().to_owned())))
     }
 
-    /// The key itself, for the request's header and nothing else.
+    /// Returns the key itself, for the request's header and nothing else.
     pub fn expose(&self) -> &str {
         &self.0
     }
@@ -47,13 +47,13 @@ impl fmt::Display for Secret {
     }
 }
 
-/// What stands where a key was.
+/// Replaces a key in a text.
 pub const REMOVED: &str = "[key removed]";
 
 /// Shorter ones are no secrets (`x`, `none`), and removing them would garble the text.
 pub const SCRUBBED_BYTES_MIN: usize = 6;
 
-/// The text without the keys, also where they stand escaped for a URL or in JSON.
+/// Returns the text without the keys, including keys escaped for a URL or in JSON.
 pub fn scrub(text: &str, secrets: &[Secret]) -> String {
     let mut clean = text.to_owned();
     for secret in secrets {
@@ -70,7 +70,7 @@ pub fn scrub(text: &str, secrets: &[Secret]) -> String {
     clean
 }
 
-/// A secret that stands escaped in a URL.
+/// Makes a secret from its escaped form in a URL.
 pub(crate) fn from_url(escaped: &str) -> Secret {
     let mut bytes = Vec::with_capacity(escaped.len());
     let mut rest = escaped.as_bytes();

@@ -2,14 +2,14 @@
 
 /// One event: its `event:` name, if it has one, and its data lines joined.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Event {
+pub(crate) struct SseEvent {
     pub name: Option<String>,
     pub data: String,
 }
 
 /// Collects bytes into events. An event counts once the empty line after it is there.
 #[derive(Default)]
-pub(crate) struct Decoder {
+pub(crate) struct SseDecoder {
     line: Vec<u8>,
     after_return: bool,
     started: bool,
@@ -17,9 +17,9 @@ pub(crate) struct Decoder {
     data: Vec<String>,
 }
 
-impl Decoder {
+impl SseDecoder {
     /// Takes the next bytes and returns the events they complete.
-    pub(crate) fn push(&mut self, bytes: &[u8]) -> Vec<Event> {
+    pub(crate) fn push(&mut self, bytes: &[u8]) -> Vec<SseEvent> {
         let mut events = Vec::new();
         for &byte in bytes {
             // A line ends in \n, \r or \r\n, and the \n of the latter may come in the next piece.
@@ -33,7 +33,7 @@ impl Decoder {
         events
     }
 
-    fn end_line(&mut self) -> Option<Event> {
+    fn end_line(&mut self) -> Option<SseEvent> {
         let line = std::mem::take(&mut self.line);
         let line = String::from_utf8_lossy(&line);
         let line = if std::mem::replace(&mut self.started, true) {
@@ -55,10 +55,10 @@ impl Decoder {
         None
     }
 
-    fn end_event(&mut self) -> Option<Event> {
+    fn end_event(&mut self) -> Option<SseEvent> {
         let name = self.name.take();
         let data = std::mem::take(&mut self.data);
-        (!data.is_empty()).then(|| Event {
+        (!data.is_empty()).then(|| SseEvent {
             name,
             data: data.join("\n"),
         })
@@ -67,10 +67,10 @@ impl Decoder {
 
 #[cfg(test)]
 mod tests {
-    use super::{Decoder, Event};
+    use super::{SseDecoder, SseEvent};
 
-    fn event(name: Option<&str>, data: &str) -> Event {
-        Event {
+    fn event(name: Option<&str>, data: &str) -> SseEvent {
+        SseEvent {
             name: name.map(str::to_owned),
             data: data.to_owned(),
         }
@@ -78,9 +78,9 @@ mod tests {
 
     /// The same events come out however the bytes are cut.
     #[track_caller]
-    fn check(text: &str, expected: &[Event]) {
+    fn check(text: &str, expected: &[SseEvent]) {
         for size in 1..=text.len() {
-            let mut decoder = Decoder::default();
+            let mut decoder = SseDecoder::default();
             let events: Vec<_> = text
                 .as_bytes()
                 .chunks(size)

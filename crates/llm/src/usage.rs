@@ -1,4 +1,4 @@
-//! What a call used, in the buckets providers bill by, and what it cost.
+//! Usage of a call, in the buckets providers bill by, and its cost.
 
 use std::iter::Sum;
 use std::ops::{Add, AddAssign};
@@ -19,7 +19,7 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// Everything that went over the wire, both ways.
+    /// Returns everything that went over the wire, both ways.
     pub fn total(&self) -> u64 {
         let sent = self
             .input
@@ -63,45 +63,45 @@ impl Sum for Usage {
 /// Money, in millionths of a US dollar. What is not known is not zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Cost {
+pub enum CallCost {
     Known(u64),
     Unknown,
 }
 
-impl Cost {
-    pub const NOTHING: Cost = Cost::Known(0);
+impl CallCost {
+    pub const NOTHING: CallCost = CallCost::Known(0);
 
     pub fn micro_usd(self) -> Option<u64> {
         match self {
-            Cost::Known(micro_usd) => Some(micro_usd),
-            Cost::Unknown => None,
+            CallCost::Known(micro_usd) => Some(micro_usd),
+            CallCost::Unknown => None,
         }
     }
 }
 
-impl Add for Cost {
-    type Output = Cost;
+impl Add for CallCost {
+    type Output = CallCost;
 
-    /// A sum with something unknown in it is unknown.
-    fn add(self, other: Cost) -> Cost {
+    /// Adds two costs; a sum with an unknown cost in it is unknown.
+    fn add(self, other: CallCost) -> CallCost {
         match (self, other) {
-            (Cost::Known(a), Cost::Known(b)) => Cost::Known(a.saturating_add(b)),
-            _ => Cost::Unknown,
+            (CallCost::Known(a), CallCost::Known(b)) => CallCost::Known(a.saturating_add(b)),
+            _ => CallCost::Unknown,
         }
     }
 }
 
-impl Sum for Cost {
-    fn sum<I: Iterator<Item = Cost>>(all: I) -> Cost {
-        all.fold(Cost::NOTHING, Add::add)
+impl Sum for CallCost {
+    fn sum<I: Iterator<Item = CallCost>>(all: I) -> CallCost {
+        all.fold(CallCost::NOTHING, Add::add)
     }
 }
 
-impl std::fmt::Display for Cost {
+impl std::fmt::Display for CallCost {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Cost::Known(micro_usd) => f.write_str(&dollars(*micro_usd)),
-            Cost::Unknown => f.write_str("unknown"),
+            CallCost::Known(micro_usd) => f.write_str(&dollars(*micro_usd)),
+            CallCost::Unknown => f.write_str("unknown"),
         }
     }
 }
@@ -119,19 +119,23 @@ pub fn dollars(micro_usd: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Cost, Usage, dollars};
+    use super::{CallCost, Usage, dollars};
 
     #[test]
     fn a_sum_keeps_what_is_unknown() {
         assert_eq!(
-            [Cost::Known(2), Cost::Known(3)].into_iter().sum::<Cost>(),
-            Cost::Known(5)
+            [CallCost::Known(2), CallCost::Known(3)]
+                .into_iter()
+                .sum::<CallCost>(),
+            CallCost::Known(5)
         );
         assert_eq!(
-            [Cost::Known(2), Cost::Unknown].into_iter().sum::<Cost>(),
-            Cost::Unknown
+            [CallCost::Known(2), CallCost::Unknown]
+                .into_iter()
+                .sum::<CallCost>(),
+            CallCost::Unknown
         );
-        assert_eq!(Cost::Unknown.to_string(), "unknown");
+        assert_eq!(CallCost::Unknown.to_string(), "unknown");
     }
 
     #[test]

@@ -5,16 +5,16 @@ pub const ARROW_LENGTH_MAX: usize = 10;
 
 /// The line between two nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Arrow {
-    pub heads: Heads,
-    pub stroke: Stroke,
-    /// How many ranks it spans at least, from 1 to [`ARROW_LENGTH_MAX`].
+pub struct EdgeArrow {
+    pub heads: ArrowHeads,
+    pub stroke: LineStroke,
+    /// Minimum number of ranks it spans, from 1 to [`ARROW_LENGTH_MAX`].
     pub length: usize,
 }
 
-/// What stands at the ends of an arrow.
+/// The signs at the ends of an arrow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Heads {
+pub enum ArrowHeads {
     Open,
     Point,
     Cross,
@@ -25,35 +25,35 @@ pub enum Heads {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stroke {
+pub enum LineStroke {
     Normal,
     Thick,
     Dotted,
     Invisible,
 }
 
-impl Default for Arrow {
+impl Default for EdgeArrow {
     fn default() -> Self {
-        Arrow {
-            heads: Heads::Point,
-            stroke: Stroke::Normal,
+        EdgeArrow {
+            heads: ArrowHeads::Point,
+            stroke: LineStroke::Normal,
             length: 1,
         }
     }
 }
 
-impl Arrow {
+impl EdgeArrow {
     /// Reads a whole arrow. A head at the start counts only with the same head at the end; one
     /// that does not count makes the arrow one longer.
-    pub(crate) fn parse(written: &str) -> Arrow {
+    pub(crate) fn parse(written: &str) -> EdgeArrow {
         let written = written.trim();
         let end = written.chars().next_back().unwrap_or('-');
         let mut line = &written[..written.len() - end.len_utf8()];
         let (start, single, double) = match end {
-            'x' => ('x', Heads::Cross, Heads::DoubleCross),
-            '>' => ('<', Heads::Point, Heads::DoublePoint),
-            'o' => ('o', Heads::Circle, Heads::DoubleCircle),
-            _ => ('\0', Heads::Open, Heads::Open),
+            'x' => ('x', ArrowHeads::Cross, ArrowHeads::DoubleCross),
+            '>' => ('<', ArrowHeads::Point, ArrowHeads::DoublePoint),
+            'o' => ('o', ArrowHeads::Circle, ArrowHeads::DoubleCircle),
+            _ => ('\0', ArrowHeads::Open, ArrowHeads::Open),
         };
         let heads = match line.strip_prefix(start) {
             Some(rest) => {
@@ -64,12 +64,12 @@ impl Arrow {
         };
         let dots = line.bytes().filter(|b| *b == b'.').count();
         let (stroke, length) = match line.bytes().next() {
-            _ if dots > 0 => (Stroke::Dotted, dots),
-            Some(b'=') => (Stroke::Thick, line.len() - 1),
-            Some(b'~') => (Stroke::Invisible, line.len() - 1),
-            _ => (Stroke::Normal, line.len().saturating_sub(1)),
+            _ if dots > 0 => (LineStroke::Dotted, dots),
+            Some(b'=') => (LineStroke::Thick, line.len() - 1),
+            Some(b'~') => (LineStroke::Invisible, line.len() - 1),
+            _ => (LineStroke::Normal, line.len().saturating_sub(1)),
         };
-        Arrow {
+        EdgeArrow {
             heads,
             stroke,
             length: length.clamp(1, ARROW_LENGTH_MAX),
@@ -77,88 +77,88 @@ impl Arrow {
     }
 
     /// Reads an arrow of two halves with text between them; nothing if they do not fit together.
-    pub(crate) fn parse_halves(first: &str, second: &str) -> Option<Arrow> {
+    pub(crate) fn parse_halves(first: &str, second: &str) -> Option<EdgeArrow> {
         let first = first.trim();
-        let end = Arrow::parse(second);
+        let end = EdgeArrow::parse(second);
         let (start, line) = match first.chars().next() {
-            Some('<') => (Heads::Point, &first[1..]),
-            Some('x') => (Heads::Cross, &first[1..]),
-            Some('o') => (Heads::Circle, &first[1..]),
-            _ => (Heads::Open, first),
+            Some('<') => (ArrowHeads::Point, &first[1..]),
+            Some('x') => (ArrowHeads::Cross, &first[1..]),
+            Some('o') => (ArrowHeads::Circle, &first[1..]),
+            _ => (ArrowHeads::Open, first),
         };
         let stroke = if line.contains('.') {
-            Stroke::Dotted
+            LineStroke::Dotted
         } else if line.contains('=') {
-            Stroke::Thick
+            LineStroke::Thick
         } else {
-            Stroke::Normal
+            LineStroke::Normal
         };
         if stroke != end.stroke {
             return None;
         }
         let heads = match (start, end.heads) {
-            (Heads::Open, heads) => heads,
-            (Heads::Point, Heads::Point) => Heads::DoublePoint,
-            (Heads::Cross, Heads::Cross) => Heads::DoubleCross,
-            (Heads::Circle, Heads::Circle) => Heads::DoubleCircle,
+            (ArrowHeads::Open, heads) => heads,
+            (ArrowHeads::Point, ArrowHeads::Point) => ArrowHeads::DoublePoint,
+            (ArrowHeads::Cross, ArrowHeads::Cross) => ArrowHeads::DoubleCross,
+            (ArrowHeads::Circle, ArrowHeads::Circle) => ArrowHeads::DoubleCircle,
             _ => return None,
         };
-        Some(Arrow { heads, ..end })
+        Some(EdgeArrow { heads, ..end })
     }
 }
 
-impl std::fmt::Display for Arrow {
-    /// The arrow as it is written between two nodes.
+impl std::fmt::Display for EdgeArrow {
+    /// Writes the arrow as it appears between two nodes.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let (start, end) = match self.heads {
-            Heads::Open => ("", ""),
-            Heads::Point => ("", ">"),
-            Heads::Cross => ("", "x"),
-            Heads::Circle => ("", "o"),
-            Heads::DoublePoint => ("<", ">"),
-            Heads::DoubleCross => ("x", "x"),
-            Heads::DoubleCircle => ("o", "o"),
+            ArrowHeads::Open => ("", ""),
+            ArrowHeads::Point => ("", ">"),
+            ArrowHeads::Cross => ("", "x"),
+            ArrowHeads::Circle => ("", "o"),
+            ArrowHeads::DoublePoint => ("<", ">"),
+            ArrowHeads::DoubleCross => ("x", "x"),
+            ArrowHeads::DoubleCircle => ("o", "o"),
         };
         let length = self.length.clamp(1, ARROW_LENGTH_MAX);
         let headless = usize::from(end.is_empty());
         let line = match self.stroke {
-            Stroke::Normal => "-".repeat(length + 1 + headless),
-            Stroke::Thick => "=".repeat(length + 1 + headless),
-            Stroke::Dotted => format!("-{}-", ".".repeat(length)),
-            Stroke::Invisible => "~".repeat(length + 2),
+            LineStroke::Normal => "-".repeat(length + 1 + headless),
+            LineStroke::Thick => "=".repeat(length + 1 + headless),
+            LineStroke::Dotted => format!("-{}-", ".".repeat(length)),
+            LineStroke::Invisible => "~".repeat(length + 2),
         };
         match self.stroke {
-            Stroke::Invisible => f.write_str(&line),
+            LineStroke::Invisible => f.write_str(&line),
             _ => write!(f, "{start}{line}{end}"),
         }
     }
 }
 
-impl Heads {
-    /// The name Mermaid has for it.
+impl ArrowHeads {
+    /// Returns the name Mermaid has for it.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
-            Heads::Open => "arrow_open",
-            Heads::Point => "arrow_point",
-            Heads::Cross => "arrow_cross",
-            Heads::Circle => "arrow_circle",
-            Heads::DoublePoint => "double_arrow_point",
-            Heads::DoubleCross => "double_arrow_cross",
-            Heads::DoubleCircle => "double_arrow_circle",
+            ArrowHeads::Open => "arrow_open",
+            ArrowHeads::Point => "arrow_point",
+            ArrowHeads::Cross => "arrow_cross",
+            ArrowHeads::Circle => "arrow_circle",
+            ArrowHeads::DoublePoint => "double_arrow_point",
+            ArrowHeads::DoubleCross => "double_arrow_cross",
+            ArrowHeads::DoubleCircle => "double_arrow_circle",
         }
     }
 }
 
-impl Stroke {
-    /// The name Mermaid has for it.
+impl LineStroke {
+    /// Returns the name Mermaid has for it.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
-            Stroke::Normal => "normal",
-            Stroke::Thick => "thick",
-            Stroke::Dotted => "dotted",
-            Stroke::Invisible => "invisible",
+            LineStroke::Normal => "normal",
+            LineStroke::Thick => "thick",
+            LineStroke::Dotted => "dotted",
+            LineStroke::Invisible => "invisible",
         }
     }
 }

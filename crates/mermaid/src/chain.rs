@@ -1,16 +1,21 @@
 //! Nodes and links: the statement `A & B --> C[text]:::class -->|label| D`.
 
-use crate::arrow::Arrow;
-use crate::error::{Fault, ProblemKind};
-use crate::parser::{Parser, Read};
-use crate::syntax::{Body, Chain, LabelForm, Link, Mention, Name, Text, TextKind};
-use crate::token::{Kind, Token};
+use crate::arrow::EdgeArrow;
+use crate::error::{ProblemKind, SpanProblem};
+use crate::parser::{DiagramParser, ParseResult};
+use crate::syntax::{
+    LabelForm, LabelText, LinkChain, NodeBody, NodeMention, SpannedName, SyntaxLink, TextKind,
+};
+use crate::token::{DiagramToken, DiagramTokenKind};
 
-impl Parser<'_> {
-    pub(crate) fn chain(&mut self) -> Read<Chain> {
-        let mut chain = Chain::default();
+impl DiagramParser<'_> {
+    pub(crate) fn chain(&mut self) -> ParseResult<LinkChain> {
+        let mut chain = LinkChain::default();
         chain.groups.push(self.group()?);
-        while matches!(self.token.kind, Kind::Link | Kind::StartLink | Kind::LinkId) {
+        while matches!(
+            self.token.kind,
+            DiagramTokenKind::Link | DiagramTokenKind::StartLink | DiagramTokenKind::LinkId
+        ) {
             self.count_link()?;
             chain.links.push(self.link()?);
             chain.groups.push(self.group()?);
@@ -18,39 +23,39 @@ impl Parser<'_> {
         Ok(chain)
     }
 
-    /// `A & B & C`.
-    fn group(&mut self) -> Read<Vec<Mention>> {
+    /// Parses `A & B & C`.
+    fn group(&mut self) -> ParseResult<Vec<NodeMention>> {
         let mut mentions = Vec::new();
         loop {
             mentions.push(self.mention()?);
-            if self.token.kind != Kind::Space {
+            if self.token.kind != DiagramTokenKind::Space {
                 return Ok(mentions);
             }
-            while self.token.kind == Kind::Space {
+            while self.token.kind == DiagramTokenKind::Space {
                 self.bump();
             }
-            if self.token.kind != Kind::Amp {
+            if self.token.kind != DiagramTokenKind::Amp {
                 return Ok(mentions);
             }
             self.bump();
-            self.expect(Kind::Space, "a space after `&`")?;
-            while self.token.kind == Kind::Space {
+            self.expect(DiagramTokenKind::Space, "a space after `&`")?;
+            while self.token.kind == DiagramTokenKind::Space {
                 self.bump();
             }
         }
     }
 
-    fn mention(&mut self) -> Read<Mention> {
+    fn mention(&mut self) -> ParseResult<NodeMention> {
         let start = self.token.start;
-        let id = self.name(Kind::is_id, "a node")?;
+        let id = self.name(DiagramTokenKind::is_id, "a node")?;
         let body = self.body()?;
         let mut class = None;
-        if self.token.kind == Kind::ClassSeparator {
+        if self.token.kind == DiagramTokenKind::ClassSeparator {
             self.bump();
-            class = Some(self.name(Kind::is_id, "the name of a class")?);
+            class = Some(self.name(DiagramTokenKind::is_id, "the name of a class")?);
         }
         let data = self.data()?;
-        Ok(Mention {
+        Ok(NodeMention {
             id,
             body,
             class,
@@ -59,42 +64,60 @@ impl Parser<'_> {
         })
     }
 
-    fn body(&mut self) -> Read<Option<Body>> {
+    fn body(&mut self) -> ParseResult<Option<NodeBody>> {
         let open = self.token;
         let (shape, text, close) = match open.kind {
-            Kind::SquareOpen => self.shaped("square", Kind::SquareClose)?,
-            Kind::TripleOpen => self.shaped("doublecircle", Kind::TripleClose)?,
-            Kind::EllipseOpen => self.shaped("ellipse", Kind::EllipseClose)?,
-            Kind::StadiumOpen => self.shaped("stadium", Kind::StadiumClose)?,
-            Kind::SubroutineOpen => self.shaped("subroutine", Kind::SubroutineClose)?,
-            Kind::CylinderOpen => self.shaped("cylinder", Kind::CylinderClose)?,
-            Kind::TagEnd => self.shaped("odd", Kind::SquareClose)?,
-            Kind::ParenOpen => self.doubled(["round", "circle"], Kind::ParenClose)?,
-            Kind::BraceOpen => self.doubled(["diamond", "hexagon"], Kind::BraceClose)?,
-            Kind::SlashOpen => self.slanted(["lean_right", "trapezoid"])?,
-            Kind::BackslashOpen => self.slanted(["inv_trapezoid", "lean_left"])?,
-            Kind::PropertyOpen => self.with_property()?,
+            DiagramTokenKind::SquareOpen => self.shaped("square", DiagramTokenKind::SquareClose)?,
+            DiagramTokenKind::TripleOpen => {
+                self.shaped("doublecircle", DiagramTokenKind::TripleClose)?
+            }
+            DiagramTokenKind::EllipseOpen => {
+                self.shaped("ellipse", DiagramTokenKind::EllipseClose)?
+            }
+            DiagramTokenKind::StadiumOpen => {
+                self.shaped("stadium", DiagramTokenKind::StadiumClose)?
+            }
+            DiagramTokenKind::SubroutineOpen => {
+                self.shaped("subroutine", DiagramTokenKind::SubroutineClose)?
+            }
+            DiagramTokenKind::CylinderOpen => {
+                self.shaped("cylinder", DiagramTokenKind::CylinderClose)?
+            }
+            DiagramTokenKind::TagEnd => self.shaped("odd", DiagramTokenKind::SquareClose)?,
+            DiagramTokenKind::ParenOpen => {
+                self.doubled(["round", "circle"], DiagramTokenKind::ParenClose)?
+            }
+            DiagramTokenKind::BraceOpen => {
+                self.doubled(["diamond", "hexagon"], DiagramTokenKind::BraceClose)?
+            }
+            DiagramTokenKind::SlashOpen => self.slanted(["lean_right", "trapezoid"])?,
+            DiagramTokenKind::BackslashOpen => self.slanted(["inv_trapezoid", "lean_left"])?,
+            DiagramTokenKind::PropertyOpen => self.with_property()?,
             _ => return Ok(None),
         };
-        Ok(Some(Body {
+        Ok(Some(NodeBody {
             shape,
             text,
             span: self.span(open.start..close.end),
         }))
     }
 
-    fn shaped(&mut self, shape: &'static str, close: Kind) -> Read<(&'static str, Text, Token)> {
+    fn shaped(
+        &mut self,
+        shape: &'static str,
+        close: DiagramTokenKind,
+    ) -> ParseResult<(&'static str, LabelText, DiagramToken)> {
         let open = self.bump();
         let (text, close) = self.bracket_text(open, &[close])?;
         Ok((shape, text, close))
     }
 
-    /// One bracket, or the same bracket twice.
+    /// Parses one bracket, or the same bracket twice.
     fn doubled(
         &mut self,
         shapes: [&'static str; 2],
-        close: Kind,
-    ) -> Read<(&'static str, Text, Token)> {
+        close: DiagramTokenKind,
+    ) -> ParseResult<(&'static str, LabelText, DiagramToken)> {
         let open = self.bump();
         if self.token.kind != open.kind {
             let (text, close) = self.bracket_text(open, &[close])?;
@@ -106,11 +129,17 @@ impl Parser<'_> {
         Ok((shapes[1], text, close))
     }
 
-    fn slanted(&mut self, shapes: [&'static str; 2]) -> Read<(&'static str, Text, Token)> {
+    fn slanted(
+        &mut self,
+        shapes: [&'static str; 2],
+    ) -> ParseResult<(&'static str, LabelText, DiagramToken)> {
         let open = self.bump();
-        let closing = [Kind::SlashClose, Kind::BackslashClose];
+        let closing = [
+            DiagramTokenKind::SlashClose,
+            DiagramTokenKind::BackslashClose,
+        ];
         let (text, close) = self.bracket_text(open, &closing)?;
-        let shape = if close.kind == Kind::SlashClose {
+        let shape = if close.kind == DiagramTokenKind::SlashClose {
             shapes[0]
         } else {
             shapes[1]
@@ -118,65 +147,68 @@ impl Parser<'_> {
         Ok((shape, text, close))
     }
 
-    /// `[|borders:lt|text]`.
-    fn with_property(&mut self) -> Read<(&'static str, Text, Token)> {
+    /// Parses `[|borders:lt|text]`.
+    fn with_property(&mut self) -> ParseResult<(&'static str, LabelText, DiagramToken)> {
         self.bump();
-        self.expect(Kind::NodeString, "the name of a property")?;
-        self.expect(Kind::Colon, "`:` after the property's name")?;
-        self.expect(Kind::NodeString, "the value of the property")?;
-        let open = self.expect(Kind::Pipe, "`|` after the property")?;
-        let (text, close) = self.bracket_text(open, &[Kind::SquareClose])?;
+        self.expect(DiagramTokenKind::NodeString, "the name of a property")?;
+        self.expect(DiagramTokenKind::Colon, "`:` after the property's name")?;
+        self.expect(DiagramTokenKind::NodeString, "the value of the property")?;
+        let open = self.expect(DiagramTokenKind::Pipe, "`|` after the property")?;
+        let (text, close) = self.bracket_text(open, &[DiagramTokenKind::SquareClose])?;
         Ok(("rect", text, close))
     }
 
-    /// `@{ … }`; several in a row count as one.
-    fn data(&mut self) -> Read<Option<Name>> {
+    /// Parses `@{ … }`; several in a row count as one.
+    fn data(&mut self) -> ParseResult<Option<SpannedName>> {
         let open = self.token;
-        if open.kind != Kind::DataOpen {
+        if open.kind != DiagramTokenKind::DataOpen {
             return Ok(None);
         }
         let mut text = String::new();
         let mut end = open.start;
-        while matches!(self.token.kind, Kind::DataOpen | Kind::ShapeData) {
+        while matches!(
+            self.token.kind,
+            DiagramTokenKind::DataOpen | DiagramTokenKind::ShapeData
+        ) {
             let token = self.bump();
             end = token.end;
-            if token.kind == Kind::ShapeData {
+            if token.kind == DiagramTokenKind::ShapeData {
                 text.push_str(self.text(token.range()));
             }
         }
         // The closing brace is no token: it is the character the data ends at.
         let close = self.text(end..self.token.start).find('}');
-        if close.is_none() && self.token.kind == Kind::End {
+        if close.is_none() && self.token.kind == DiagramTokenKind::End {
             let message = "This `@{` is never closed.";
-            let fault = Fault::new(ProblemKind::Unclosed, message, self.span(open.range()));
+            let fault = SpanProblem::new(ProblemKind::Unclosed, message, self.span(open.range()));
             return Err(fault.hint("close it with `}`; a quote in it needs its second one"));
         }
         let end = close.map_or(end, |at| end + at + 1);
-        Ok(Some(Name {
+        Ok(Some(SpannedName {
             text,
             span: self.span(open.start..end),
         }))
     }
 
-    fn link(&mut self) -> Read<Link> {
+    fn link(&mut self) -> ParseResult<SyntaxLink> {
         let start = self.token.start;
         let mut id = None;
-        if self.token.kind == Kind::LinkId {
+        if self.token.kind == DiagramTokenKind::LinkId {
             let token = self.bump();
-            id = Some(Name {
+            id = Some(SpannedName {
                 text: self.text(token.range()).replacen('@', "", 1),
                 span: self.span(token.range()),
             });
         }
         let first = self.token;
-        let (arrow, label, form, end) = if first.kind == Kind::StartLink {
+        let (arrow, label, form, end) = if first.kind == DiagramTokenKind::StartLink {
             self.bump();
             let (label, last) = self.middle(first)?;
             let arrow = self.halves(first, last)?;
             (arrow, Some(label), LabelForm::Middle, last.end)
         } else {
-            let token = self.expect(Kind::Link, "a link after its id")?;
-            let arrow = Arrow::parse(self.text(token.range()));
+            let token = self.expect(DiagramTokenKind::Link, "a link after its id")?;
+            let arrow = EdgeArrow::parse(self.text(token.range()));
             let (label, end) = self.piped(token)?;
             let form = match label {
                 Some(_) => LabelForm::Pipes,
@@ -189,7 +221,7 @@ impl Parser<'_> {
             let start = range.start + text.len() - text.trim_start().len();
             self.span(start..(range.start + text.trim_end().len()).max(start))
         };
-        Ok(Link {
+        Ok(SyntaxLink {
             id,
             arrow,
             label,
@@ -199,40 +231,40 @@ impl Parser<'_> {
         })
     }
 
-    /// `|text|` after a link.
-    fn piped(&mut self, link: Token) -> Read<(Option<Text>, usize)> {
-        if self.token.kind != Kind::Pipe {
+    /// Parses `|text|` after a link.
+    fn piped(&mut self, link: DiagramToken) -> ParseResult<(Option<LabelText>, usize)> {
+        if self.token.kind != DiagramTokenKind::Pipe {
             return Ok((None, link.end));
         }
         let open = self.bump();
-        let (text, close) = self.bracket_text(open, &[Kind::Pipe])?;
-        if self.token.kind == Kind::Space {
+        let (text, close) = self.bracket_text(open, &[DiagramTokenKind::Pipe])?;
+        if self.token.kind == DiagramTokenKind::Space {
             self.bump();
         }
         Ok((Some(text), close.end))
     }
 
-    /// The text in the middle of a link, and the link's second half.
-    fn middle(&mut self, first: Token) -> Read<(Text, Token)> {
+    /// Parses the text in the middle of a link, and the link's second half.
+    fn middle(&mut self, first: DiagramToken) -> ParseResult<(LabelText, DiagramToken)> {
         let start = self.token.start;
         let kind = match self.token.kind {
-            Kind::Str => TextKind::String,
-            Kind::MdStr => TextKind::Markdown,
-            Kind::EdgeText => TextKind::Text,
+            DiagramTokenKind::Str => TextKind::String,
+            DiagramTokenKind::MdStr => TextKind::Markdown,
+            DiagramTokenKind::EdgeText => TextKind::Text,
             _ => return Err(self.half_link(first)),
         };
         let mut raw = self.text(self.token.range()).to_owned();
         self.bump();
-        while self.token.kind == Kind::EdgeText {
+        while self.token.kind == DiagramTokenKind::EdgeText {
             raw.push_str(self.text(self.token.range()));
             self.bump();
         }
-        if self.token.kind != Kind::Link {
+        if self.token.kind != DiagramTokenKind::Link {
             return Err(self.half_link(first));
         }
         let last = self.bump();
         // The quotes around the text are no tokens; the first half ends before them.
-        let text = Text {
+        let text = LabelText {
             raw,
             kind,
             span: self.span(start.min(first.end)..last.start),
@@ -240,7 +272,7 @@ impl Parser<'_> {
         Ok((text, last))
     }
 
-    fn half_link(&self, first: Token) -> Fault {
+    fn half_link(&self, first: DiagramToken) -> SpanProblem {
         let text = self.text(first.range());
         let start = first.start + text.len() - text.trim_start().len();
         let mark = text.trim();
@@ -250,19 +282,19 @@ impl Parser<'_> {
             Some('.') => ".->",
             _ => "-->",
         };
-        Fault::new(ProblemKind::Syntax, message, self.span(start..first.end)).hint(format!(
+        SpanProblem::new(ProblemKind::Syntax, message, self.span(start..first.end)).hint(format!(
             "a link without a label is `{}`, one with a label `{mark} label {end}`",
             link_for(mark)
         ))
     }
 
-    fn halves(&self, first: Token, last: Token) -> Read<Arrow> {
+    fn halves(&self, first: DiagramToken, last: DiagramToken) -> ParseResult<EdgeArrow> {
         let (start, end) = (self.text(first.range()), self.text(last.range()));
-        Arrow::parse_halves(start, end).ok_or_else(|| {
+        EdgeArrow::parse_halves(start, end).ok_or_else(|| {
             let (start, end) = (start.trim(), end.trim());
             let message =
                 format!("The two ends of this link do not fit together: `{start}` and `{end}`.");
-            Fault::new(
+            SpanProblem::new(
                 ProblemKind::Arrow,
                 message,
                 self.span(first.start..last.end),

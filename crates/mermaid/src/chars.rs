@@ -9,17 +9,17 @@ pub(crate) fn is_space(c: char) -> bool {
         )
 }
 
-/// A word character in the sense of `\w`.
+/// True for a word character in the sense of `\w`.
 pub(crate) fn is_word(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_'
 }
 
-/// A character that ends a line for `.`.
+/// True for a character that ends a line for `.`.
 pub(crate) fn stops_dot(c: char) -> bool {
     matches!(c, '\n' | '\r' | '\u{2028}' | '\u{2029}')
 }
 
-/// A character that may stand in an id besides the ASCII ones.
+/// True for a character that an id may have besides the ASCII ones.
 pub(crate) fn is_letter(c: char) -> bool {
     let Ok(code) = u16::try_from(u32::from(c)) else {
         return false;

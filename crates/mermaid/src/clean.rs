@@ -1,35 +1,35 @@
-//! What Mermaid does to a text before it reads it: every cut remembers where the rest came from.
+//! Prepares a text as Mermaid does before it parses: every cut remembers where the rest came from.
 //!
 //! Front matter, directives and comments are cut out, line ends become `\n`, and a few characters
 //! that the grammar would trip over are dropped. The grammar then reads the cleaned text, and
-//! [`Clean::span`] leads every place in it back to the text the person wrote.
+//! [`CleanText::span`] maps every place in it back to the source.
 
 use std::ops::Range;
 
 use crate::chars::{is_space, is_word, stops_dot};
 use crate::span::Span;
-use crate::syntax::{Comment, FrontMatter};
+use crate::syntax::{CommentLine, FrontMatter};
 
 /// A text with parts cut out, and the way back to the source.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Clean {
+pub(crate) struct CleanText {
     pub(crate) text: String,
-    /// Where each uncut piece begins, here and in the source.
+    /// The start of each uncut piece, here and in the source.
     pieces: Vec<(usize, usize)>,
     source_bytes: usize,
 }
 
 /// Everything that was cut out and means something.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Trivia {
+pub(crate) struct SourceTrivia {
     pub(crate) front_matter: Option<FrontMatter>,
     pub(crate) directives: Vec<Span>,
-    pub(crate) comments: Vec<Comment>,
+    pub(crate) comments: Vec<CommentLine>,
 }
 
 /// Cleans a source in the order Mermaid does it.
-pub(crate) fn clean(source: &str) -> (Clean, Trivia) {
-    let mut trivia = Trivia::default();
+pub(crate) fn clean(source: &str) -> (CleanText, SourceTrivia) {
+    let mut trivia = SourceTrivia::default();
     let text = normal_lines(source);
     let text = text.cut_front_matter(&mut trivia);
     let text = text.cut_directives(&mut trivia);
@@ -61,8 +61,8 @@ fn one_more_semicolon(text: &str, word: &str) -> String {
     out
 }
 
-impl Clean {
-    /// The place in the source of a place in the cleaned text.
+impl CleanText {
+    /// Maps a place in the cleaned text to the source.
     pub(crate) fn source_at(&self, at: usize) -> usize {
         let index = self.pieces.partition_point(|piece| piece.0 <= at);
         let (here, there) = match index.checked_sub(1).and_then(|i| self.pieces.get(i)) {
@@ -72,7 +72,7 @@ impl Clean {
         (there + (at - here)).min(self.source_bytes)
     }
 
-    /// The span in the source of a range of the cleaned text.
+    /// Maps a range of the cleaned text to the source.
     pub(crate) fn span(&self, range: Range<usize>) -> Span {
         let start = self.source_at(range.start);
         if range.is_empty() {
@@ -82,7 +82,7 @@ impl Clean {
         Span { start, end }
     }
 
-    /// What is left of a span of the source.
+    /// Returns the cleaned text of a span of the source.
     pub(crate) fn of(&self, span: Span) -> String {
         let mut out = String::new();
         let after = self.pieces.partition_point(|piece| piece.1 <= span.start);
@@ -100,10 +100,10 @@ impl Clean {
         out
     }
 
-    fn without(&self, cuts: &[Range<usize>]) -> Clean {
-        let mut kept = Clean {
+    fn without(&self, cuts: &[Range<usize>]) -> CleanText {
+        let mut kept = CleanText {
             source_bytes: self.source_bytes,
-            ..Clean::default()
+            ..CleanText::default()
         };
         let mut from = 0;
         let end = self.text.len();
@@ -114,7 +114,7 @@ impl Clean {
         kept
     }
 
-    fn keep(&self, range: Range<usize>, kept: &mut Clean) {
+    fn keep(&self, range: Range<usize>, kept: &mut CleanText) {
         if range.is_empty() {
             return;
         }
@@ -134,7 +134,7 @@ impl Clean {
         kept.text.push_str(&self.text[range]);
     }
 
-    fn cut_front_matter(self, trivia: &mut Trivia) -> Clean {
+    fn cut_front_matter(self, trivia: &mut SourceTrivia) -> CleanText {
         let Some(found) = crate::front_matter::find(&self.text) else {
             return self;
         };
@@ -148,8 +148,8 @@ impl Clean {
         }])
     }
 
-    /// `%%{ … }%%`, which may span lines; without its end it takes the rest of the text.
-    fn cut_directives(self, trivia: &mut Trivia) -> Clean {
+    /// Cuts out `%%{ … }%%`, which may span lines; without its end it takes the rest of the text.
+    fn cut_directives(self, trivia: &mut SourceTrivia) -> CleanText {
         let mut cuts = Vec::new();
         let mut from = 0;
         while let Some(found) = self.text[from..].find("%%{") {
@@ -167,7 +167,7 @@ impl Clean {
     }
 
     /// Whole lines of `%%` and at least one more character; blank lines before them go too.
-    fn cut_comments(self, trivia: &mut Trivia) -> Clean {
+    fn cut_comments(self, trivia: &mut SourceTrivia) -> CleanText {
         let mut cuts = Vec::new();
         let text = &self.text;
         let mut line = 0;
@@ -184,7 +184,7 @@ impl Clean {
                 continue;
             }
             let end = start + 2 + bytes;
-            trivia.comments.push(Comment {
+            trivia.comments.push(CommentLine {
                 span: self.span(start..end),
                 text: body[..bytes].to_owned(),
             });
@@ -195,13 +195,14 @@ impl Clean {
         self.without(&cuts)
     }
 
-    fn cut_leading_space(self) -> Clean {
+    fn cut_leading_space(self) -> CleanText {
         let end = skip_space(&self.text, 0);
         self.without(&[Range { start: 0, end }])
     }
 
-    /// A line with `style … : … # … ;` loses its last semicolon, so that a colour is no entity code.
-    fn cut_semicolon_after(self, word: &str) -> Clean {
+    /// Cuts the last semicolon of a line with `style … : … # … ;`, so that a colour is no entity
+    /// code.
+    fn cut_semicolon_after(self, word: &str) -> CleanText {
         let mut cuts = Vec::new();
         let mut start = 0;
         for line in self.text.split(stops_dot) {
@@ -214,7 +215,7 @@ impl Clean {
         self.without(&cuts)
     }
 
-    fn cut_space_after_braces(self) -> Clean {
+    fn cut_space_after_braces(self) -> CleanText {
         let mut cuts = Vec::new();
         let mut from = 0;
         while let Some(found) = self.text[from..].find('}') {
@@ -228,8 +229,8 @@ impl Clean {
     }
 }
 
-fn normal_lines(source: &str) -> Clean {
-    let whole = Clean {
+fn normal_lines(source: &str) -> CleanText {
+    let whole = CleanText {
         text: source.to_owned(),
         pieces: vec![(0, 0)],
         source_bytes: source.len(),
@@ -284,7 +285,7 @@ fn push_attributes(out: &mut String, mut attributes: &str) {
     out.push_str(attributes);
 }
 
-/// Where a directive ends whose `%%{` ends at `at`, if a name follows.
+/// Returns the end of a directive whose `%%{` ends at `at`, if a name follows.
 fn directive_end(text: &str, at: usize) -> Option<usize> {
     let name = skip_space(text, at);
     let after_name = skip_word(text, name);
@@ -315,7 +316,8 @@ fn directive_end(text: &str, at: usize) -> Option<usize> {
     })
 }
 
-/// Where the last semicolon of a line stands, if the line sets a colour in the given statement.
+/// Returns the place of the last semicolon of a line, if the line sets a colour in the given
+/// statement.
 fn colour_semicolon(line: &str, word: &str) -> Option<usize> {
     let end = line.rfind(';')?;
     let from = line.find(word)? + word.len();

@@ -1,11 +1,11 @@
-//! What stands in `@{ … }`: a few keys in YAML.
+//! Reads the data in `@{ … }`: a few keys in YAML.
 
 use serde_json::{Map, Value};
 
 use crate::lexer::entity;
 use crate::yaml;
 
-/// Stand for the ends of an entity code while YAML is read, where `#` would begin a comment.
+/// Replace the ends of an entity code while YAML is read, where `#` would begin a comment.
 const CODE_START: char = '\u{fdd0}';
 const CODE_END: char = '\u{fdd1}';
 
@@ -29,7 +29,7 @@ pub(crate) fn parse(written: &str) -> Result<Option<Map<String, Value>>, String>
     })
 }
 
-/// A line break inside double quotes is `<br/>`, and the next line's indent goes with it.
+/// Replaces a line break inside double quotes and the next line's indent by `<br/>`.
 fn join_quoted_lines(written: &str) -> String {
     let mut out = String::with_capacity(written.len());
     for (index, part) in written.split('"').enumerate() {

@@ -1,32 +1,34 @@
-//! What a diagram says: nodes, edges and subgraphs, gathered from the statements in their order.
+//! The content of a diagram: nodes, edges and subgraphs, gathered from the statements in their
+//! order.
 
 use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value};
 
-use crate::arrow::Arrow;
+use crate::arrow::EdgeArrow;
 use crate::data;
-use crate::direction::Direction;
+use crate::direction::FlowDirection;
 use crate::entity;
-use crate::error::{Fault, ProblemKind};
-use crate::shape::Shape;
+use crate::error::{ProblemKind, SpanProblem};
+use crate::shape::NodeShape;
 use crate::span::Span;
 use crate::syntax::{
-    Chain, Link, Mention, Name, Statement, StatementKind, SubgraphStart, Text, TextKind,
+    DiagramStatement, LabelText, LinkChain, NodeMention, SpannedName, StatementKind, SubgraphStart,
+    SyntaxLink, TextKind,
 };
 use crate::yaml;
 
-/// How many edges a diagram may have; `A & B --> C & D` multiplies.
+/// Number of edges a diagram may have; `A & B --> C & D` multiplies.
 pub const EDGES_MAX: usize = 100_000;
 
 /// A flowchart.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Diagram {
-    pub direction: Direction,
+    pub direction: FlowDirection,
     /// In the order they are first mentioned.
-    pub nodes: Vec<Node>,
+    pub nodes: Vec<DiagramNode>,
     /// In the order they are written.
-    pub edges: Vec<Edge>,
+    pub edges: Vec<DiagramEdge>,
     /// In the order they end: an inner one before the one around it.
     pub subgraphs: Vec<Subgraph>,
     /// The statements that only style, link and describe, as they are written but for what Mermaid
@@ -35,30 +37,30 @@ pub struct Diagram {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Node {
+pub struct DiagramNode {
     pub id: String,
-    pub label: Label,
-    pub shape: Shape,
+    pub label: TextLabel,
+    pub shape: NodeShape,
     /// Given by `:::name`.
     pub classes: Vec<String>,
-    /// What `@{ … }` says besides shape and label.
+    /// The keys of `@{ … }` besides shape and label.
     pub data: Map<String, Value>,
 }
 
 /// A text to show.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Label {
+pub struct TextLabel {
     /// As a person reads it, except that HTML stays HTML.
     pub text: String,
     pub kind: TextKind,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Edge {
+pub struct DiagramEdge {
     pub from: String,
     pub to: String,
-    pub label: Label,
-    pub arrow: Arrow,
+    pub label: TextLabel,
+    pub arrow: EdgeArrow,
     /// Given by `id@-->`.
     pub id: Option<String>,
 }
@@ -66,15 +68,15 @@ pub struct Edge {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Subgraph {
     pub id: String,
-    pub title: Label,
+    pub title: TextLabel,
     /// Ids of nodes and of inner subgraphs. A node is a member of the first subgraph it is met in.
     pub nodes: Vec<String>,
-    pub direction: Option<Direction>,
+    pub direction: Option<FlowDirection>,
 }
 
-/// Where the things of a diagram are written.
+/// The statements in which nodes and edges are written.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Places {
+pub(crate) struct SyntaxPlaces {
     /// Statement, group and mention of every mention of a node, by the node's index.
     pub(crate) mentions: Vec<Vec<(usize, usize, usize)>>,
     /// Statement and link of every edge.
@@ -83,26 +85,26 @@ pub(crate) struct Places {
 
 impl Diagram {
     #[must_use]
-    pub fn node(&self, id: &str) -> Option<&Node> {
+    pub fn node(&self, id: &str) -> Option<&DiagramNode> {
         self.nodes.iter().find(|node| node.id == id)
     }
 }
 
-/// Gathers the diagram of some statements, which stand in this cleaned text.
+/// Gathers the diagram of some statements of this cleaned text.
 pub(crate) fn gather(
-    direction: Direction,
-    statements: &[Statement],
+    direction: FlowDirection,
+    statements: &[DiagramStatement],
     written: impl Fn(Span) -> String,
-) -> Result<(Diagram, Places), Vec<Fault>> {
-    let mut gathering = Gathering::default();
+) -> Result<(Diagram, SyntaxPlaces), Vec<SpanProblem>> {
+    let mut gathering = DiagramBuilder::default();
     gathering.diagram.direction = direction;
     for (index, statement) in statements.iter().enumerate() {
         gathering.statement = index;
         match &statement.kind {
             StatementKind::Chain(chain) => gathering.chain(chain),
-            StatementKind::SubgraphStart(start) => gathering.open.push(Open {
+            StatementKind::SubgraphStart(start) => gathering.open.push(OpenSubgraph {
                 start: Some(start.clone()),
-                ..Open::default()
+                ..OpenSubgraph::default()
             }),
             StatementKind::SubgraphEnd => gathering.close(),
             StatementKind::Direction(direction) => {
@@ -147,15 +149,15 @@ fn styles(kind: &StatementKind) -> bool {
 }
 
 #[derive(Default)]
-struct Gathering {
+struct DiagramBuilder {
     diagram: Diagram,
-    places: Places,
-    faults: Vec<Fault>,
+    places: SyntaxPlaces,
+    faults: Vec<SpanProblem>,
     statement: usize,
     node_index: HashMap<String, usize>,
     edge_ids: HashSet<String>,
     edges_between: HashMap<(String, String), usize>,
-    open: Vec<Open>,
+    open: Vec<OpenSubgraph>,
     subgraph_index: HashMap<String, usize>,
     /// Ids that are in some subgraph already.
     owned: HashSet<String>,
@@ -166,17 +168,17 @@ struct Gathering {
 
 /// A subgraph that is being read.
 #[derive(Default)]
-struct Open {
+struct OpenSubgraph {
     start: Option<SubgraphStart>,
     members: Vec<String>,
-    direction: Option<Direction>,
+    direction: Option<FlowDirection>,
 }
 
-impl Gathering {
-    fn chain(&mut self, chain: &Chain) {
+impl DiagramBuilder {
+    fn chain(&mut self, chain: &LinkChain) {
         for (at, group) in chain.groups.iter().enumerate() {
-            // What `@{ … }` says is taken after the next node of the group, as Mermaid does: it
-            // counts when they are the same.
+            // Like Mermaid, take the keys of `@{ … }` after the next node of the group: it matters
+            // when both are the same node.
             let mut waiting = None;
             for (mention_at, mention) in group.iter().enumerate() {
                 self.mention(mention, (self.statement, at, mention_at));
@@ -199,7 +201,7 @@ impl Gathering {
         }
     }
 
-    fn mention(&mut self, mention: &Mention, place: (usize, usize, usize)) {
+    fn mention(&mut self, mention: &NodeMention, place: (usize, usize, usize)) {
         let id = &mention.id.text;
         if !self.edge_ids.contains(id) {
             let index = self.node(id);
@@ -208,7 +210,7 @@ impl Gathering {
             }
             if let (Some(body), Some(node)) = (&mention.body, self.diagram.nodes.get_mut(index)) {
                 node.label = label(&body.text);
-                node.shape = Shape::bracketed(body.shape);
+                node.shape = NodeShape::bracketed(body.shape);
             }
             if let (Some(class), Some(node)) = (&mention.class, self.diagram.nodes.get_mut(index)) {
                 node.classes.push(class.text.clone());
@@ -216,7 +218,7 @@ impl Gathering {
         }
     }
 
-    fn mention_data(&mut self, mention: Option<&Mention>) {
+    fn mention_data(&mut self, mention: Option<&NodeMention>) {
         let Some(mention) = mention else { return };
         if let Some(data) = &mention.data {
             self.data(&mention.id.text, data);
@@ -233,26 +235,26 @@ impl Gathering {
         let index = self.diagram.nodes.len();
         self.node_index.insert(id.to_owned(), index);
         self.places.mentions.push(Vec::new());
-        self.diagram.nodes.push(Node {
+        self.diagram.nodes.push(DiagramNode {
             id: id.to_owned(),
-            label: Label {
+            label: TextLabel {
                 text: id.to_owned(),
                 kind: TextKind::Text,
             },
-            shape: Shape::DEFAULT,
+            shape: NodeShape::DEFAULT,
             classes: Vec::new(),
             data: Map::new(),
         });
         index
     }
 
-    fn data(&mut self, id: &str, written: &Name) {
+    fn data(&mut self, id: &str, written: &SpannedName) {
         let data = match data::parse(&written.text) {
             Ok(data) => data,
             Err(detail) => return self.unreadable(&detail, written),
         };
         if self.edge_ids.contains(id) || (data.is_some() && self.subgraph_index.contains_key(id)) {
-            // What says nothing is no styling: the printer writes it where it needs a gap.
+            // Empty data is no styling: the printer writes it where it needs a gap.
             if data.is_some_and(|data| !data.is_empty()) {
                 self.data_elsewhere.push((id.to_owned(), written.span));
             }
@@ -268,9 +270,9 @@ impl Gathering {
         }
     }
 
-    fn unreadable(&mut self, detail: &str, written: &Name) {
+    fn unreadable(&mut self, detail: &str, written: &SpannedName) {
         let message = format!("The data in `@{{ … }}` cannot be read: {detail}.");
-        let fault = Fault::new(ProblemKind::Data, message, written.span);
+        let fault = SpanProblem::new(ProblemKind::Data, message, written.span);
         let first = written.text.split_once('\n').map(|(first, _)| first);
         let hint = if first.is_some_and(|first| !first.trim().is_empty()) {
             "over several lines, begin after `@{` on a line of its own and indent all alike"
@@ -280,10 +282,16 @@ impl Gathering {
         self.faults.push(fault.hint(hint));
     }
 
-    fn link(&mut self, from: &[Mention], to: &[Mention], link: &Link, link_at: usize) {
+    fn link(
+        &mut self,
+        from: &[NodeMention],
+        to: &[NodeMention],
+        link: &SyntaxLink,
+        link_at: usize,
+    ) {
         if self.diagram.edges.len() + from.len() * to.len() > EDGES_MAX {
             let message = format!("The diagram has more edges than EDGES_MAX = {EDGES_MAX}.");
-            let fault = Fault::new(ProblemKind::Limit, message, link.span);
+            let fault = SpanProblem::new(ProblemKind::Limit, message, link.span);
             self.faults.push(fault);
             return;
         }
@@ -295,7 +303,7 @@ impl Gathering {
                 let named = Some(&start.id.text) == last && Some(&end.id.text) == first;
                 let id = link.id.as_ref().filter(|_| named);
                 let id = id.map(|id| id.text.clone()).filter(|id| !id.is_empty());
-                let edge = Edge {
+                let edge = DiagramEdge {
                     from: start.id.text.clone(),
                     to: end.id.text.clone(),
                     label: label.clone(),
@@ -309,8 +317,9 @@ impl Gathering {
         }
     }
 
-    /// Every edge has an id; one nobody gave counts the edges between the same nodes.
-    fn name_edge(&mut self, edge: &Edge) {
+    /// Gives an edge its id; one without its own id is numbered among the edges between the same
+    /// nodes.
+    fn name_edge(&mut self, edge: &DiagramEdge) {
         let between = (edge.from.clone(), edge.to.clone());
         let count = self.edges_between.entry(between).or_insert(0);
         let number = if *count == 0 { 0 } else { *count + 1 };
@@ -354,7 +363,7 @@ impl Gathering {
         });
     }
 
-    fn link_style(&mut self, indices: &[Name]) {
+    fn link_style(&mut self, indices: &[SpannedName]) {
         let edges = self.diagram.edges.len();
         for index in indices {
             let number = index.text.parse::<usize>();
@@ -365,7 +374,7 @@ impl Gathering {
                     "There is no link {} yet: {edges} are written before this.",
                     index.text
                 );
-                let fault = Fault::new(ProblemKind::LinkStyle, message, index.span);
+                let fault = SpanProblem::new(ProblemKind::LinkStyle, message, index.span);
                 self.faults
                     .push(fault.hint("links are counted from 0 in the order they are written"));
             }
@@ -373,7 +382,7 @@ impl Gathering {
     }
 }
 
-/// The id of a subgraph, unless only a title of several words is given.
+/// Returns the id of a subgraph, unless only a title of several words is given.
 fn subgraph_id(start: &SubgraphStart) -> Option<String> {
     let written = &start.name.raw;
     if start.title.is_none() && written.contains(crate::chars::is_space) {
@@ -382,23 +391,23 @@ fn subgraph_id(start: &SubgraphStart) -> Option<String> {
     Some(written.trim().to_owned())
 }
 
-fn label(text: &Text) -> Label {
+fn label(text: &LabelText) -> TextLabel {
     let mut raw = text.raw.trim_matches(crate::chars::is_space);
     // A label that is quoted once more loses those quotes too.
     if raw.len() > 1 && raw.starts_with('"') && raw.ends_with('"') {
         raw = &raw[1..raw.len() - 1];
     }
-    Label {
+    TextLabel {
         text: entity::decode(raw),
         kind: text.kind,
     }
 }
 
 /// Puts the data of a node into it, or says what Mermaid would not take.
-fn apply(node: &mut Node, mut data: Map<String, Value>, span: Span) -> Option<Fault> {
-    let bad = |message: String| Some(Fault::new(ProblemKind::Data, message, span));
+fn apply(node: &mut DiagramNode, mut data: Map<String, Value>, span: Span) -> Option<SpanProblem> {
+    let bad = |message: String| Some(SpanProblem::new(ProblemKind::Data, message, span));
     match data.shift_remove("shape") {
-        Some(Value::String(name)) if !name.is_empty() => match Shape::named(&name) {
+        Some(Value::String(name)) if !name.is_empty() => match NodeShape::named(&name) {
             Some(shape) => node.shape = shape,
             None => return Some(no_shape(&name, span)),
         },
@@ -428,7 +437,7 @@ fn apply(node: &mut Node, mut data: Map<String, Value>, span: Span) -> Option<Fa
     };
     let written = written.filter(truthy);
     if let Some(text) = written {
-        node.label = Label {
+        node.label = TextLabel {
             text: match text {
                 Value::String(text) => entity::decode(&text),
                 Value::Number(number) => yaml::shown(&number),
@@ -453,13 +462,13 @@ fn truthy(value: &Value) -> bool {
     }
 }
 
-fn no_shape(name: &str, span: Span) -> Fault {
-    let fault = Fault::new(
+fn no_shape(name: &str, span: Span) -> SpanProblem {
+    let fault = SpanProblem::new(
         ProblemKind::Shape,
         format!("There is no shape `{name}`."),
         span,
     );
-    match Shape::nearest(name) {
+    match NodeShape::nearest(name) {
         Some(nearest) => fault.hint(format!("did you mean `{nearest}`?")),
         None => fault.hint("Mermaid's documentation lists the shapes, from `rect` to `bolt`"),
     }

@@ -1,8 +1,8 @@
-//! Which way a diagram runs.
+//! The direction of a diagram.
 
-/// Which way a diagram or a subgraph runs.
+/// The direction of a diagram or a subgraph.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Direction {
+pub enum FlowDirection {
     /// Top to bottom: `TB`, `TD`, `v`, or nothing.
     #[default]
     TopBottom,
@@ -13,26 +13,26 @@ pub enum Direction {
     BottomRight,
 }
 
-impl Direction {
-    /// The name Mermaid has for it.
+impl FlowDirection {
+    /// Returns the name Mermaid has for it.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
-            Direction::TopBottom => "TB",
-            Direction::BottomTop => "BT",
-            Direction::LeftRight => "LR",
-            Direction::RightLeft => "RL",
-            Direction::BottomRight => "BR",
+            FlowDirection::TopBottom => "TB",
+            FlowDirection::BottomTop => "BT",
+            FlowDirection::LeftRight => "LR",
+            FlowDirection::RightLeft => "RL",
+            FlowDirection::BottomRight => "BR",
         }
     }
 
-    pub(crate) fn parse(word: &str) -> Option<Direction> {
+    pub(crate) fn parse(word: &str) -> Option<FlowDirection> {
         match word {
-            "TB" | "TD" | "v" => Some(Direction::TopBottom),
-            "BT" | "^" => Some(Direction::BottomTop),
-            "LR" | ">" => Some(Direction::LeftRight),
-            "RL" | "<" => Some(Direction::RightLeft),
-            "BR" => Some(Direction::BottomRight),
+            "TB" | "TD" | "v" => Some(FlowDirection::TopBottom),
+            "BT" | "^" => Some(FlowDirection::BottomTop),
+            "LR" | ">" => Some(FlowDirection::LeftRight),
+            "RL" | "<" => Some(FlowDirection::RightLeft),
+            "BR" => Some(FlowDirection::BottomRight),
             _ => None,
         }
     }

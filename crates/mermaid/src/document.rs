@@ -3,28 +3,28 @@
 use serde_json::{Value, json};
 
 use crate::clean;
-use crate::diagram::{Diagram, Places, gather};
-use crate::error::{Error, Fault, ProblemKind};
+use crate::diagram::{Diagram, SyntaxPlaces, gather};
+use crate::error::{Error, ProblemKind, SpanProblem};
 use crate::parser;
 use crate::span::Span;
-use crate::syntax::{Comment, FrontMatter, Statement};
+use crate::syntax::{CommentLine, DiagramStatement, FrontMatter};
 use crate::yaml;
 
 /// The longest text that is read.
 pub const SOURCE_BYTES_MAX: usize = 8 << 20;
 
-/// A diagram's text, what it means, and where each part of it stands.
+/// A diagram's text, its meaning, and the place of each part.
 #[derive(Clone, Debug)]
-pub struct Document {
+pub struct DiagramDocument {
     pub(crate) source: String,
-    pub(crate) statements: Vec<Statement>,
-    pub(crate) places: Places,
+    pub(crate) statements: Vec<DiagramStatement>,
+    pub(crate) places: SyntaxPlaces,
     diagram: Diagram,
     keyword: Span,
     direction: Option<Span>,
     front_matter: Option<FrontMatter>,
     directives: Vec<Span>,
-    comments: Vec<Comment>,
+    comments: Vec<CommentLine>,
 }
 
 /// Reads a flowchart.
@@ -32,13 +32,13 @@ pub struct Document {
 /// # Errors
 ///
 /// Every problem of the text that could be told apart, with its place and often a hint.
-pub fn parse(source: &str) -> Result<Document, Error> {
-    let fail = |fault: Fault| Error::new(source, vec![fault]);
+pub fn parse(source: &str) -> Result<DiagramDocument, Error> {
+    let fail = |fault: SpanProblem| Error::new(source, vec![fault]);
     if source.len() > SOURCE_BYTES_MAX {
         let bytes = source.len();
         let message =
             format!("The text has {bytes} bytes, more than SOURCE_BYTES_MAX = {SOURCE_BYTES_MAX}.");
-        return Err(fail(Fault::new(
+        return Err(fail(SpanProblem::new(
             ProblemKind::Limit,
             message,
             Span::default(),
@@ -48,7 +48,11 @@ pub fn parse(source: &str) -> Result<Document, Error> {
     if let Some(front) = &trivia.front_matter {
         yaml::read(&front.body).map_err(|detail| {
             let message = format!("The front matter is not valid YAML: {detail}.");
-            fail(Fault::new(ProblemKind::FrontMatter, message, front.span))
+            fail(SpanProblem::new(
+                ProblemKind::FrontMatter,
+                message,
+                front.span,
+            ))
         })?;
     }
     let parsed = parser::parse(&cleaned);
@@ -58,7 +62,7 @@ pub fn parse(source: &str) -> Result<Document, Error> {
     let written = |span: Span| cleaned.of(span);
     let (diagram, places) = gather(parsed.direction, &parsed.statements, written)
         .map_err(|faults| Error::new(source, faults))?;
-    Ok(Document {
+    Ok(DiagramDocument {
         source: source.to_owned(),
         statements: parsed.statements,
         places,
@@ -71,28 +75,28 @@ pub fn parse(source: &str) -> Result<Document, Error> {
     })
 }
 
-impl Document {
-    /// The text, as it was given or as edits made it.
+impl DiagramDocument {
+    /// Returns the text, as it was given or as edits made it.
     #[must_use]
     pub fn source(&self) -> &str {
         &self.source
     }
 
-    /// What the text says.
+    /// Returns the diagram that the text describes.
     #[must_use]
     pub fn diagram(&self) -> &Diagram {
         &self.diagram
     }
 
-    /// The statements in their order.
+    /// Returns the statements in their order.
     #[must_use]
-    pub fn statements(&self) -> &[Statement] {
+    pub fn statements(&self) -> &[DiagramStatement] {
         &self.statements
     }
 
-    /// The `%%` lines in their order.
+    /// Returns the `%%` lines in their order.
     #[must_use]
-    pub fn comments(&self) -> &[Comment] {
+    pub fn comments(&self) -> &[CommentLine] {
         &self.comments
     }
 
@@ -101,19 +105,19 @@ impl Document {
         self.front_matter.as_ref()
     }
 
-    /// The `%%{ … }%%` blocks.
+    /// Returns the `%%{ … }%%` blocks.
     #[must_use]
     pub fn directives(&self) -> &[Span] {
         &self.directives
     }
 
-    /// Where the header's keyword stands, and its direction.
+    /// Returns the places of the header's keyword and of its direction.
     #[must_use]
     pub fn header(&self) -> (Span, Option<Span>) {
         (self.keyword, self.direction)
     }
 
-    /// The first place where a node is written, with its brackets.
+    /// Returns the first place where a node is written, with its brackets.
     #[must_use]
     pub fn node_span(&self, id: &str) -> Option<Span> {
         let index = self.diagram.nodes.iter().position(|node| node.id == id)?;
@@ -121,13 +125,13 @@ impl Document {
         self.mention(*place).map(|mention| mention.span)
     }
 
-    /// Where the link of an edge is written, by the edge's index.
+    /// Returns the place of an edge's link, by the edge's index.
     #[must_use]
     pub fn edge_span(&self, edge: usize) -> Option<Span> {
         self.link(edge).map(|link| link.span)
     }
 
-    /// The line a place stands on, counted from 1.
+    /// Returns the line of a place, counted from 1.
     #[must_use]
     pub fn line_of(&self, span: Span) -> usize {
         let before = self.source.get(..span.start).unwrap_or(&self.source);
@@ -136,7 +140,7 @@ impl Document {
 }
 
 impl Diagram {
-    /// The diagram as `{direction, nodes, edges, subgraphs}`.
+    /// Returns the diagram as `{direction, nodes, edges, subgraphs}`.
     #[must_use]
     pub fn to_json(&self) -> Value {
         let nodes = self.nodes.iter().map(

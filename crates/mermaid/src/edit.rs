@@ -1,27 +1,27 @@
 //! Changes to one part of a text that leave every other byte as it was.
 
-use crate::diagram::{Label, Node};
-use crate::document::{Document, parse};
-use crate::error::{Error, Fault, ProblemKind};
+use crate::diagram::{DiagramNode, TextLabel};
+use crate::document::{DiagramDocument, parse};
+use crate::error::{Error, ProblemKind, SpanProblem};
 use crate::span::Span;
-use crate::syntax::{LabelForm, Link, Mention, StatementKind, TextKind};
+use crate::syntax::{LabelForm, NodeMention, StatementKind, SyntaxLink, TextKind};
 use crate::write::{flow, in_brackets};
 
 /// New text for a span of the old one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Edit {
+pub struct TextEdit {
     pub span: Span,
     pub text: String,
 }
 
-impl Document {
-    /// The document with some spans replaced, read anew.
+impl DiagramDocument {
+    /// Returns the document with some spans replaced, parsed again.
     ///
     /// # Errors
     ///
     /// When spans overlap or are not of this text, or when the new text is no diagram.
-    pub fn edited(&self, edits: &[Edit]) -> Result<Document, Error> {
-        let mut edits: Vec<&Edit> = edits.iter().collect();
+    pub fn edited(&self, edits: &[TextEdit]) -> Result<DiagramDocument, Error> {
+        let mut edits: Vec<&TextEdit> = edits.iter().collect();
         edits.sort_by_key(|edit| (edit.span.start, edit.span.end));
         let mut text = String::with_capacity(self.source.len());
         let mut at = 0;
@@ -40,45 +40,46 @@ impl Document {
         parse(&text)
     }
 
-    /// The document with another label on a node, in quotes.
+    /// Returns the document with another label on a node, in quotes.
     ///
     /// # Errors
     ///
-    /// When there is no such node, or it stands where no label can be written.
-    pub fn with_node_label(&self, id: &str, text: &str) -> Result<Document, Error> {
+    /// When there is no such node, or no label can be written at its place.
+    pub fn with_node_label(&self, id: &str, text: &str) -> Result<DiagramDocument, Error> {
         let nodes = &self.diagram().nodes;
         let index = nodes.iter().position(|node| node.id == id);
         let mentions = index.and_then(|index| self.places.mentions.get(index));
         let mentions = mentions.into_iter().flatten();
-        let mentions: Vec<&Mention> = mentions.filter_map(|place| self.mention(*place)).collect();
+        let mentions: Vec<&NodeMention> =
+            mentions.filter_map(|place| self.mention(*place)).collect();
         let (Some(first), Some(node)) = (mentions.first(), index.and_then(|at| nodes.get(at)))
         else {
             let message = format!("There is no node `{id}` to label.");
             return Err(self.refuse(&message, Span::default()));
         };
-        let quoted = in_brackets(&Label {
+        let quoted = in_brackets(&TextLabel {
             text: text.to_owned(),
             kind: TextKind::String,
         });
-        // What is written last counts.
+        // The last label written counts.
         let last = mentions
             .iter()
             .rev()
             .find(|m| m.body.is_some() || m.data.is_some());
         let edit = match last.unwrap_or(first) {
-            Mention {
+            NodeMention {
                 data: Some(data), ..
-            } if says_label(&data.text) => Edit {
+            } if says_label(&data.text) => TextEdit {
                 span: data.span,
                 text: data_with(node, text),
             },
-            Mention {
+            NodeMention {
                 body: Some(body), ..
-            } => Edit {
+            } => TextEdit {
                 span: body.text.span,
                 text: quoted,
             },
-            mention => Edit {
+            mention => TextEdit {
                 span: Span {
                     start: mention.id.span.end,
                     end: mention.id.span.end,
@@ -89,37 +90,37 @@ impl Document {
         self.edited(&[edit])
     }
 
-    /// The document with another label on an edge, in quotes; an empty one takes the label away.
-    /// Edges that are written with one link share its label.
+    /// Returns the document with another label on an edge, in quotes; an empty one takes the label
+    /// away. Edges that are written with one link share its label.
     ///
     /// # Errors
     ///
     /// When there is no such edge.
-    pub fn with_edge_label(&self, edge: usize, text: &str) -> Result<Document, Error> {
+    pub fn with_edge_label(&self, edge: usize, text: &str) -> Result<DiagramDocument, Error> {
         let Some(link) = self.link(edge) else {
             let message = format!("There is no edge {edge} to label.");
             return Err(self.refuse(&message, Span::default()));
         };
-        let quoted = in_brackets(&Label {
+        let quoted = in_brackets(&TextLabel {
             text: text.to_owned(),
             kind: TextKind::String,
         });
         let arrow = link.arrow.to_string();
         let id = link.id.as_ref().map_or("", |id| id.span.of(&self.source));
         let edit = match (&link.label, link.form) {
-            (Some(label), _) if !text.is_empty() => Edit {
+            (Some(label), _) if !text.is_empty() => TextEdit {
                 span: label.span,
                 text: quoted,
             },
             (None, _) if text.is_empty() => return Ok(self.clone()),
-            (_, LabelForm::None) => Edit {
+            (_, LabelForm::None) => TextEdit {
                 span: Span {
                     start: link.arrow_span.end,
                     end: link.arrow_span.end,
                 },
                 text: format!("|{quoted}|"),
             },
-            _ => Edit {
+            _ => TextEdit {
                 span: link.span,
                 text: format!("{id}{arrow}"),
             },
@@ -127,14 +128,14 @@ impl Document {
         self.edited(&[edit])
     }
 
-    pub(crate) fn mention(&self, place: (usize, usize, usize)) -> Option<&Mention> {
+    pub(crate) fn mention(&self, place: (usize, usize, usize)) -> Option<&NodeMention> {
         let StatementKind::Chain(chain) = &self.statements.get(place.0)?.kind else {
             return None;
         };
         chain.groups.get(place.1)?.get(place.2)
     }
 
-    pub(crate) fn link(&self, edge: usize) -> Option<&Link> {
+    pub(crate) fn link(&self, edge: usize) -> Option<&SyntaxLink> {
         let (statement, link) = self.places.links.get(edge)?;
         let StatementKind::Chain(chain) = &self.statements.get(*statement)?.kind else {
             return None;
@@ -142,10 +143,10 @@ impl Document {
         chain.links.get(*link)
     }
 
-    fn refuse(&self, message: &str, span: Span) -> Error {
+    pub(crate) fn refuse(&self, message: &str, span: Span) -> Error {
         Error::new(
             &self.source,
-            vec![Fault::new(ProblemKind::Edit, message, span)],
+            vec![SpanProblem::new(ProblemKind::Edit, message, span)],
         )
     }
 }
@@ -155,13 +156,15 @@ fn says_label(data: &str) -> bool {
     data.is_some_and(|data| data.contains_key("label"))
 }
 
-/// The data of a node on one line, with another label.
-fn data_with(node: &Node, text: &str) -> String {
+/// Returns the data of a node on one line, with another label.
+fn data_with(node: &DiagramNode, text: &str) -> String {
     let string = |text: &str| serde_json::Value::String(text.to_owned());
     let label = crate::entity::encode(text, |_, _| false);
     let mut pairs = vec![flow("label", &string(&label))];
     pairs.push(flow("labelType", &string("string")));
-    if crate::shape::brackets(node.shape.name()).is_none() && node.shape != crate::Shape::DEFAULT {
+    if crate::shape::brackets(node.shape.name()).is_none()
+        && node.shape != crate::NodeShape::DEFAULT
+    {
         pairs.insert(0, flow("shape", &string(node.shape.name())));
     }
     pairs.extend(node.data.iter().map(|(key, value)| flow(key, value)));

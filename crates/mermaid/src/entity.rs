@@ -1,11 +1,11 @@
-//! Entity codes: `#quot;` and `#35;` in a label stand for a character.
+//! Entity codes: `#quot;` and `#35;` in a label mean a character.
 
 use crate::chars::is_word;
 use crate::lexer::entity;
 
-/// A label as a person reads it: entity codes are characters, and HTML entities with them.
+/// Decodes a label for people: entity codes are characters, and HTML entities with them.
 ///
-/// A code that names nothing stays as it is, in the form it is shown in: `#foo;` is `&foo;`.
+/// A code that names nothing stays, in the form it is shown in: `#foo;` is `&foo;`.
 pub(crate) fn decode(raw: &str) -> String {
     if !raw.contains(['#', '&']) {
         return raw.to_owned();
@@ -37,8 +37,8 @@ pub(crate) fn decode(raw: &str) -> String {
     htmlize::unescape(html.as_str()).into_owned()
 }
 
-/// Writes a label so that it reads back as it is: `must` says which characters cannot stand as
-/// they are, besides those that would begin an entity.
+/// Writes a label so that it reads back unchanged: `must` says which characters have to be encoded,
+/// besides those that would begin an entity.
 pub(crate) fn encode(text: &str, must: impl Fn(usize, char) -> bool) -> String {
     let mut out = String::with_capacity(text.len());
     for (at, c) in text.char_indices() {

@@ -4,24 +4,24 @@ use std::fmt;
 
 use crate::span::Span;
 
-/// How many problems of one text are reported.
+/// Number of problems reported for one text.
 pub const PROBLEMS_MAX: usize = 20;
-/// How many characters of a source line are shown around a problem.
+/// Characters of a source line that are shown around a problem.
 const EXCERPT_CHARS_MAX: usize = 100;
 
 /// Why a text is not a diagram. It holds at least one problem, the first one first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
-    problems: Vec<Problem>,
+    problems: Vec<DiagramProblem>,
 }
 
 /// One thing that is wrong, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
+pub struct DiagramProblem {
     pub kind: ProblemKind,
     /// A sentence.
     pub message: String,
-    /// What to write instead, where that can be told.
+    /// The text to write instead, if it can be guessed.
     pub hint: Option<String>,
     pub span: Span,
     /// Counted from 1.
@@ -30,11 +30,11 @@ pub struct Problem {
     pub column: usize,
     /// The line of the source, cut to a readable width.
     pub excerpt: String,
-    /// Where the caret stands below the excerpt, counted from 0, and how wide it is.
+    /// Column of the caret below the excerpt, counted from 0, and its width.
     pub caret: (usize, usize),
 }
 
-/// What sort of problem it is.
+/// The kind of a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ProblemKind {
@@ -44,7 +44,7 @@ pub enum ProblemKind {
     Header,
     /// The front matter is not YAML.
     FrontMatter,
-    /// Something stands where the grammar has no place for it.
+    /// The grammar does not allow this text here.
     Syntax,
     /// A bracket, quote or subgraph is never closed.
     Unclosed,
@@ -61,7 +61,7 @@ pub enum ProblemKind {
 }
 
 impl ProblemKind {
-    /// A name to branch on.
+    /// Returns a name to branch on.
     #[must_use]
     pub fn code(self) -> &'static str {
         match self {
@@ -81,16 +81,16 @@ impl ProblemKind {
 
 /// A problem before its place is known as line and column.
 #[derive(Clone, Debug)]
-pub(crate) struct Fault {
+pub(crate) struct SpanProblem {
     pub(crate) kind: ProblemKind,
     pub(crate) message: String,
     pub(crate) hint: Option<String>,
     pub(crate) span: Span,
 }
 
-impl Fault {
+impl SpanProblem {
     pub(crate) fn new(kind: ProblemKind, message: impl Into<String>, span: Span) -> Self {
-        Fault {
+        SpanProblem {
             kind,
             message: message.into(),
             hint: None,
@@ -105,20 +105,20 @@ impl Fault {
 }
 
 impl Error {
-    pub(crate) fn new(source: &str, faults: Vec<Fault>) -> Self {
+    pub(crate) fn new(source: &str, faults: Vec<SpanProblem>) -> Self {
         let problems = faults.into_iter().take(PROBLEMS_MAX);
         Error {
             problems: problems.map(|fault| placed(source, fault)).collect(),
         }
     }
 
-    /// What is wrong, in the order it was met.
+    /// Returns the problems, in the order they were met.
     #[must_use]
-    pub fn problems(&self) -> &[Problem] {
+    pub fn problems(&self) -> &[DiagramProblem] {
         &self.problems
     }
 
-    /// Every problem with its place in a file, its line and a caret, as a person reads it.
+    /// Returns every problem with its place in a file, its line and a caret, as a person reads it.
     #[must_use]
     pub fn report(&self, file: &str) -> String {
         let shown: Vec<String> = self.problems.iter().map(|p| p.report(file)).collect();
@@ -126,11 +126,11 @@ impl Error {
     }
 }
 
-impl Problem {
-    /// The problem with its place in a file, its line and a caret, over several lines.
+impl DiagramProblem {
+    /// Returns the problem with its place in a file, its line and a caret, over several lines.
     #[must_use]
     pub fn report(&self, file: &str) -> String {
-        let Problem { line, column, .. } = self;
+        let DiagramProblem { line, column, .. } = self;
         let number = line.to_string();
         let margin = " ".repeat(number.len());
         let caret = " ".repeat(self.caret.0) + &"^".repeat(self.caret.1);
@@ -164,7 +164,7 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-fn placed(source: &str, fault: Fault) -> Problem {
+fn placed(source: &str, fault: SpanProblem) -> DiagramProblem {
     let start = floor(source, fault.span.start);
     let line_start = source[..start].rfind('\n').map_or(0, |at| at + 1);
     let line = source[..line_start].matches('\n').count() + 1;
@@ -185,7 +185,7 @@ fn placed(source: &str, fault: Fault) -> Problem {
         excerpt.push('…');
     }
     let shown = excerpt.chars().count();
-    Problem {
+    DiagramProblem {
         kind: fault.kind,
         message: fault.message,
         hint: fault.hint,

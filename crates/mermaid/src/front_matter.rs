@@ -3,9 +3,9 @@
 use crate::chars::is_space;
 
 /// A block of front matter at the beginning of a text.
-pub(crate) struct Found {
+pub(crate) struct FrontMatterBlock {
     pub(crate) body: String,
-    /// Where the diagram begins.
+    /// The start of the diagram.
     pub(crate) end: usize,
 }
 
@@ -13,7 +13,7 @@ pub(crate) struct Found {
 ///
 /// The longest opening that leaves a closing fence behind wins, then the nearest closing fence: a
 /// fence right after the opening one is content when a later fence closes the block.
-pub(crate) fn find(text: &str) -> Option<Found> {
+pub(crate) fn find(text: &str) -> Option<FrontMatterBlock> {
     let indent = text.len() - text.trim_start_matches(|c| is_space(c) && c != '\n').len();
     let fence = format!("\n{}---", &text[..indent]);
     let after = text[indent..].strip_prefix("---")?;
@@ -27,7 +27,7 @@ pub(crate) fn find(text: &str) -> Option<Found> {
     while let Some(found) = text[from..].find(&fence) {
         let close = from + found;
         if let Some(end) = closed(text, close + fence.len()) {
-            return Some(Found {
+            return Some(FrontMatterBlock {
                 body: dedent(&text[body..close], &text[..indent]),
                 end,
             });
@@ -44,7 +44,7 @@ fn last_fence(text: &str, fence: &str, from: usize) -> Option<usize> {
         .find(|at| closed(text, at + fence.len()).is_some())
 }
 
-/// Where the text goes on after a closing fence: behind the last line break of the space after it.
+/// Returns the end of a closing fence: behind the last line break of the space after it.
 fn closed(text: &str, at: usize) -> Option<usize> {
     let rest = text.get(at..)?;
     let space = rest.find(|c| !is_space(c)).unwrap_or(rest.len());

@@ -1,25 +1,25 @@
 //! Words for what is wrong: what was expected, what was found, and what the writer likely meant.
 
 use crate::chars::{is_space, is_word};
-use crate::clean::Clean;
-use crate::error::{Fault, ProblemKind};
+use crate::clean::CleanText;
+use crate::error::{ProblemKind, SpanProblem};
 use crate::span::Span;
-use crate::token::{Kind, Token};
+use crate::token::{DiagramToken, DiagramTokenKind};
 
-/// How many characters of what was found a message quotes.
+/// Characters of the offending text that a message quotes.
 const FOUND_CHARS_MAX: usize = 24;
 
-pub(crate) fn expected(what: &str, token: Token, clean: &Clean) -> String {
+pub(crate) fn expected(what: &str, token: DiagramToken, clean: &CleanText) -> String {
     let found = match token.kind {
-        Kind::End | Kind::Eof => "the end of the text".to_owned(),
-        Kind::Newline | Kind::NoDir => "the end of the line".to_owned(),
-        Kind::Space => "a space".to_owned(),
+        DiagramTokenKind::End | DiagramTokenKind::Eof => "the end of the text".to_owned(),
+        DiagramTokenKind::Newline | DiagramTokenKind::NoDir => "the end of the line".to_owned(),
+        DiagramTokenKind::Space => "a space".to_owned(),
         _ => quoted(clean.text.get(token.start..).unwrap_or(""), token),
     };
     format!("Expected {what}, found {found}.")
 }
 
-fn quoted(rest: &str, token: Token) -> String {
+fn quoted(rest: &str, token: DiagramToken) -> String {
     let bytes = (token.end - token.start).max(1);
     let rest = rest.trim_start_matches(is_space);
     let line = rest.lines().next().unwrap_or("");
@@ -35,7 +35,7 @@ fn quoted(rest: &str, token: Token) -> String {
     format!("`{}`", shown.trim_end())
 }
 
-pub(crate) fn no_header(text: &str, span: Span) -> Fault {
+pub(crate) fn no_header(text: &str, span: Span) -> SpanProblem {
     let first = text.lines().next().unwrap_or("").trim();
     let word = first.split_whitespace().next().unwrap_or("");
     let lower = word.to_ascii_lowercase();
@@ -53,7 +53,7 @@ pub(crate) fn no_header(text: &str, span: Span) -> Fault {
         "begin with a header line such as `flowchart TD`".to_owned()
     };
     let message = "The text does not begin with `graph` or `flowchart`.";
-    Fault::new(ProblemKind::Header, message, span).hint(hint)
+    SpanProblem::new(ProblemKind::Header, message, span).hint(hint)
 }
 
 const OTHERS: [&str; 12] = [
@@ -71,20 +71,20 @@ const OTHERS: [&str; 12] = [
     "swimlane-beta",
 ];
 
-pub(crate) fn no_direction(rest: &str, span: Span) -> Fault {
+pub(crate) fn no_direction(rest: &str, span: Span) -> SpanProblem {
     let line = rest.lines().next().unwrap_or("").trim();
     let word: String = line.chars().take_while(|c| is_word(*c)).collect();
     let upper = word.to_ascii_uppercase();
     let message = "Expected a direction or a line break after `graph` or `flowchart`.";
-    let fault = Fault::new(ProblemKind::Header, message, span);
+    let fault = SpanProblem::new(ProblemKind::Header, message, span);
     if ["TD", "TB", "BT", "LR", "RL"].contains(&upper.as_str()) && word != upper {
         return fault.hint(format!("directions are upper case: `{upper}`"));
     }
     fault.hint("a direction is TD, TB, BT, LR or RL; statements begin on the next line")
 }
 
-/// What the writer of a token that fits nowhere likely meant.
-pub(crate) fn for_token(text: &str, token: Token) -> Option<String> {
+/// Guesses what the writer of a misplaced token meant.
+pub(crate) fn for_token(text: &str, token: DiagramToken) -> Option<String> {
     let rest = &text[token.start..];
     let line_start = text[..token.start].rfind('\n').map_or(0, |at| at + 1);
     let before = &text[line_start..token.start];
@@ -110,11 +110,17 @@ pub(crate) fn for_token(text: &str, token: Token) -> Option<String> {
         return Some(word);
     }
     match token.kind {
-        Kind::SquareOpen | Kind::ParenOpen | Kind::BraceOpen if before.ends_with(is_space) => {
+        DiagramTokenKind::SquareOpen
+        | DiagramTokenKind::ParenOpen
+        | DiagramTokenKind::BraceOpen
+            if before.ends_with(is_space) =>
+        {
             Some("no space may stand between a node's id and its bracket".to_owned())
         }
-        Kind::Str | Kind::MdStr => Some("a label goes into brackets: `id[\"label\"]`".to_owned()),
-        Kind::Unknown => unknown(mark),
+        DiagramTokenKind::Str | DiagramTokenKind::MdStr => {
+            Some("a label goes into brackets: `id[\"label\"]`".to_owned())
+        }
+        DiagramTokenKind::Unknown => unknown(mark),
         kind if kind.is_id() && before.ends_with(is_space) => Some(
             "an id has no spaces: write `id[\"label with spaces\"]`, or a link between two nodes"
                 .to_owned(),
@@ -123,18 +129,18 @@ pub(crate) fn for_token(text: &str, token: Token) -> Option<String> {
     }
 }
 
-fn reserved(kind: Kind, mark: &str) -> Option<String> {
+fn reserved(kind: DiagramTokenKind, mark: &str) -> Option<String> {
     let word: String = mark.chars().take_while(|c| is_word(*c)).collect();
     match kind {
-        Kind::EndWord => Some("`end` is reserved: as an id, write `End`".to_owned()),
-        Kind::Graph
-        | Kind::Subgraph
-        | Kind::Style
-        | Kind::LinkStyle
-        | Kind::Interpolate
-        | Kind::ClassDef
-        | Kind::Class
-        | Kind::LinkTarget => Some(format!("`{word}` is reserved: choose another id")),
+        DiagramTokenKind::EndWord => Some("`end` is reserved: as an id, write `End`".to_owned()),
+        DiagramTokenKind::Graph
+        | DiagramTokenKind::Subgraph
+        | DiagramTokenKind::Style
+        | DiagramTokenKind::LinkStyle
+        | DiagramTokenKind::Interpolate
+        | DiagramTokenKind::ClassDef
+        | DiagramTokenKind::Class
+        | DiagramTokenKind::LinkTarget => Some(format!("`{word}` is reserved: choose another id")),
         _ => None,
     }
 }
@@ -152,14 +158,19 @@ fn unknown(mark: &str) -> Option<String> {
     })
 }
 
-/// A label that is empty, or has something in it that needs quotes.
-pub(crate) fn bad_text(from_open: &str, found: Token, span: Span, empty: bool) -> Fault {
-    let fault = |message: String| Fault::new(ProblemKind::Syntax, message, span);
-    if matches!(found.kind, Kind::Str | Kind::MdStr) {
+/// Makes the fault of a label that is empty, or has something in it that needs quotes.
+pub(crate) fn bad_text(
+    from_open: &str,
+    found: DiagramToken,
+    span: Span,
+    empty: bool,
+) -> SpanProblem {
+    let fault = |message: String| SpanProblem::new(ProblemKind::Syntax, message, span);
+    if matches!(found.kind, DiagramTokenKind::Str | DiagramTokenKind::MdStr) {
         return fault("A label is either quoted as a whole or not at all.".to_owned())
             .hint("inside quotes, write `#quot;` for a quote");
     }
-    if empty && found.kind != Kind::Unknown {
+    if empty && found.kind != DiagramTokenKind::Unknown {
         return fault("The label is empty.".to_owned())
             .hint("write at least a space: `id[ ]`, or leave the brackets out");
     }

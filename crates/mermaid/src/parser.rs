@@ -2,42 +2,44 @@
 
 use std::ops::Range;
 
-use crate::clean::Clean;
+use crate::clean::CleanText;
 use crate::diagram::EDGES_MAX;
-use crate::direction::Direction;
-use crate::error::{Fault, PROBLEMS_MAX, ProblemKind};
+use crate::direction::FlowDirection;
+use crate::error::{PROBLEMS_MAX, ProblemKind, SpanProblem};
 use crate::hint;
-use crate::lexer::Lexer;
+use crate::lexer::DiagramLexer;
 use crate::span::Span;
-use crate::syntax::{Name, Statement, StatementKind, SubgraphStart, Text, TextKind};
-use crate::token::{Kind, Token};
+use crate::syntax::{
+    DiagramStatement, LabelText, SpannedName, StatementKind, SubgraphStart, TextKind,
+};
+use crate::token::{DiagramToken, DiagramTokenKind};
 
-/// How deep subgraphs may nest.
+/// Depth to which subgraphs may nest.
 pub const SUBGRAPH_DEPTH_MAX: usize = 200;
 
-/// How many statements a text may have.
+/// Number of statements a text may have.
 pub const STATEMENTS_MAX: usize = 100_000;
 
-/// What was read, and what was wrong with it.
+/// The statements, and the faults met on the way.
 #[derive(Default)]
-pub(crate) struct Parsed {
+pub(crate) struct ParsedDiagram {
     pub(crate) keyword: Span,
-    pub(crate) direction: Direction,
+    pub(crate) direction: FlowDirection,
     pub(crate) direction_span: Option<Span>,
-    pub(crate) statements: Vec<Statement>,
-    pub(crate) faults: Vec<Fault>,
+    pub(crate) statements: Vec<DiagramStatement>,
+    pub(crate) faults: Vec<SpanProblem>,
 }
 
-pub(crate) fn parse(clean: &Clean) -> Parsed {
-    let mut lexer = Lexer::new(&clean.text);
+pub(crate) fn parse(clean: &CleanText) -> ParsedDiagram {
+    let mut lexer = DiagramLexer::new(&clean.text);
     let token = lexer.next();
-    let mut parser = Parser {
+    let mut parser = DiagramParser {
         clean,
         lexer,
         token,
         open: Vec::new(),
         links: 0,
-        parsed: Parsed::default(),
+        parsed: ParsedDiagram::default(),
     };
     match parser.header() {
         Ok(()) => parser.document(),
@@ -46,29 +48,32 @@ pub(crate) fn parse(clean: &Clean) -> Parsed {
     parser.parsed
 }
 
-pub(crate) struct Parser<'t> {
-    clean: &'t Clean,
-    lexer: Lexer<'t>,
-    pub(crate) token: Token,
-    /// Where the subgraphs begin that are not closed yet.
+pub(crate) struct DiagramParser<'t> {
+    clean: &'t CleanText,
+    lexer: DiagramLexer<'t>,
+    pub(crate) token: DiagramToken,
+    /// Starts of the subgraphs that are not closed yet.
     open: Vec<Span>,
-    /// How many links were read so far.
+    /// Number of links read so far.
     links: usize,
-    parsed: Parsed,
+    parsed: ParsedDiagram,
 }
 
-pub(crate) type Read<T> = Result<T, Fault>;
+pub(crate) type ParseResult<T> = Result<T, SpanProblem>;
 
-impl Parser<'_> {
-    fn header(&mut self) -> Read<()> {
-        while matches!(self.token.kind, Kind::Space | Kind::Newline) {
+impl DiagramParser<'_> {
+    fn header(&mut self) -> ParseResult<()> {
+        while matches!(
+            self.token.kind,
+            DiagramTokenKind::Space | DiagramTokenKind::Newline
+        ) {
             self.bump();
         }
         let keyword = self.token;
-        // Empty quotes are no token, but nothing may stand before the header.
+        // Empty quotes make no token, but even they may not come before the header.
         let first = self.text(0..keyword.start).trim().is_empty();
         let other = self.text(keyword.range()) == "swimlane-beta";
-        if keyword.kind != Kind::Graph || other || !first {
+        if keyword.kind != DiagramTokenKind::Graph || other || !first {
             return Err(hint::no_header(
                 &self.clean.text,
                 self.span(keyword.range()),
@@ -76,27 +81,27 @@ impl Parser<'_> {
         }
         self.bump();
         self.parsed.keyword = self.span(keyword.range());
-        if self.token.kind == Kind::NoDir {
+        if self.token.kind == DiagramTokenKind::NoDir {
             self.bump();
             return Ok(());
         }
         let word = self.token;
-        if word.kind != Kind::Dir {
+        if word.kind != DiagramTokenKind::Dir {
             let span = self.span(word.start..word.end);
             return Err(hint::no_direction(&self.clean.text[word.start..], span));
         }
         self.parsed.direction =
-            Direction::parse(self.text(word.range()).trim()).unwrap_or_default();
+            FlowDirection::parse(self.text(word.range()).trim()).unwrap_or_default();
         let trimmed = self.text(word.range()).trim_start().len();
         self.parsed.direction_span = Some(self.span(word.end - trimmed..word.end));
         self.bump();
-        let spaced = self.token.kind == Kind::Space;
-        while self.token.kind == Kind::Space {
+        let spaced = self.token.kind == DiagramTokenKind::Space;
+        while self.token.kind == DiagramTokenKind::Space {
             self.bump();
         }
         match self.token.kind {
-            Kind::Semi if !spaced => self.bump(),
-            Kind::Newline => self.bump(),
+            DiagramTokenKind::Semi if !spaced => self.bump(),
+            DiagramTokenKind::Newline => self.bump(),
             // A link takes the line break before it.
             _ if self
                 .text(word.end..self.visible(self.token).start)
@@ -113,7 +118,7 @@ impl Parser<'_> {
     }
 
     fn document(&mut self) {
-        while self.token.kind != Kind::End && self.parsed.faults.len() < PROBLEMS_MAX {
+        while self.token.kind != DiagramTokenKind::End && self.parsed.faults.len() < PROBLEMS_MAX {
             let start = self.token.start;
             if let Err(fault) = self.line() {
                 if fault.kind == ProblemKind::Limit {
@@ -128,7 +133,7 @@ impl Parser<'_> {
             }
         }
         if let (Some(open), true) = (self.open.last(), self.parsed.faults.is_empty()) {
-            let fault = Fault::new(
+            let fault = SpanProblem::new(
                 ProblemKind::Unclosed,
                 "This subgraph is never closed.",
                 *open,
@@ -148,7 +153,7 @@ impl Parser<'_> {
         self.token = self.lexer.next();
     }
 
-    fn line(&mut self) -> Read<()> {
+    fn line(&mut self) -> ParseResult<()> {
         let start = self.statement_start();
         if self.parsed.statements.len() >= STATEMENTS_MAX {
             return Err(self.too_many(&format!(
@@ -156,29 +161,32 @@ impl Parser<'_> {
             )));
         }
         let kind = match self.token.kind {
-            Kind::Semi | Kind::Newline | Kind::Space | Kind::Eof => {
+            DiagramTokenKind::Semi
+            | DiagramTokenKind::Newline
+            | DiagramTokenKind::Space
+            | DiagramTokenKind::Eof => {
                 self.bump();
                 return Ok(());
             }
-            // An unclosed block ends with the text, and is told twice.
-            Kind::AccDescrBlock if self.token.range().is_empty() => {
+            // An unclosed block ends with the text, and is reported twice.
+            DiagramTokenKind::AccDescrBlock if self.token.range().is_empty() => {
                 self.bump();
                 return Ok(());
             }
-            Kind::Subgraph => return self.subgraph(),
-            Kind::EndWord => return self.subgraph_end(),
-            Kind::Direction => self.direction(),
-            Kind::AccTitle => self.accessibility(Kind::AccTitleValue)?,
-            Kind::AccDescr => self.accessibility(Kind::AccDescrValue)?,
-            Kind::AccDescrBlock => {
+            DiagramTokenKind::Subgraph => return self.subgraph(),
+            DiagramTokenKind::EndWord => return self.subgraph_end(),
+            DiagramTokenKind::Direction => self.direction(),
+            DiagramTokenKind::AccTitle => self.accessibility(DiagramTokenKind::AccTitleValue)?,
+            DiagramTokenKind::AccDescr => self.accessibility(DiagramTokenKind::AccDescrValue)?,
+            DiagramTokenKind::AccDescrBlock => {
                 self.bump();
                 StatementKind::AccDescr
             }
-            Kind::Style => self.style()?,
-            Kind::ClassDef => self.class_def()?,
-            Kind::Class => self.class()?,
-            Kind::LinkStyle => self.link_style()?,
-            Kind::Click => self.click()?,
+            DiagramTokenKind::Style => self.style()?,
+            DiagramTokenKind::ClassDef => self.class_def()?,
+            DiagramTokenKind::Class => self.class()?,
+            DiagramTokenKind::LinkStyle => self.link_style()?,
+            DiagramTokenKind::Click => self.click()?,
             _ => StatementKind::Chain(self.chain()?),
         };
         let free = matches!(
@@ -199,7 +207,7 @@ impl Parser<'_> {
     }
 
     /// Counts a link, up to the limit.
-    pub(crate) fn count_link(&mut self) -> Read<()> {
+    pub(crate) fn count_link(&mut self) -> ParseResult<()> {
         self.links += 1;
         if self.links > EDGES_MAX {
             return Err(self.too_many(&format!("edges than EDGES_MAX = {EDGES_MAX}")));
@@ -207,21 +215,21 @@ impl Parser<'_> {
         Ok(())
     }
 
-    fn too_many(&self, what: &str) -> Fault {
+    fn too_many(&self, what: &str) -> SpanProblem {
         let span = self.span(self.visible(self.token));
-        Fault::new(
+        SpanProblem::new(
             ProblemKind::Limit,
             format!("The diagram has more {what}."),
             span,
         )
     }
 
-    /// Where a statement begins: `click` and `accDescr {` are words without a token.
+    /// Returns the start of a statement: `click` and `accDescr {` are words without a token.
     fn statement_start(&self) -> usize {
         let start = self.token.start;
         let word = match self.token.kind {
-            Kind::Click => "click",
-            Kind::AccDescrBlock => "accDescr",
+            DiagramTokenKind::Click => "click",
+            DiagramTokenKind::AccDescrBlock => "accDescr",
             _ => return start,
         };
         self.clean.text[..start].rfind(word).unwrap_or(start)
@@ -237,14 +245,14 @@ impl Parser<'_> {
             | StatementKind::LinkStyle { .. } => range.end,
             _ => range.start + text.trim_end().len(),
         };
-        self.parsed.statements.push(Statement {
+        self.parsed.statements.push(DiagramStatement {
             span: self.span(start..end.max(start)),
             depth: self.open.len(),
             kind,
         });
     }
 
-    pub(crate) fn separator(&mut self) -> Read<()> {
+    pub(crate) fn separator(&mut self) -> ParseResult<()> {
         if !self.token.kind.ends_statement() {
             return Err(self.unexpected("a link, `&`, `;` or the end of the line"));
         }
@@ -252,18 +260,18 @@ impl Parser<'_> {
         Ok(())
     }
 
-    fn subgraph(&mut self) -> Read<()> {
+    fn subgraph(&mut self) -> ParseResult<()> {
         let start = self.bump();
-        if self.token.kind != Kind::Space {
+        if self.token.kind != DiagramTokenKind::Space {
             let fault = self.unexpected("a space and the subgraph's id or title");
             return Err(fault.hint("give the subgraph an id: `subgraph one [Title]`"));
         }
         self.bump();
         let name = self.subgraph_name()?;
         let mut title = None;
-        if self.token.kind == Kind::SquareOpen {
+        if self.token.kind == DiagramTokenKind::SquareOpen {
             let open = self.bump();
-            title = Some(self.bracket_text(open, &[Kind::SquareClose])?.0);
+            title = Some(self.bracket_text(open, &[DiagramTokenKind::SquareClose])?.0);
         }
         let end = self.token.start;
         self.separator()?;
@@ -271,7 +279,7 @@ impl Parser<'_> {
             let message =
                 format!("Subgraphs nest deeper than SUBGRAPH_DEPTH_MAX = {SUBGRAPH_DEPTH_MAX}.");
             let span = self.span(start.range());
-            return Err(Fault::new(ProblemKind::Limit, message, span));
+            return Err(SpanProblem::new(ProblemKind::Limit, message, span));
         }
         let kind = StatementKind::SubgraphStart(SubgraphStart { name, title });
         self.push(start.start..end, kind);
@@ -279,11 +287,11 @@ impl Parser<'_> {
         Ok(())
     }
 
-    fn subgraph_name(&mut self) -> Read<Text> {
+    fn subgraph_name(&mut self) -> ParseResult<LabelText> {
         let start = self.token.start;
         let kind = match self.token.kind {
-            Kind::MdStr => TextKind::Markdown,
-            Kind::Str => TextKind::Text,
+            DiagramTokenKind::MdStr => TextKind::Markdown,
+            DiagramTokenKind::Str => TextKind::Text,
             kind if kind.is_title() => TextKind::Text,
             _ => {
                 let fault = self.unexpected("the subgraph's id or title");
@@ -296,18 +304,18 @@ impl Parser<'_> {
             raw.push_str(self.text(self.token.range()));
             self.bump();
         }
-        Ok(Text {
+        Ok(LabelText {
             raw,
             kind,
             span: self.span(start..self.token.start),
         })
     }
 
-    fn subgraph_end(&mut self) -> Read<()> {
+    fn subgraph_end(&mut self) -> ParseResult<()> {
         if self.open.pop().is_none() {
             let span = self.span(self.token.range());
             let message = "This `end` closes nothing.";
-            let fault = Fault::new(ProblemKind::Syntax, message, span);
+            let fault = SpanProblem::new(ProblemKind::Syntax, message, span);
             return Err(fault.hint("`end` is reserved for subgraphs: as an id, write `End`"));
         }
         let token = self.bump();
@@ -319,30 +327,34 @@ impl Parser<'_> {
         let token = self.bump();
         let text = self.text(token.range()).trim_start();
         let word = text.trim_start_matches("direction").trim_start().get(..2);
-        StatementKind::Direction(word.and_then(Direction::parse).unwrap_or_default())
+        StatementKind::Direction(word.and_then(FlowDirection::parse).unwrap_or_default())
     }
 
-    fn accessibility(&mut self, value: Kind) -> Read<StatementKind> {
+    fn accessibility(&mut self, value: DiagramTokenKind) -> ParseResult<StatementKind> {
         self.bump();
         self.expect(value, "a text")?;
         Ok(match value {
-            Kind::AccTitleValue => StatementKind::AccTitle,
+            DiagramTokenKind::AccTitleValue => StatementKind::AccTitle,
             _ => StatementKind::AccDescr,
         })
     }
 
     // ---- what the statements share ----
 
-    /// The text between two brackets or pipes, and which of the closing ones it was.
-    pub(crate) fn bracket_text(&mut self, open: Token, closing: &[Kind]) -> Read<(Text, Token)> {
+    /// Parses the text between two brackets or pipes, and returns which of the closing ones it was.
+    pub(crate) fn bracket_text(
+        &mut self,
+        open: DiagramToken,
+        closing: &[DiagramTokenKind],
+    ) -> ParseResult<(LabelText, DiagramToken)> {
         let kind = match self.token.kind {
-            Kind::Str => TextKind::String,
-            Kind::MdStr => TextKind::Markdown,
+            DiagramTokenKind::Str => TextKind::String,
+            DiagramTokenKind::MdStr => TextKind::Markdown,
             _ => TextKind::Text,
         };
         let mut raw = String::new();
         let mut parts = 0;
-        while self.token.kind == Kind::Text || (parts == 0 && kind != TextKind::Text) {
+        while self.token.kind == DiagramTokenKind::Text || (parts == 0 && kind != TextKind::Text) {
             raw.push_str(self.text(self.token.range()));
             parts += 1;
             self.bump();
@@ -352,7 +364,7 @@ impl Parser<'_> {
             return Err(self.bad_text(open, parts == 0));
         }
         self.bump();
-        let text = Text {
+        let text = LabelText {
             raw,
             kind,
             span: self.span(open.end..close.start),
@@ -360,21 +372,27 @@ impl Parser<'_> {
         Ok((text, close))
     }
 
-    fn bad_text(&self, open: Token, empty: bool) -> Fault {
+    fn bad_text(&self, open: DiagramToken, empty: bool) -> SpanProblem {
         let text = &self.clean.text;
         let opening = self.span(open.range());
         let found = self.token;
         let far = text[open.end..found.start].contains('\n');
-        if matches!(found.kind, Kind::End | Kind::Eof) || (far && found.kind == Kind::Unknown) {
+        if matches!(found.kind, DiagramTokenKind::End | DiagramTokenKind::Eof)
+            || (far && found.kind == DiagramTokenKind::Unknown)
+        {
             let mark = self.text(open.range()).trim();
             let message = format!("This `{mark}` is never closed.");
-            return Fault::new(ProblemKind::Unclosed, message, opening);
+            return SpanProblem::new(ProblemKind::Unclosed, message, opening);
         }
         hint::bad_text(&text[open.start..], found, self.span(found.range()), empty)
     }
 
-    /// A run of tokens that make one name.
-    pub(crate) fn name(&mut self, part: fn(Kind) -> bool, what: &str) -> Read<Name> {
+    /// Parses a run of tokens that make one name.
+    pub(crate) fn name(
+        &mut self,
+        part: fn(DiagramTokenKind) -> bool,
+        what: &str,
+    ) -> ParseResult<SpannedName> {
         let start = self.token.start;
         while part(self.token.kind) {
             self.bump();
@@ -383,23 +401,27 @@ impl Parser<'_> {
         if range.is_empty() {
             return Err(self.unexpected(what));
         }
-        Ok(Name {
+        Ok(SpannedName {
             text: self.text(range.clone()).to_owned(),
             span: self.span(range),
         })
     }
 
-    pub(crate) fn expect(&mut self, kind: Kind, what: &str) -> Read<Token> {
+    pub(crate) fn expect(
+        &mut self,
+        kind: DiagramTokenKind,
+        what: &str,
+    ) -> ParseResult<DiagramToken> {
         if self.token.kind == kind {
             return Ok(self.bump());
         }
         Err(self.unexpected(what))
     }
 
-    pub(crate) fn unexpected(&self, what: &str) -> Fault {
+    pub(crate) fn unexpected(&self, what: &str) -> SpanProblem {
         let token = self.token;
         let span = self.span(self.visible(token));
-        let fault = Fault::new(
+        let fault = SpanProblem::new(
             ProblemKind::Syntax,
             hint::expected(what, token, self.clean),
             span,
@@ -410,8 +432,8 @@ impl Parser<'_> {
         }
     }
 
-    /// The part of a token a caret should point at: not the white space around a link.
-    fn visible(&self, token: Token) -> Range<usize> {
+    /// Returns the part of a token a caret should point at: not the white space around a link.
+    fn visible(&self, token: DiagramToken) -> Range<usize> {
         let text = self.text(token.range());
         if text.trim().is_empty() {
             return token.range();
@@ -420,7 +442,7 @@ impl Parser<'_> {
         start..token.start + text.trim_end().len()
     }
 
-    pub(crate) fn bump(&mut self) -> Token {
+    pub(crate) fn bump(&mut self) -> DiagramToken {
         std::mem::replace(&mut self.token, self.lexer.next())
     }
 

@@ -1,7 +1,7 @@
 //! Diagram → text that reads back as the same diagram.
 //!
 //! This writes a diagram from scratch, one statement a line. A text that a person wrote is not
-//! printed by this: [`Document`](crate::Document) keeps it, and edits change only their own bytes.
+//! printed by this: [`DiagramDocument`](crate::DiagramDocument) keeps it, and edits change only their own bytes.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
@@ -9,9 +9,9 @@ use std::fmt::Write as _;
 use serde_json::{Map, Value, json};
 
 use crate::clean::with_semicolons_to_lose;
-use crate::diagram::{Diagram, Edge, Label, Node, Subgraph};
+use crate::diagram::{Diagram, DiagramEdge, DiagramNode, Subgraph, TextLabel};
 use crate::parser::SUBGRAPH_DEPTH_MAX;
-use crate::shape::{Shape, brackets};
+use crate::shape::{NodeShape, brackets};
 use crate::syntax::TextKind;
 use crate::write::{block, flow, holds_map, in_brackets};
 
@@ -32,7 +32,7 @@ fn print(diagram: &Diagram) -> String {
     for edge in &diagram.edges {
         push_line(&mut out, &edge_line(edge), 1);
     }
-    Groups::new(diagram).print(&mut out);
+    SubgraphTree::new(diagram).print(&mut out);
     for statement in &diagram.styling {
         out.push_str("    ");
         out.push_str(statement);
@@ -60,7 +60,7 @@ fn push_line(out: &mut String, line: &str, depth: usize) {
     out.push('\n');
 }
 
-fn push_node(out: &mut String, node: &Node) {
+fn push_node(out: &mut String, node: &DiagramNode) {
     let mut line = node.id.clone();
     let mut data = Map::new();
     let plain = node.label.kind == TextKind::Text && node.label.text == node.id;
@@ -68,7 +68,7 @@ fn push_node(out: &mut String, node: &Node) {
         Some((open, close)) => {
             let _ = write!(line, "{open}{}{close}", in_brackets(&node.label));
         }
-        None if node.shape == Shape::DEFAULT => {
+        None if node.shape == NodeShape::DEFAULT => {
             if !plain && !cleared(node) {
                 label_data(&node.label, &mut data);
             }
@@ -101,17 +101,17 @@ fn push_node(out: &mut String, node: &Node) {
     }
 }
 
-/// A picture without a label has none; nothing needs to say so.
-fn cleared(node: &Node) -> bool {
+/// True if a node is a picture without a label: its text needs no label either.
+fn cleared(node: &DiagramNode) -> bool {
     node.label.text.is_empty() && pictured(node)
 }
 
-fn pictured(node: &Node) -> bool {
+fn pictured(node: &DiagramNode) -> bool {
     let keys = ["icon", "img"];
     keys.iter().any(|key| node.data.contains_key(*key))
 }
 
-fn label_data(label: &Label, data: &mut Map<String, Value>) {
+fn label_data(label: &TextLabel, data: &mut Map<String, Value>) {
     data.insert(
         "label".to_owned(),
         json!(crate::entity::encode(&label.text, |_, _| false)),
@@ -127,12 +127,12 @@ fn label_data(label: &Label, data: &mut Map<String, Value>) {
     }
 }
 
-fn edge_line(edge: &Edge) -> String {
-    let Edge {
+fn edge_line(edge: &DiagramEdge) -> String {
+    let DiagramEdge {
         from, to, arrow, ..
     } = edge;
     let greedy = GREEDY.iter().any(|word| from.ends_with(word));
-    // An edge's id that looks like a link is one, unless it stands right after a brace.
+    // An edge's id that looks like a link is read as one, unless it comes right after a brace.
     let line = |id: &String| {
         id.trim_start_matches(['x', 'o', '<'])
             .starts_with(['-', '=', '.', '~'])
@@ -151,7 +151,7 @@ fn edge_line(edge: &Edge) -> String {
     format!("{from}{gap}{id}{arrow}|{}| {to}", in_brackets(&edge.label))
 }
 
-/// The reader takes the first `@` out of an edge's id.
+/// Doubles the first `@` of an edge's id, because the reader takes one out.
 fn with_mark(id: &str) -> String {
     match id.find('@') {
         Some(at) => format!(
@@ -164,12 +164,12 @@ fn with_mark(id: &str) -> String {
 }
 
 /// The subgraphs of a diagram, nested where the order they are listed in allows it.
-struct Groups<'d> {
+struct SubgraphTree<'d> {
     diagram: &'d Diagram,
     index: HashMap<&'d str, usize>,
     nodes: HashSet<&'d str>,
     edges: HashSet<&'d str>,
-    /// Which subgraphs are written inside which.
+    /// The subgraphs written inside each subgraph.
     children: Vec<Vec<usize>>,
     roots: Vec<usize>,
     /// A subgraph holds one that ends after it, itself perhaps inside: only subgraphs that are
@@ -177,7 +177,7 @@ struct Groups<'d> {
     reopened: bool,
 }
 
-impl<'d> Groups<'d> {
+impl<'d> SubgraphTree<'d> {
     fn new(diagram: &'d Diagram) -> Self {
         let subgraphs = &diagram.subgraphs;
         let index: HashMap<&str, usize> = subgraphs
@@ -185,7 +185,7 @@ impl<'d> Groups<'d> {
             .enumerate()
             .map(|(at, s)| (s.id.as_str(), at))
             .collect();
-        let mut groups = Groups {
+        let mut groups = SubgraphTree {
             diagram,
             index,
             nodes: diagram.nodes.iter().map(|node| node.id.as_str()).collect(),
@@ -207,7 +207,8 @@ impl<'d> Groups<'d> {
         groups
     }
 
-    /// A later one that is a node too is no trouble: its name alone makes it a member.
+    /// True if a subgraph holds a later one. A later one that is a node too is no problem: its name
+    /// alone makes it a member.
     fn holds_a_later_one(&self) -> bool {
         let subgraphs = self.diagram.subgraphs.iter().enumerate();
         let mut members = subgraphs.flat_map(|(at, s)| s.nodes.iter().map(move |id| (at, id)));
@@ -233,7 +234,7 @@ impl<'d> Groups<'d> {
         self.roots = (0..inner.len()).filter(|at| !inner[*at]).collect();
     }
 
-    /// The order the subgraphs would end in, or nothing if they nest too deep.
+    /// Returns the order the subgraphs would end in, or `None` if they nest too deep.
     fn post_order(&self) -> Option<Vec<usize>> {
         let mut order = Vec::new();
         let mut open: Vec<(usize, usize)> = Vec::new();
@@ -267,7 +268,7 @@ impl<'d> Groups<'d> {
         }
     }
 
-    /// Depth is bounded by [`Groups::post_order`].
+    /// Depth is bounded by [`SubgraphTree::post_order`].
     fn print_one(&self, at: usize, out: &mut String, depth: usize) {
         let Some(subgraph) = self.diagram.subgraphs.get(at) else {
             return;

@@ -2,20 +2,20 @@
 
 /// The shape of a node, by the name Mermaid reports for it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Shape(Option<&'static str>);
+pub struct NodeShape(Option<&'static str>);
 
-impl Shape {
+impl NodeShape {
     /// A node without brackets.
-    pub const DEFAULT: Shape = Shape(None);
+    pub const DEFAULT: NodeShape = NodeShape(None);
 
-    /// `square`, `diam`, …; `default` for a node without brackets.
+    /// Returns `square`, `diam`, …; `default` for a node without brackets.
     #[must_use]
     pub fn name(self) -> &'static str {
         self.0.unwrap_or("default")
     }
 
-    /// The shape of the brackets that draw the same outline, whichever way the shape was written:
-    /// `diam` and `decision` are `diamond`. Nothing for shapes that no brackets write.
+    /// Returns the shape of the brackets that draw the same outline, whichever way the shape was
+    /// written: `diam` and `decision` are `diamond`. `None` for shapes that no brackets write.
     #[must_use]
     pub fn family(self) -> Option<&'static str> {
         let name = self.0.unwrap_or("square");
@@ -26,18 +26,18 @@ impl Shape {
         found.map(|(family, _)| *family)
     }
 
-    pub(crate) fn bracketed(name: &'static str) -> Shape {
-        Shape(Some(name))
+    pub(crate) fn bracketed(name: &'static str) -> NodeShape {
+        NodeShape(Some(name))
     }
 
-    /// A name as `@{ shape: … }` takes it.
+    /// Finds the shape of a name in `@{ shape: … }`.
     #[must_use]
-    pub fn named(name: &str) -> Option<Shape> {
+    pub fn named(name: &str) -> Option<NodeShape> {
         let index = NAMES.binary_search(&name).ok()?;
-        NAMES.get(index).map(|name| Shape(Some(name)))
+        NAMES.get(index).map(|name| NodeShape(Some(name)))
     }
 
-    /// The known name nearest to one that is not known.
+    /// Returns the known name nearest to one that is not known.
     pub(crate) fn nearest(name: &str) -> Option<&'static str> {
         let name = name.to_ascii_lowercase().replace('_', "-");
         let distance = |known: &&str| strsim::osa_distance(known, &name);
@@ -46,7 +46,7 @@ impl Shape {
     }
 }
 
-/// The brackets of a shape that has some.
+/// Returns the brackets of a shape that has some.
 pub(crate) fn brackets(shape: &str) -> Option<(&'static str, &'static str)> {
     let found = BRACKETS.iter().find(|(name, _, _)| *name == shape);
     found.map(|(_, open, close)| (*open, *close))
@@ -94,7 +94,7 @@ const FAMILIES: [(&str, &[&str]); 13] = [
     ),
 ];
 
-/// What `@{ shape: … }` takes, in order.
+/// Names that `@{ shape: … }` accepts, in order.
 #[rustfmt::skip]
 const NAMES: [&str; 156] = [
     "anchor", "bang", "bolt", "bow-rect", "bow-tie-rectangle", "bpmn-activity", "bpmn-annotation",

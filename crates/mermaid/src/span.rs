@@ -8,7 +8,7 @@ pub struct Span {
 }
 
 impl Span {
-    /// The text of the span, or nothing where the span is not of this source.
+    /// Returns the text of the span, or an empty text if the span is not of this source.
     #[must_use]
     pub fn of(self, source: &str) -> &str {
         source.get(self.start..self.end).unwrap_or("")

@@ -1,8 +1,8 @@
-//! How far each node of a running diagram has come.
+//! The progress of each node of a running diagram.
 
-/// How far a node has come.
+/// The progress of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Status {
+pub enum NodeStatus {
     Pending,
     Running,
     Waiting,
@@ -11,38 +11,38 @@ pub enum Status {
     Skipped,
 }
 
-impl Status {
-    pub const ALL: [Status; 6] = [
-        Status::Pending,
-        Status::Running,
-        Status::Waiting,
-        Status::Done,
-        Status::Failed,
-        Status::Skipped,
+impl NodeStatus {
+    pub const ALL: [NodeStatus; 6] = [
+        NodeStatus::Pending,
+        NodeStatus::Running,
+        NodeStatus::Waiting,
+        NodeStatus::Done,
+        NodeStatus::Failed,
+        NodeStatus::Skipped,
     ];
 
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
-            Status::Pending => "pending",
-            Status::Running => "running",
-            Status::Waiting => "waiting",
-            Status::Done => "done",
-            Status::Failed => "failed",
-            Status::Skipped => "skipped",
+            NodeStatus::Pending => "pending",
+            NodeStatus::Running => "running",
+            NodeStatus::Waiting => "waiting",
+            NodeStatus::Done => "done",
+            NodeStatus::Failed => "failed",
+            NodeStatus::Skipped => "skipped",
         }
     }
 
-    /// One character for it, to stand where there is no colour.
+    /// Returns one character for the status, for output without colour.
     #[must_use]
     pub fn mark(self) -> char {
         match self {
-            Status::Pending => '·',
-            Status::Running => '▶',
-            Status::Waiting => '◷',
-            Status::Done => '✓',
-            Status::Failed => '✗',
-            Status::Skipped => '–',
+            NodeStatus::Pending => '·',
+            NodeStatus::Running => '▶',
+            NodeStatus::Waiting => '◷',
+            NodeStatus::Done => '✓',
+            NodeStatus::Failed => '✗',
+            NodeStatus::Skipped => '–',
         }
     }
 }

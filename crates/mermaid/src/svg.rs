@@ -19,15 +19,15 @@ use merman::{
 };
 
 use crate::diagram::Diagram;
-use crate::document::Document;
-use crate::shape::Shape;
-use crate::status::Status;
+use crate::document::DiagramDocument;
+use crate::shape::NodeShape;
+use crate::status::NodeStatus;
 use crate::syntax::TextKind;
 
-/// How many nodes and edges together are drawn: the layout's time grows faster than they do.
+/// Number of nodes and edges together that are drawn: the layout's time grows faster than they do.
 pub const DRAWN_MAX: usize = 2_000;
 
-/// What the picture adds to the renderer's own styles.
+/// Styles added to the renderer's own.
 const CSS: &str = "
 .status-running rect, .status-running polygon, .status-running path, .status-running circle { stroke-width: 2.5px; }
 .label .background { fill: #eeeeee; opacity: 0.85; stroke: none; }
@@ -60,7 +60,7 @@ impl fmt::Display for SvgError {
 
 impl std::error::Error for SvgError {}
 
-impl Document {
+impl DiagramDocument {
     /// Draws the diagram. `name` makes the ids inside the picture its own; nodes without a status
     /// keep the colours of the diagram.
     ///
@@ -70,7 +70,7 @@ impl Document {
     pub fn to_svg(
         &self,
         name: &str,
-        statuses: &HashMap<String, Status>,
+        statuses: &HashMap<String, NodeStatus>,
     ) -> Result<String, SvgError> {
         let drawn = self.diagram().nodes.len() + self.diagram().edges.len();
         if drawn > DRAWN_MAX {
@@ -80,7 +80,8 @@ impl Document {
         if let Ok(svg) = draw(name, &written) {
             return Ok(svg);
         }
-        // The renderer reads less than we do. What it stumbles over is said again, more simply.
+        // The renderer reads less than we do. A text that it would not read is written again, more
+        // simply.
         let plain = plain(self.diagram());
         draw(name, &with_statuses(&plain.to_string(), &plain, statuses)).or_else(|error| {
             let (bare, statuses) = bare(&plain, statuses);
@@ -124,8 +125,8 @@ fn draw(name: &str, text: &str) -> Result<String, SvgError> {
     }
 }
 
-/// The text with a class for every status, and each node in its own.
-fn with_statuses(text: &str, diagram: &Diagram, statuses: &HashMap<String, Status>) -> String {
+/// Adds a class for every status to the text, and puts each node in its own.
+fn with_statuses(text: &str, diagram: &Diagram, statuses: &HashMap<String, NodeStatus>) -> String {
     let mut text = text.to_owned();
     if !text.ends_with('\n') {
         text.push('\n');
@@ -149,12 +150,13 @@ fn with_statuses(text: &str, diagram: &Diagram, statuses: &HashMap<String, Statu
     text
 }
 
-/// The diagram with quotes around its labels, formulas as they are written, and no ellipses.
+/// Returns the diagram with quotes around its labels, formulas as they are written, and no
+/// ellipses.
 fn plain(diagram: &Diagram) -> Diagram {
     let mut plain = diagram.clone();
     let nodes = plain.nodes.iter_mut().map(|node| {
         if node.shape.name() == "ellipse" {
-            node.shape = Shape::bracketed("stadium");
+            node.shape = NodeShape::bracketed("stadium");
         }
         &mut node.label
     });
@@ -170,11 +172,11 @@ fn plain(diagram: &Diagram) -> Diagram {
     plain
 }
 
-/// The diagram with ids that any reader takes, and nothing but nodes, edges and subgraphs.
+/// Returns the diagram with ids that any reader takes, and nothing but nodes, edges and subgraphs.
 fn bare(
     diagram: &Diagram,
-    statuses: &HashMap<String, Status>,
-) -> (Diagram, HashMap<String, Status>) {
+    statuses: &HashMap<String, NodeStatus>,
+) -> (Diagram, HashMap<String, NodeStatus>) {
     let mut ids: HashMap<String, String> = HashMap::new();
     let mut rename = |id: &mut String| {
         let next = format!("n{}", ids.len());
@@ -202,13 +204,13 @@ fn bare(
 }
 
 /// Fill, border and text, told apart by more than their hue.
-fn colours(status: Status) -> &'static str {
+fn colours(status: NodeStatus) -> &'static str {
     match status {
-        Status::Pending => "fill:#f4f4f5,stroke:#a1a1aa,color:#3f3f46",
-        Status::Running => "fill:#dbeafe,stroke:#2563eb,color:#1e3a8a",
-        Status::Waiting => "fill:#fef3c7,stroke:#d97706,color:#78350f",
-        Status::Done => "fill:#dcfce7,stroke:#16a34a,color:#14532d",
-        Status::Failed => "fill:#fee2e2,stroke:#dc2626,color:#7f1d1d",
-        Status::Skipped => "fill:#fafafa,stroke:#d4d4d8,color:#71717a,stroke-dasharray:4 3",
+        NodeStatus::Pending => "fill:#f4f4f5,stroke:#a1a1aa,color:#3f3f46",
+        NodeStatus::Running => "fill:#dbeafe,stroke:#2563eb,color:#1e3a8a",
+        NodeStatus::Waiting => "fill:#fef3c7,stroke:#d97706,color:#78350f",
+        NodeStatus::Done => "fill:#dcfce7,stroke:#16a34a,color:#14532d",
+        NodeStatus::Failed => "fill:#fee2e2,stroke:#dc2626,color:#7f1d1d",
+        NodeStatus::Skipped => "fill:#fafafa,stroke:#d4d4d8,color:#71717a,stroke-dasharray:4 3",
     }
 }

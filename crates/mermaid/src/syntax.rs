@@ -1,14 +1,14 @@
-//! What was written: the statements of a diagram in order, each with its place in the source.
+//! The statements of a diagram in order, each with its place in the source.
 //!
 //! Subgraphs are a pair of statements rather than a tree, so no depth of nesting needs recursion.
 
-use crate::arrow::Arrow;
-use crate::direction::Direction;
+use crate::arrow::EdgeArrow;
+use crate::direction::FlowDirection;
 use crate::span::Span;
 
 /// A `%%` line. Its text is what follows the `%%`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Comment {
+pub struct CommentLine {
     pub span: Span,
     pub text: String,
 }
@@ -22,91 +22,91 @@ pub struct FrontMatter {
 
 /// One statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Statement {
+pub struct DiagramStatement {
     pub span: Span,
-    /// How many subgraphs it stands in.
+    /// Number of subgraphs around it.
     pub depth: usize,
     pub kind: StatementKind,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StatementKind {
-    Chain(Chain),
+    Chain(LinkChain),
     SubgraphStart(SubgraphStart),
     SubgraphEnd,
-    Direction(Direction),
+    Direction(FlowDirection),
     /// `style A fill:red`.
     Style {
-        id: Name,
+        id: SpannedName,
         styles: String,
     },
     /// `linkStyle 0,1 stroke:red`; no indices mean `default`.
     LinkStyle {
-        indices: Vec<Name>,
+        indices: Vec<SpannedName>,
     },
     /// `classDef a fill:red`.
     ClassDef {
-        names: Name,
+        names: SpannedName,
         styles: String,
     },
     /// `class A,B name`.
     Class {
-        ids: Name,
-        class: Name,
+        ids: SpannedName,
+        class: SpannedName,
     },
     Click {
-        ids: Name,
+        ids: SpannedName,
     },
     AccTitle,
     AccDescr,
 }
 
-/// A name and where it stands.
+/// A name and its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Name {
+pub struct SpannedName {
     pub text: String,
     pub span: Span,
 }
 
 /// Nodes joined by links: `A & B --> C -->|text| D`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Chain {
+pub struct LinkChain {
     /// One more than there are links.
-    pub groups: Vec<Vec<Mention>>,
-    pub links: Vec<Link>,
+    pub groups: Vec<Vec<NodeMention>>,
+    pub links: Vec<SyntaxLink>,
 }
 
 /// A node as it is written at one place.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mention {
-    pub id: Name,
-    pub body: Option<Body>,
+pub struct NodeMention {
+    pub id: SpannedName,
+    pub body: Option<NodeBody>,
     /// `:::name`.
-    pub class: Option<Name>,
-    /// `@{ … }`: what stands between the braces.
-    pub data: Option<Name>,
+    pub class: Option<SpannedName>,
+    /// The text between the braces of `@{ … }`.
+    pub data: Option<SpannedName>,
     pub span: Span,
 }
 
 /// The bracketed part of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Body {
+pub struct NodeBody {
     pub shape: &'static str,
-    pub text: Text,
+    pub text: LabelText,
     /// With its brackets.
     pub span: Span,
 }
 
 /// A label as it is written, without its quotes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Text {
+pub struct LabelText {
     pub raw: String,
     pub kind: TextKind,
     /// With its quotes, without the brackets around them.
     pub span: Span,
 }
 
-/// How a label is quoted.
+/// The quoting of a label.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TextKind {
     /// Not at all.
@@ -120,11 +120,11 @@ pub enum TextKind {
 
 /// A link as it is written between two groups.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Link {
+pub struct SyntaxLink {
     /// `e1@`.
-    pub id: Option<Name>,
-    pub arrow: Arrow,
-    pub label: Option<Text>,
+    pub id: Option<SpannedName>,
+    pub arrow: EdgeArrow,
+    pub label: Option<LabelText>,
     /// The form of the label, if there is one.
     pub form: LabelForm,
     /// With its label and id, without the white space around it.
@@ -145,8 +145,8 @@ pub enum LabelForm {
 /// `subgraph id [title]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SubgraphStart {
-    /// What stands before the bracket, or all of it.
-    pub name: Text,
-    /// What stands in the brackets.
-    pub title: Option<Text>,
+    /// The text before the bracket, or all of it.
+    pub name: LabelText,
+    /// The text in the brackets.
+    pub title: Option<LabelText>,
 }

@@ -4,21 +4,21 @@ use std::ops::Range;
 
 /// One token: what it is, and which bytes of the cleaned text it covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Token {
-    pub(crate) kind: Kind,
+pub(crate) struct DiagramToken {
+    pub(crate) kind: DiagramTokenKind,
     pub(crate) start: usize,
     pub(crate) end: usize,
 }
 
-impl Token {
+impl DiagramToken {
     pub(crate) fn range(self) -> Range<usize> {
         self.start..self.end
     }
 }
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum DiagramTokenKind {
     /// The end of the text where a statement may end.
     Eof,
     /// The end of the text anywhere.
@@ -111,73 +111,81 @@ pub(crate) enum Kind {
     PropertyOpen,
 }
 
-impl Kind {
-    /// The tokens an id is made of.
+impl DiagramTokenKind {
+    /// True for a token that an id is made of.
     pub(crate) fn is_id(self) -> bool {
         matches!(
             self,
-            Kind::Num
-                | Kind::NodeString
-                | Kind::Down
-                | Kind::Minus
-                | Kind::Default
-                | Kind::Comma
-                | Kind::Colon
-                | Kind::Amp
-                | Kind::Hash
-                | Kind::Mult
-                | Kind::UnicodeText
+            DiagramTokenKind::Num
+                | DiagramTokenKind::NodeString
+                | DiagramTokenKind::Down
+                | DiagramTokenKind::Minus
+                | DiagramTokenKind::Default
+                | DiagramTokenKind::Comma
+                | DiagramTokenKind::Colon
+                | DiagramTokenKind::Amp
+                | DiagramTokenKind::Hash
+                | DiagramTokenKind::Mult
+                | DiagramTokenKind::UnicodeText
         )
     }
 
-    /// The tokens a callback's name or a curve is made of.
+    /// True for a token that a callback's name or a curve is made of.
     pub(crate) fn is_alphanumeric(self) -> bool {
-        (self.is_id() && self != Kind::Default) || self == Kind::Dir
+        (self.is_id() && self != DiagramTokenKind::Default) || self == DiagramTokenKind::Dir
     }
 
-    /// The tokens a style is made of.
+    /// True for a token that a style is made of.
     pub(crate) fn is_style(self) -> bool {
         matches!(
             self,
-            Kind::Num | Kind::NodeString | Kind::Colon | Kind::Space | Kind::Hash | Kind::Style
+            DiagramTokenKind::Num
+                | DiagramTokenKind::NodeString
+                | DiagramTokenKind::Colon
+                | DiagramTokenKind::Space
+                | DiagramTokenKind::Hash
+                | DiagramTokenKind::Style
         )
     }
 
-    /// The tokens a subgraph's unquoted title is made of.
+    /// True for a token that a subgraph's unquoted title is made of.
     pub(crate) fn is_title(self) -> bool {
         matches!(
             self,
-            Kind::Num
-                | Kind::NodeString
-                | Kind::Space
-                | Kind::Minus
-                | Kind::Amp
-                | Kind::UnicodeText
-                | Kind::Colon
-                | Kind::Mult
-                | Kind::Hash
-                | Kind::StartLink
+            DiagramTokenKind::Num
+                | DiagramTokenKind::NodeString
+                | DiagramTokenKind::Space
+                | DiagramTokenKind::Minus
+                | DiagramTokenKind::Amp
+                | DiagramTokenKind::UnicodeText
+                | DiagramTokenKind::Colon
+                | DiagramTokenKind::Mult
+                | DiagramTokenKind::Hash
+                | DiagramTokenKind::StartLink
         ) || self.is_title_word()
     }
 
     fn is_title_word(self) -> bool {
         matches!(
             self,
-            Kind::Style
-                | Kind::LinkStyle
-                | Kind::ClassDef
-                | Kind::Class
-                | Kind::Click
-                | Kind::Graph
-                | Kind::Dir
-                | Kind::Subgraph
-                | Kind::EndWord
-                | Kind::Down
-                | Kind::Up
+            DiagramTokenKind::Style
+                | DiagramTokenKind::LinkStyle
+                | DiagramTokenKind::ClassDef
+                | DiagramTokenKind::Class
+                | DiagramTokenKind::Click
+                | DiagramTokenKind::Graph
+                | DiagramTokenKind::Dir
+                | DiagramTokenKind::Subgraph
+                | DiagramTokenKind::EndWord
+                | DiagramTokenKind::Down
+                | DiagramTokenKind::Up
         )
     }
 
     pub(crate) fn ends_statement(self) -> bool {
-        matches!(self, Kind::Newline | Kind::Semi | Kind::Eof)
+        matches!(
+            self,
+            DiagramTokenKind::Newline | DiagramTokenKind::Semi | DiagramTokenKind::Eof
+        )
     }
 }

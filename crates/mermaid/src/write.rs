@@ -5,13 +5,13 @@ use std::fmt::Write as _;
 use serde_json::{Map, Value};
 
 use crate::chars::{is_space, is_word};
-use crate::diagram::Label;
+use crate::diagram::TextLabel;
 use crate::entity::encode;
 use crate::syntax::TextKind;
 use crate::yaml::YAML_DEPTH_MAX;
 
-/// A label with its quotes, to stand between brackets or pipes.
-pub(crate) fn in_brackets(label: &Label) -> String {
+/// Writes a label with its quotes, to go between brackets or pipes.
+pub(crate) fn in_brackets(label: &TextLabel) -> String {
     let text = &label.text;
     let bare = label.kind == TextKind::Text;
     let last = text.char_indices().next_back().map_or(0, |(at, _)| at);
@@ -42,18 +42,18 @@ pub(crate) fn in_brackets(label: &Label) -> String {
     }
 }
 
-/// Whether a `<` begins a tag that does not end in the same text.
+/// True if a `<` begins a tag that does not end in the same text.
 fn is_open_tag(text: &str, at: usize) -> bool {
     let after = &text[at + 1..];
     after.starts_with(is_word) && !after.contains('>')
 }
 
-/// `key: value` for `@{ … }` on one line.
+/// Writes `key: value` for `@{ … }` on one line.
 pub(crate) fn flow(key: &str, value: &Value) -> String {
     format!("{} {}", key_and_colon(key, " "), flow_value(value))
 }
 
-/// Whether a value holds a map, which cannot stand on one line: the first `}` would end the data.
+/// True if a value holds a map, which does not fit on one line: the first `}` would end the data.
 pub(crate) fn holds_map(value: &Value) -> bool {
     match value {
         Value::Object(_) => true,
@@ -62,7 +62,7 @@ pub(crate) fn holds_map(value: &Value) -> bool {
     }
 }
 
-/// The pairs of a map for `@{ … }` over several lines.
+/// Writes the pairs of a map for `@{ … }` over several lines.
 pub(crate) fn block(data: &Map<String, Value>, depth: usize) -> String {
     let indent = "    ".repeat(depth);
     let pairs = data.iter().map(|(key, value)| {
@@ -87,11 +87,11 @@ fn block_value(value: &Value, depth: usize) -> String {
     }
 }
 
-/// How deep maps and lists in `@{ … }` are written: deeper than the reader goes.
+/// Depth to which maps and lists in `@{ … }` are written: deeper than the reader goes.
 const BLOCK_DEPTH_MAX: usize = YAML_DEPTH_MAX + 10;
 
-/// How long a key of `key: value` is written. YAML allows 1 024 characters; a longer key is marked
-/// as one, `? key : value`.
+/// Length of a key written as `key: value`. YAML allows 1 024 characters; a longer key is marked as
+/// one, `? key : value`.
 const KEY_BYTES_MAX: usize = 1_000;
 
 fn key_and_colon(key: &str, gap: &str) -> String {
@@ -122,13 +122,13 @@ fn flow_value(value: &Value) -> String {
             let items: Vec<String> = items.iter().map(flow_value).collect();
             format!("[{}]", items.join(", "))
         }
-        // A map without pairs: braces cannot stand in the data.
+        // A map without pairs: the data cannot hold braces.
         Value::Object(_) => "!!map".to_owned(),
         other => other.to_string(),
     }
 }
 
-/// A YAML string in which no character means anything to the readers before YAML.
+/// Writes a YAML string in which no character means anything to the readers before YAML.
 fn quoted(text: &str) -> String {
     let mut out = String::from("\"");
     for (at, c) in text.char_indices() {

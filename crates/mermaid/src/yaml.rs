@@ -8,16 +8,16 @@ use std::collections::HashMap;
 use serde_json::{Map, Number, Value};
 use serde_saphyr::granit_parser::{Event, Options, Parser, ScalarStyle, StructureStyle, Tag};
 
-/// How deep maps and lists may nest.
+/// Depth to which maps and lists may nest.
 pub(crate) const YAML_DEPTH_MAX: usize = 100;
 
-/// How many values a text may say, those that aliases repeat included.
+/// Number of values in a text, those that aliases repeat included.
 const YAML_VALUES_MAX: usize = 100_000;
 
 /// Reads one document, or says why not.
 pub(crate) fn read(yaml: &str) -> Result<Value, String> {
     compose(yaml, yaml).or_else(|why| {
-        // A tab may stand before what is inside brackets, or goes on with a text.
+        // YAML allows a tab inside brackets and where a text continues.
         let spaced = with_spaces_for_tabs(yaml);
         if spaced == yaml {
             return Err(why);
@@ -38,7 +38,7 @@ fn with_spaces_for_tabs(yaml: &str) -> String {
 fn compose(yaml: &str, written: &str) -> Result<Value, String> {
     let mut options = Options::default();
     options.emit_comments = false;
-    let mut composer = Composer::default();
+    let mut composer = YamlComposer::default();
     for next in Parser::new_from_str_with_options(yaml, options) {
         let (event, span) = next.map_err(|error| error.info())?;
         if composer.begins_line(&event) {
@@ -57,7 +57,7 @@ fn compose(yaml: &str, written: &str) -> Result<Value, String> {
     Ok(composer.root.unwrap_or(Value::Null))
 }
 
-/// A number as JavaScript shows it.
+/// Formats a number as JavaScript does.
 pub(crate) fn shown(number: &Number) -> String {
     let Some(value) = number.as_f64() else {
         return number.to_string();
@@ -78,24 +78,24 @@ pub(crate) fn shown(number: &Number) -> String {
 
 /// Builds values from events, without recursion.
 #[derive(Default)]
-struct Composer {
+struct YamlComposer {
     root: Option<Value>,
     documents: usize,
-    open: Vec<Open>,
-    /// What an anchor stands for, and how many values that is.
+    open: Vec<OpenCollection>,
+    /// The value of each anchor, and the number of values in it.
     anchors: HashMap<usize, (Value, usize)>,
     values: usize,
 }
 
 /// A map or list that is being read.
-struct Open {
-    items: Items,
+struct OpenCollection {
+    items: CollectionItems,
     anchor: usize,
-    /// How many values were read before it.
+    /// Number of values read before it.
     before: usize,
 }
 
-enum Items {
+enum CollectionItems {
     List(Vec<Value>),
     Map {
         pairs: Map<String, Value>,
@@ -104,15 +104,15 @@ enum Items {
     },
 }
 
-impl Composer {
-    /// Whether a line of a map or list begins with this: a key, or the first item.
+impl YamlComposer {
+    /// True if a line of a map or list begins with this: a key, or the first item.
     fn begins_line(&self, event: &Event<'_>) -> bool {
         let open = self.open.last().map(|open| &open.items);
         let style = StructureStyle::Block;
         match event {
             Event::SequenceStart(kind, ..) if *kind == style => true,
             Event::Scalar(..) | Event::SequenceStart(..) | Event::MappingStart(..) => {
-                matches!(open, Some(Items::Map { key: None, style: kind, .. }) if *kind == style)
+                matches!(open, Some(CollectionItems::Map { key: None, style: kind, .. }) if *kind == style)
             }
             _ => false,
         }
@@ -132,10 +132,10 @@ impl Composer {
                 self.add(value, anchor, self.values - 1)?;
             }
             Event::SequenceStart(_, anchor, tag) => {
-                self.begin(Items::List(Vec::new()), anchor, tag.as_deref())?;
+                self.begin(CollectionItems::List(Vec::new()), anchor, tag.as_deref())?;
             }
             Event::MappingStart(style, anchor, tag) => {
-                let items = Items::Map {
+                let items = CollectionItems::Map {
                     pairs: Map::new(),
                     key: None,
                     style,
@@ -145,7 +145,7 @@ impl Composer {
             Event::SequenceEnd | Event::MappingEnd => self.end()?,
             Event::Alias(anchor) => {
                 let Some((value, count)) = self.anchors.get(&anchor).cloned() else {
-                    return Err("an alias stands inside what it names".to_owned());
+                    return Err("an alias is inside the value it names".to_owned());
                 };
                 let before = self.values;
                 self.count(count)?;
@@ -171,10 +171,15 @@ impl Composer {
         Ok(())
     }
 
-    fn begin(&mut self, items: Items, anchor: usize, tag: Option<&Tag>) -> Result<(), String> {
+    fn begin(
+        &mut self,
+        items: CollectionItems,
+        anchor: usize,
+        tag: Option<&Tag>,
+    ) -> Result<(), String> {
         let fits = match items {
-            Items::List(_) => "seq",
-            Items::Map { .. } => "map",
+            CollectionItems::List(_) => "seq",
+            CollectionItems::Map { .. } => "map",
         };
         match tag {
             Some(tag) if !is_bare(tag) && tag.core_suffix() != Some(fits) => {
@@ -184,7 +189,7 @@ impl Composer {
         }
         let before = self.values;
         self.count(1)?;
-        self.open.push(Open {
+        self.open.push(OpenCollection {
             items,
             anchor,
             before,
@@ -197,8 +202,8 @@ impl Composer {
             return Ok(());
         };
         let value = match open.items {
-            Items::List(items) => Value::Array(items),
-            Items::Map { pairs, .. } => Value::Object(pairs),
+            CollectionItems::List(items) => Value::Array(items),
+            CollectionItems::Map { pairs, .. } => Value::Object(pairs),
         };
         self.add(value, open.anchor, open.before)
     }
@@ -211,8 +216,8 @@ impl Composer {
         }
         match self.open.last_mut().map(|open| &mut open.items) {
             None => self.root = Some(value),
-            Some(Items::List(items)) => items.push(value),
-            Some(Items::Map { pairs, key, .. }) => match key.take() {
+            Some(CollectionItems::List(items)) => items.push(value),
+            Some(CollectionItems::Map { pairs, key, .. }) => match key.take() {
                 None => *key = Some(name(&value)?),
                 Some(key) if pairs.contains_key(&key) => {
                     return Err(format!("the key `{key}` is given twice"));
@@ -226,7 +231,7 @@ impl Composer {
     }
 }
 
-/// A key as JavaScript makes text of it.
+/// Converts a key to text as JavaScript does.
 fn name(key: &Value) -> Result<String, String> {
     Ok(match key {
         Value::Null => "null".to_owned(),
@@ -278,7 +283,7 @@ fn scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> Result<Value, St
     if fits { Ok(value) } else { Err(unfit(tag)) }
 }
 
-/// `!` alone: the text as it is.
+/// True for `!` alone, which means the text unchanged.
 fn is_bare(tag: &Tag) -> bool {
     tag.handle() == "!" && tag.suffix().is_empty() || tag.handle().is_empty() && tag.suffix() == "!"
 }
@@ -286,11 +291,11 @@ fn is_bare(tag: &Tag) -> bool {
 fn unfit(tag: &Tag) -> String {
     match tag.core_suffix() {
         Some(known) => format!("its value does not fit the tag `!!{known}`"),
-        None => format!("nobody knows the tag `{}{}`", tag.handle(), tag.suffix()),
+        None => format!("unknown tag `{}{}`", tag.handle(), tag.suffix()),
     }
 }
 
-/// What a text without quotes is.
+/// Returns the value of a text without quotes.
 fn plain(text: &str) -> Value {
     match text {
         "" | "~" | "null" | "Null" | "NULL" => return Value::Null,
@@ -346,7 +351,7 @@ fn float(text: &str) -> Option<Value> {
     finite(text.parse().ok()?)
 }
 
-/// A whole number is kept as one where it is exact.
+/// Keeps a whole number as an integer if it is exact.
 fn finite(value: f64) -> Option<Value> {
     const EXACT_MAX: f64 = 9_007_199_254_740_992.0;
     if value.fract() == 0.0 && value.abs() <= EXACT_MAX {

@@ -5,17 +5,17 @@
     reason = "a test fails by panicking, and reads its own fixtures"
 )]
 
-use mermaid::{Document, Edit, ProblemKind, Span, parse};
+use mermaid::{DiagramDocument, ProblemKind, Span, TextEdit, parse};
 
 const SOURCE: &str = "---\ntitle: x\n---\n%% first\ngraph TD\r\n    A[Fetch]  -->  B{Gate}   \n\n  %% @A: { \"k\": 1 }\n\
     B -->|\"score >= 80\"| C & D;   B -- no ---> E@{ shape: hex, label: \"old\", icon: \"x\" }\n  C e1@--> F\n%% last";
 
-fn read(source: &str) -> Document {
+fn read(source: &str) -> DiagramDocument {
     parse(source).unwrap_or_else(|error| panic!("{}", error.report("x.mmd")))
 }
 
 /// The edited document differs from the source by one replacement only, and means `check`.
-fn check(edited: &Document, old: &str, new: &str) {
+fn check(edited: &DiagramDocument, old: &str, new: &str) {
     assert_eq!(SOURCE.matches(old).count(), 1, "{old:?} is not unique");
     assert_eq!(edited.source(), SOURCE.replace(old, new));
 }
@@ -129,10 +129,11 @@ fn an_edges_label_is_replaced_added_and_taken_away() {
 #[test]
 fn edits_that_cannot_be_are_refused() {
     let document = read(SOURCE);
-    let kind = |outcome: Result<Document, mermaid::Error>| outcome.unwrap_err().problems()[0].kind;
+    let kind =
+        |outcome: Result<DiagramDocument, mermaid::Error>| outcome.unwrap_err().problems()[0].kind;
     assert_eq!(kind(document.with_node_label("Z", "x")), ProblemKind::Edit);
     assert_eq!(kind(document.with_edge_label(99, "x")), ProblemKind::Edit);
-    let edit = |start: usize, end: usize| Edit {
+    let edit = |start: usize, end: usize| TextEdit {
         span: Span { start, end },
         text: String::new(),
     };

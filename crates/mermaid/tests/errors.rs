@@ -93,7 +93,7 @@ fn the_commonest_mistakes_get_a_hint() {
             2,
             "on a line of its own",
         ),
-        ("graph TD\nA@{ label: !x }", 2, 2, "the tag `!x`"),
+        ("graph TD\nA@{ label: !x }", 2, 2, "unknown tag `!x`"),
         ("graph TD\nA@{ w: 1, w: 2 }", 2, 2, "`w` is given twice"),
         ("graph TD\nA@{\n\tw: 1\n}", 2, 2, "a tab cannot indent"),
         ("graph TD\nA@{\n  : 1\n}", 2, 2, "no key before it"),

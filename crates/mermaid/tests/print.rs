@@ -9,7 +9,8 @@
 use std::path::Path;
 
 use mermaid::{
-    Arrow, Diagram, Direction, Edge, Heads, Label, Node, Shape, Stroke, Subgraph, TextKind,
+    ArrowHeads, Diagram, DiagramEdge, DiagramNode, EdgeArrow, FlowDirection, LineStroke, NodeShape,
+    Subgraph, TextKind, TextLabel,
 };
 use proptest::prelude::{Strategy, any, prop, prop_oneof, proptest};
 use proptest::{prop_assert_eq, sample};
@@ -160,8 +161,8 @@ fn diagrams() -> impl Strategy<Value = Diagram> {
         };
         for (at, (label, shape, styled)) in nodes.into_iter().enumerate() {
             let id = ids[at].clone();
-            let label = if shape == Shape::DEFAULT {
-                Label {
+            let label = if shape == NodeShape::DEFAULT {
+                TextLabel {
                     text: id.clone(),
                     kind: TextKind::Text,
                 }
@@ -173,7 +174,7 @@ fn diagrams() -> impl Strategy<Value = Diagram> {
             } else {
                 Vec::new()
             };
-            diagram.nodes.push(Node {
+            diagram.nodes.push(DiagramNode {
                 id,
                 label,
                 shape,
@@ -186,11 +187,11 @@ fn diagrams() -> impl Strategy<Value = Diagram> {
             let to = to.get(&diagram.nodes).id.clone();
             let id = named.then(|| format!("e{at}"));
             let label = if label.text.is_empty() {
-                Label::default()
+                TextLabel::default()
             } else {
                 label
             };
-            diagram.edges.push(Edge {
+            diagram.edges.push(DiagramEdge {
                 from,
                 to,
                 label,
@@ -204,7 +205,7 @@ fn diagrams() -> impl Strategy<Value = Diagram> {
 }
 
 /// Puts each node into a subgraph, and each subgraph into another or none; they may hold each other.
-fn group(diagram: &mut Diagram, groups: Vec<(Label, sample::Index, Option<Direction>)>) {
+fn group(diagram: &mut Diagram, groups: Vec<(TextLabel, sample::Index, Option<FlowDirection>)>) {
     let count = groups.len();
     for (at, (title, _, direction)) in groups.iter().enumerate() {
         diagram.subgraphs.push(Subgraph {
@@ -227,7 +228,7 @@ fn group(diagram: &mut Diagram, groups: Vec<(Label, sample::Index, Option<Direct
     }
 }
 
-fn labels() -> impl Strategy<Value = Label> {
+fn labels() -> impl Strategy<Value = TextLabel> {
     let kinds = prop_oneof![sample::select(vec![
         TextKind::Text,
         TextKind::String,
@@ -255,10 +256,10 @@ fn labels() -> impl Strategy<Value = Label> {
         ])
         .prop_map(str::to_owned),
     ];
-    (texts, kinds).prop_map(|(text, kind)| Label { text, kind })
+    (texts, kinds).prop_map(|(text, kind)| TextLabel { text, kind })
 }
 
-fn shapes() -> impl Strategy<Value = Shape> {
+fn shapes() -> impl Strategy<Value = NodeShape> {
     let names = vec![
         "diam",
         "rounded",
@@ -270,35 +271,35 @@ fn shapes() -> impl Strategy<Value = Shape> {
         "doublecircle",
     ];
     prop_oneof![
-        sample::select(names).prop_map(|name| Shape::named(name).unwrap()),
-        proptest::strategy::Just(Shape::DEFAULT),
+        sample::select(names).prop_map(|name| NodeShape::named(name).unwrap()),
+        proptest::strategy::Just(NodeShape::DEFAULT),
     ]
 }
 
-fn arrows() -> impl Strategy<Value = Arrow> {
+fn arrows() -> impl Strategy<Value = EdgeArrow> {
     let heads = vec![
-        Heads::Open,
-        Heads::Point,
-        Heads::Cross,
-        Heads::Circle,
-        Heads::DoublePoint,
-        Heads::DoubleCross,
-        Heads::DoubleCircle,
+        ArrowHeads::Open,
+        ArrowHeads::Point,
+        ArrowHeads::Cross,
+        ArrowHeads::Circle,
+        ArrowHeads::DoublePoint,
+        ArrowHeads::DoubleCross,
+        ArrowHeads::DoubleCircle,
     ];
     let strokes = vec![
-        Stroke::Normal,
-        Stroke::Thick,
-        Stroke::Dotted,
-        Stroke::Invisible,
+        LineStroke::Normal,
+        LineStroke::Thick,
+        LineStroke::Dotted,
+        LineStroke::Invisible,
     ];
     (sample::select(heads), sample::select(strokes), 1..=10_usize).prop_map(
         |(heads, stroke, length)| {
-            let heads = if stroke == Stroke::Invisible {
-                Heads::Open
+            let heads = if stroke == LineStroke::Invisible {
+                ArrowHeads::Open
             } else {
                 heads
             };
-            Arrow {
+            EdgeArrow {
                 heads,
                 stroke,
                 length,
@@ -307,8 +308,8 @@ fn arrows() -> impl Strategy<Value = Arrow> {
     )
 }
 
-fn directions() -> impl Strategy<Value = Option<Direction>> {
-    use Direction::{BottomTop, LeftRight, RightLeft, TopBottom};
+fn directions() -> impl Strategy<Value = Option<FlowDirection>> {
+    use FlowDirection::{BottomTop, LeftRight, RightLeft, TopBottom};
     sample::select(vec![
         None,
         Some(TopBottom),

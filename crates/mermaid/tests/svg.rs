@@ -9,15 +9,15 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use mermaid::{Status, SvgError, parse};
+use mermaid::{NodeStatus, SvgError, parse};
 
 const PR_REVIEW: &str = include_str!("pr-review.mmd");
 
-fn draw(name: &str, source: &str, statuses: &[(&str, Status)]) -> String {
+fn draw(name: &str, source: &str, statuses: &[(&str, NodeStatus)]) -> String {
     let statuses = statuses
         .iter()
         .map(|(id, status)| ((*id).to_owned(), *status));
-    let statuses: HashMap<String, Status> = statuses.collect();
+    let statuses: HashMap<String, NodeStatus> = statuses.collect();
     let svg = parse(source).unwrap().to_svg(name, &statuses).unwrap();
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.svg"));
     std::fs::write(path, &svg).unwrap();
@@ -27,13 +27,13 @@ fn draw(name: &str, source: &str, statuses: &[(&str, Status)]) -> String {
 #[test]
 fn a_workflow_is_drawn_with_its_statuses() {
     let statuses = [
-        ("A", Status::Done),
-        ("B", Status::Done),
-        ("C", Status::Running),
-        ("D", Status::Waiting),
-        ("E", Status::Pending),
-        ("F", Status::Skipped),
-        ("K", Status::Failed),
+        ("A", NodeStatus::Done),
+        ("B", NodeStatus::Done),
+        ("C", NodeStatus::Running),
+        ("D", NodeStatus::Waiting),
+        ("E", NodeStatus::Pending),
+        ("F", NodeStatus::Skipped),
+        ("K", NodeStatus::Failed),
     ];
     let svg = draw("pr-review", PR_REVIEW, &statuses);
     for label in [
@@ -72,10 +72,10 @@ fn every_status_works_on_every_bracketed_shape() {
     let ids = [
         "A", "B", "C", "D", "E", "F", "G", "H", "I", "J", "K", "L", "M", "N",
     ];
-    let statuses: Vec<(&str, Status)> = ids
+    let statuses: Vec<(&str, NodeStatus)> = ids
         .iter()
         .copied()
-        .zip(Status::ALL.into_iter().cycle())
+        .zip(NodeStatus::ALL.into_iter().cycle())
         .collect();
     draw("shapes", source, &statuses);
 }
@@ -91,7 +91,7 @@ fn what_the_renderer_does_not_read_is_drawn_all_the_same() {
         ("graph LR\n/a* --> -b[last one]", "last one"),
         ("graph LR\nsubgraph g [user@host]\nA\nend", "user@host"),
     ] {
-        let svg = draw("plain-again", source, &[("A", Status::Done)]);
+        let svg = draw("plain-again", source, &[("A", NodeStatus::Done)]);
         assert!(svg.contains(label), "{label} is missing");
         assert_eq!(
             svg.contains("class=\"node default status-done\""),
@@ -102,7 +102,7 @@ fn what_the_renderer_does_not_read_is_drawn_all_the_same() {
     let svg = draw(
         "bare-again",
         "graph LR\n/a* --> B",
-        &[("/a*", Status::Failed)],
+        &[("/a*", NodeStatus::Failed)],
     );
     assert!(svg.contains("status-failed"));
 }
@@ -111,7 +111,7 @@ fn what_the_renderer_does_not_read_is_drawn_all_the_same() {
 fn labels_cannot_bring_in_scripts() {
     let source = "graph LR\nA[\"<script>alert(1)</script><img src=x onerror=alert(2)>\"] --> B[\"#lt;script#gt;alert(3)#lt;/script#gt;\"]\n\
         click A \"javascript:alert(4)\"\nclick B href \"https://example.com\"";
-    let svg = draw("hostile", source, &[("A", Status::Failed)]).to_ascii_lowercase();
+    let svg = draw("hostile", source, &[("A", NodeStatus::Failed)]).to_ascii_lowercase();
     for bad in ["<script", "onerror=", "href=\"javascript:"] {
         assert!(!svg.contains(bad), "{bad} came through");
     }

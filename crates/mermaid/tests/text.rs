@@ -3,14 +3,14 @@
 
 use std::collections::HashMap;
 
-use mermaid::{Status, parse};
+use mermaid::{NodeStatus, parse};
 use unicode_width::UnicodeWidthStr as _;
 
-fn draw(source: &str, width: usize, statuses: &[(&str, Status)]) -> String {
+fn draw(source: &str, width: usize, statuses: &[(&str, NodeStatus)]) -> String {
     let statuses = statuses
         .iter()
         .map(|(id, status)| ((*id).to_owned(), *status));
-    let statuses: HashMap<String, Status> = statuses.collect();
+    let statuses: HashMap<String, NodeStatus> = statuses.collect();
     let text = parse(source).unwrap().diagram().to_text(width, &statuses);
     for line in text.lines().take_while(|line| !line.is_empty()) {
         assert!(
@@ -21,7 +21,7 @@ fn draw(source: &str, width: usize, statuses: &[(&str, Status)]) -> String {
     text
 }
 
-fn check(source: &str, statuses: &[(&str, Status)], expected: &str) {
+fn check(source: &str, statuses: &[(&str, NodeStatus)], expected: &str) {
     let text = draw(source, 80, statuses);
     assert_eq!(
         text.trim_end(),
@@ -34,7 +34,7 @@ fn check(source: &str, statuses: &[(&str, Status)], expected: &str) {
 fn a_chain_stands_below_itself() {
     check(
         "graph TD\nA[Fetch] --> B(Review)",
-        &[("A", Status::Done), ("B", Status::Running)],
+        &[("A", NodeStatus::Done), ("B", NodeStatus::Running)],
         "
  ┌─────────┐
  │ ✓ Fetch │
@@ -54,7 +54,7 @@ fn the_seeds_workflow_fits_a_terminal() {
     let text = draw(
         include_str!("pr-review.mmd"),
         100,
-        &[("A", Status::Done), ("E", Status::Waiting)],
+        &[("A", NodeStatus::Done), ("E", NodeStatus::Waiting)],
     );
     for part in [
         "✓ Fetch PR Details",
@@ -77,7 +77,7 @@ fn what_does_not_fit_is_listed() {
     let text = draw(
         "graph TD\nA[One] -->|yes| B[Two] & C[Three]",
         15,
-        &[("A", Status::Failed)],
+        &[("A", NodeStatus::Failed)],
     );
     assert_eq!(
         text,

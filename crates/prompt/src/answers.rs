@@ -1,9 +1,9 @@
-//! What came back: values by key, and the id of the request they answer.
+//! Answers: values by key, and the id of the request they answer.
 
 use crate::error::Error;
 use crate::limits::{ANSWERS_BYTES_MAX, ANSWERS_MAX};
 use crate::questionnaire::RequestId;
-use crate::{strict, text};
+use crate::{strict_json, text};
 use indexmap::IndexMap;
 use serde_json::{Map, Value};
 
@@ -32,14 +32,15 @@ impl Answers {
                 max: ANSWERS_BYTES_MAX,
             });
         }
-        let value =
-            strict::parse(strict::without_bom(text)).map_err(|fault| Error::AnswersUnreadable {
+        let value = strict_json::parse(strict_json::without_bom(text)).map_err(|fault| {
+            Error::AnswersUnreadable {
                 origin: origin.to_owned(),
                 line: fault.line,
                 column: fault.column,
                 detail: fault.detail,
                 hint: fault.hint,
-            })?;
+            }
+        })?;
         let Value::Object(object) = value else {
             return Err(Error::AnswersMisshapen {
                 origin: origin.to_owned(),
@@ -62,7 +63,7 @@ impl Answers {
         })
     }
 
-    /// The value given under a key, `null` included.
+    /// Returns the value given under a key, `null` included.
     pub fn get(&self, key: &str) -> Option<&Value> {
         self.values.get(key)
     }
@@ -107,7 +108,7 @@ impl Answers {
         self.request = Some(id);
     }
 
-    /// The text of an answers file, which [`Answers::read`] reads back as the same answers.
+    /// Returns the text of an answers file, which [`Answers::read`] reads back as the same answers.
     pub fn to_json(&self) -> String {
         let request = self.request.iter().map(|id| {
             let id = Value::from(id.as_str());

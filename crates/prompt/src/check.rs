@@ -1,16 +1,16 @@
-//! Whether answers are what was asked for, and the typed values they mean.
+//! Checks answers against their questions, and returns the typed values.
 
 use crate::answers::{Answers, REQUEST_KEY};
-use crate::kinds::{self, Broken};
+use crate::kinds::{self, BrokenRule};
 use crate::limits::{ANSWER_BYTES_MAX, ANSWER_DEPTH_MAX};
-use crate::problem::{Problem, Rule};
+use crate::problem::{AnswerProblem, AnswerRule};
 use crate::questionnaire::{Question, Questionnaire, RequestId};
 use crate::text;
 use indexmap::IndexMap;
 use serde_json::Value;
 use std::collections::HashSet;
 
-/// How many known keys a message lists.
+/// Number of known keys a message lists.
 const LISTED_MAX: usize = 20;
 
 /// Answers that passed their checks, as the values they mean.
@@ -39,26 +39,29 @@ impl TypedAnswers {
         self.0.extend(later.0);
     }
 
-    /// The object that templates know as `answers`.
+    /// Returns the object that templates know as `answers`.
     pub fn into_value(self) -> Value {
         Value::Object(self.0.into_iter().collect())
     }
 }
 
-/// The typed value an answer means, or what is wrong with it.
+/// Returns the typed value of an answer, or its problem.
 ///
 /// `null` is no answer: a problem for a required question, `null` again for an optional one.
-pub fn check(question: &Question, value: &Value) -> Result<Value, Problem> {
+pub fn check(question: &Question, value: &Value) -> Result<Value, AnswerProblem> {
     if value.is_null() {
         return match question.required {
-            true => Err(problem(question, Broken::new(Rule::Missing, "is missing."))),
+            true => Err(problem(
+                question,
+                BrokenRule::new(AnswerRule::Missing, "is missing."),
+            )),
             false => Ok(Value::Null),
         };
     }
     check_size(value).map_err(|broken| problem(question, broken))?;
     check_filled_in(question, value)
         .and_then(|()| kinds::typed(question, value))
-        .map_err(|broken| Problem {
+        .map_err(|broken| AnswerProblem {
             found: Some(Box::new(value.clone())),
             ..problem(question, broken)
         })
@@ -66,12 +69,12 @@ pub fn check(question: &Question, value: &Value) -> Result<Value, Problem> {
 
 /// Checks all answers and reports every wrong or missing one at once.
 ///
-/// Keys that nobody asked for are not looked at: see [`unknown_keys`]. An optional question that
-/// was not answered has no typed answer.
+/// Keys without a question are ignored: see [`unknown_keys`]. An optional question that was not
+/// answered has no typed answer.
 pub fn check_all(
     questionnaire: &Questionnaire,
     answers: &Answers,
-) -> Result<TypedAnswers, Vec<Problem>> {
+) -> Result<TypedAnswers, Vec<AnswerProblem>> {
     let mut typed = TypedAnswers::default();
     let mut problems = Vec::new();
     for question in questionnaire.questions() {
@@ -90,15 +93,19 @@ pub fn check_all(
     }
 }
 
-/// A problem for each answer nobody asked for, with the known key that was probably meant.
-pub fn unknown_keys<'a>(known: impl Iterator<Item = &'a str>, answers: &Answers) -> Vec<Problem> {
+/// Returns a problem for each answer without a question, with the known key that was probably
+/// meant.
+pub fn unknown_keys<'a>(
+    known: impl Iterator<Item = &'a str>,
+    answers: &Answers,
+) -> Vec<AnswerProblem> {
     let known: Vec<&str> = known.collect();
     let lookup: HashSet<&str> = known.iter().copied().collect();
     let unknown = answers.iter().filter(|(key, _)| !lookup.contains(key));
     unknown
-        .map(|(key, value)| Problem {
+        .map(|(key, value)| AnswerProblem {
             key: key.to_owned(),
-            rule: Rule::UnknownKey,
+            rule: AnswerRule::UnknownKey,
             message: format!("is not asked for. {}", instead(key, &known)),
             found: Some(Box::new(value.clone())),
             place: None,
@@ -106,16 +113,16 @@ pub fn unknown_keys<'a>(known: impl Iterator<Item = &'a str>, answers: &Answers)
         .collect()
 }
 
-/// A problem if the answers carry a request id and it is none of those this run has asked with
-/// (one per round). Answers without an id are taken as they are.
-pub fn stale(asked: &[RequestId], answers: &Answers) -> Option<Problem> {
+/// Returns a problem if the answers carry a request id that this run did not ask with (it has one
+/// id per round). Answers without an id are accepted.
+pub fn stale(asked: &[RequestId], answers: &Answers) -> Option<AnswerProblem> {
     let given = answers
         .request_id()
         .filter(|given| !asked.contains(given))?;
     let asked: Vec<String> = asked.iter().map(|id| format!("`{id}`")).collect();
-    Some(Problem {
+    Some(AnswerProblem {
         key: REQUEST_KEY.to_owned(),
-        rule: Rule::StaleRequest,
+        rule: AnswerRule::StaleRequest,
         message: format!(
             "is `{}`, but the questions are now {}: they have changed since they were answered. \
              Run without the answers and answer the new document, or remove `{REQUEST_KEY}` to \
@@ -139,8 +146,8 @@ fn instead(key: &str, known: &[&str]) -> String {
     format!("Known keys: {}.", text::listed(values.iter(), LISTED_MAX))
 }
 
-fn problem(question: &Question, broken: Broken) -> Problem {
-    Problem {
+fn problem(question: &Question, broken: BrokenRule) -> AnswerProblem {
+    AnswerProblem {
         key: question.key.clone(),
         rule: broken.rule,
         message: broken.message,
@@ -150,16 +157,16 @@ fn problem(question: &Question, broken: Broken) -> Problem {
 }
 
 /// Depth first: writing a value recurses as deep as the value is.
-fn check_size(value: &Value) -> Result<(), Broken> {
+fn check_size(value: &Value) -> Result<(), BrokenRule> {
     if depth_exceeds(value, ANSWER_DEPTH_MAX) {
         let message = format!("is nested deeper than ANSWER_DEPTH_MAX ({ANSWER_DEPTH_MAX}).");
-        return Err(Broken::new(Rule::TooDeep, message));
+        return Err(BrokenRule::new(AnswerRule::TooDeep, message));
     }
     let bytes = value.to_string().len();
     if bytes > ANSWER_BYTES_MAX {
         let message =
             format!("is too large: {bytes} bytes exceed ANSWER_BYTES_MAX ({ANSWER_BYTES_MAX}).");
-        return Err(Broken::new(Rule::TooLarge, message));
+        return Err(BrokenRule::new(AnswerRule::TooLarge, message));
     }
     Ok(())
 }
@@ -174,10 +181,10 @@ fn depth_exceeds(value: &Value, left: usize) -> bool {
     }
 }
 
-fn check_filled_in(question: &Question, value: &Value) -> Result<(), Broken> {
+fn check_filled_in(question: &Question, value: &Value) -> Result<(), BrokenRule> {
     if value.as_str() == Some(&question.placeholder()) {
         let message = "still has the placeholder value. Replace it with the answer.";
-        return Err(Broken::new(Rule::Placeholder, message));
+        return Err(BrokenRule::new(AnswerRule::Placeholder, message));
     }
     Ok(())
 }

@@ -14,20 +14,20 @@ pub const DOCUMENT_TEMPLATE: &str = include_str!("document.jig");
 
 const TITLE: &str = "Drawloom AI Generation Request";
 
-/// What the document says beyond the questions.
+/// Parts of the document besides the questions.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct DocumentInput {
     /// Replaces the usual title.
     pub title: Option<String>,
     /// The exact command that runs again with the answers.
     pub command: String,
-    /// Where the command expects the answers.
+    /// The file in which the command expects the answers.
     pub answers_path: String,
     /// Values already known, for reference.
     pub provided: Vec<(String, Value)>,
 }
 
-/// The variables of the document template.
+/// Returns the variables of the document template.
 pub fn data(questionnaire: &Questionnaire, input: &DocumentInput) -> Value {
     let contexts: Vec<String> = questionnaire
         .contexts()
@@ -61,7 +61,7 @@ pub fn data(questionnaire: &Questionnaire, input: &DocumentInput) -> Value {
     })
 }
 
-/// The questions as data, with a JSON Schema for each answer and one for all of them.
+/// Returns the questions as data, with a JSON Schema for each answer and one for all of them.
 pub fn json(questionnaire: &Questionnaire, input: &DocumentInput) -> Value {
     let questions: Vec<Value> = questionnaire.questions().map(question_json).collect();
     let provided: Map<String, Value> = input.provided.iter().cloned().collect();
@@ -77,7 +77,7 @@ pub fn json(questionnaire: &Questionnaire, input: &DocumentInput) -> Value {
     })
 }
 
-/// A text in a fence that it cannot close, for contexts that carry files.
+/// Puts a text in a fence that it cannot close, for contexts that carry files.
 pub fn fenced(language: &str, text: &str) -> String {
     let fence = fence::around([text]);
     let is_ended = text.is_empty() || text.ends_with('\n');
@@ -153,7 +153,7 @@ fn question_json(question: &Question) -> Value {
     Value::Object(object)
 }
 
-/// The kind of answer in the words of the document.
+/// Returns the kind of answer in the words of the document.
 fn type_hint(question: &Question) -> String {
     let hint = match &question.kind {
         AnswerKind::Any if question.schema.is_some() => "JSON that matches the schema below",
@@ -182,7 +182,7 @@ fn type_hint(question: &Question) -> String {
     }
 }
 
-/// What may follow a fence: one word, whatever the template calls its language.
+/// Returns the word after an opening fence, made from the template's name for its language.
 fn info_string(language: Option<&str>) -> String {
     let word = |c: &char| c.is_alphanumeric() || "+#._-".contains(*c);
     language
@@ -192,7 +192,7 @@ fn info_string(language: Option<&str>) -> String {
         .collect()
 }
 
-/// The object to fill in: each key with a placeholder, the request id as it must come back.
+/// Returns the object to fill in: each key with a placeholder, the request id as it must come back.
 fn skeleton(questionnaire: &Questionnaire) -> String {
     let mut object = Map::new();
     object.insert(REQUEST_KEY.to_owned(), json!(questionnaire.request_id()));

@@ -1,17 +1,17 @@
 //! The one error of this crate: each variant is a case a caller may treat differently.
 
-use crate::problem::Problem;
-use crate::questionnaire::Source;
+use crate::problem::AnswerProblem;
+use crate::questionnaire::QuestionSource;
 
-/// What went wrong; the message says what to do next.
+/// An error of a questionnaire; the message says what to do next.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A key that could not stand in an answers file or a document.
+    /// A key that could not be used in an answers file or a document.
     #[error("{place}: {key:?} cannot be the key of a question: {reason}. Choose another key.")]
     KeyInvalid {
         key: String,
-        place: Source,
+        place: QuestionSource,
         reason: &'static str,
     },
     /// Two questions that are not the same want one key.
@@ -21,20 +21,20 @@ pub enum Error {
     )]
     QuestionConflict {
         key: String,
-        first: Source,
-        second: Source,
+        first: QuestionSource,
+        second: QuestionSource,
         difference: &'static str,
     },
     /// A `select` with an empty list can never be answered.
     #[error(
         "{place}: the question `{key}` offers nothing to choose from. Give `from` at least one value."
     )]
-    NothingToChoose { key: String, place: Source },
+    NothingToChoose { key: String, place: QuestionSource },
     /// The schema of a question is itself wrong.
     #[error("{place}: the schema of the question `{key}` is not a usable JSON Schema: {detail}.")]
     SchemaBroken {
         key: String,
-        place: Source,
+        place: QuestionSource,
         detail: String,
     },
     /// `type:` names no kind of answer.
@@ -102,14 +102,14 @@ pub enum Error {
     },
     /// The reply was read, and its answers are not what was asked for.
     #[error("The answers in the reply do not fit the questions:{}", bullets(.problems))]
-    ReplyWrong { problems: Vec<Problem> },
+    ReplyWrong { problems: Vec<AnswerProblem> },
 }
 
 fn did_you_mean(nearest: &Option<&'static str>) -> String {
     nearest.map_or_else(String::new, |name| format!(" Did you mean `{name}`?"))
 }
 
-fn bullets(problems: &[Problem]) -> String {
+fn bullets(problems: &[AnswerProblem]) -> String {
     problems
         .iter()
         .map(|problem| format!("\n- {problem}"))

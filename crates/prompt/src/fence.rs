@@ -1,6 +1,6 @@
 //! Markdown fences: finding, stripping, closing, and choosing one long enough.
 
-/// The inside of a text that is one fenced block and nothing else.
+/// Returns the inside of a text that is one fenced block and nothing else.
 ///
 /// Blocks may be nested, as models nest them: a fence with an info string opens, a bare one closes
 /// the innermost. Two blocks one after the other are not one block and are left alone.
@@ -9,20 +9,20 @@ pub(crate) fn strip_surrounding(text: &str) -> Option<&str> {
     (block.before.trim().is_empty() && block.after.trim().is_empty()).then_some(block.inside)
 }
 
-/// The inside of the only fenced block of a text that may have prose around it.
+/// Returns the inside of the only fenced block of a text that may have prose around it.
 pub(crate) fn only_block(text: &str) -> Option<&str> {
     let mut blocks = blocks(text);
     let only = blocks.next()?;
     blocks.next().is_none().then_some(only.inside)
 }
 
-/// A fence of backticks that none of the texts can close.
+/// Makes a fence of backticks that none of the texts can close.
 pub(crate) fn around<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
     let longest = texts.into_iter().map(longest_run).max().unwrap_or(0);
     "`".repeat((longest + 1).max(3))
 }
 
-/// The text as an inline code span, whatever backticks it contains.
+/// Makes an inline code span of the text, whatever backticks it contains.
 pub(crate) fn span(text: &str) -> String {
     let ticks = "`".repeat(longest_run(text) + 1);
     let pad = if text.starts_with('`') || text.ends_with('`') || text.is_empty() {
@@ -33,10 +33,10 @@ pub(crate) fn span(text: &str) -> String {
     format!("{ticks}{pad}{text}{pad}{ticks}")
 }
 
-/// The text with a fence it left open closed, so that it cannot swallow what follows it.
+/// Closes a fence that the text left open, so that it cannot swallow the text after it.
 pub(crate) fn closed(text: &str) -> String {
-    let mut open: Option<Fence> = None;
-    for fence in text.lines().filter_map(Fence::read) {
+    let mut open: Option<CodeFence> = None;
+    for fence in text.lines().filter_map(CodeFence::read) {
         open = match open {
             None => Some(fence),
             Some(opener) if fence.closes(&opener) => None,
@@ -49,14 +49,14 @@ pub(crate) fn closed(text: &str) -> String {
     }
 }
 
-struct Fence {
+struct CodeFence {
     marker: char,
     length: usize,
     bare: bool,
 }
 
-impl Fence {
-    fn read(line: &str) -> Option<Fence> {
+impl CodeFence {
+    fn read(line: &str) -> Option<CodeFence> {
         let start = line.trim_start_matches(' ');
         if line.len() - start.len() > 3 {
             return None;
@@ -65,26 +65,26 @@ impl Fence {
         let rest = start.trim_start_matches(marker);
         let length = start.len() - rest.len();
         let is_fence = length >= 3 && (marker == '~' || !rest.contains('`'));
-        is_fence.then(|| Fence {
+        is_fence.then(|| CodeFence {
             marker,
             length,
             bare: rest.trim().is_empty(),
         })
     }
 
-    fn closes(&self, opener: &Fence) -> bool {
+    fn closes(&self, opener: &CodeFence) -> bool {
         self.bare && self.marker == opener.marker && self.length >= opener.length
     }
 }
 
-struct Block<'a> {
+struct FencedBlock<'a> {
     before: &'a str,
     inside: &'a str,
     after: &'a str,
 }
 
-/// The outermost fenced blocks of a text, in order.
-fn blocks(text: &str) -> impl Iterator<Item = Block<'_>> {
+/// Returns the outermost fenced blocks of a text, in order.
+fn blocks(text: &str) -> impl Iterator<Item = FencedBlock<'_>> {
     let mut from = 0;
     std::iter::from_fn(move || {
         let block = next_block(text, from)?;
@@ -93,13 +93,13 @@ fn blocks(text: &str) -> impl Iterator<Item = Block<'_>> {
     })
 }
 
-fn next_block(text: &str, from: usize) -> Option<Block<'_>> {
-    let mut open: Vec<Fence> = Vec::new();
+fn next_block(text: &str, from: usize) -> Option<FencedBlock<'_>> {
+    let mut open: Vec<CodeFence> = Vec::new();
     let (mut opener_at, mut inside_at, mut at) = (from, from, from);
     for line in text[from..].split_inclusive('\n') {
         let line_at = at;
         at += line.len();
-        let Some(fence) = Fence::read(line.trim_end_matches(['\n', '\r'])) else {
+        let Some(fence) = CodeFence::read(line.trim_end_matches(['\n', '\r'])) else {
             continue;
         };
         match open.last() {
@@ -112,7 +112,7 @@ fn next_block(text: &str, from: usize) -> Option<Block<'_>> {
                 if open.is_empty() {
                     let inside = &text[inside_at..line_at];
                     let inside = inside.strip_suffix('\n').unwrap_or(inside);
-                    return Some(Block {
+                    return Some(FencedBlock {
                         before: &text[..opener_at],
                         inside: inside.strip_suffix('\r').unwrap_or(inside),
                         after: &text[at..],

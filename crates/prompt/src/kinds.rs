@@ -1,29 +1,29 @@
 //! The rule of each kind of answer: which values fit, and which typed value they mean.
 
-use crate::problem::Rule;
+use crate::problem::AnswerRule;
 use crate::questionnaire::{AnswerKind, Question};
-use crate::{fence, guardrails, schema, strict, text};
+use crate::{fence, guardrails, schema, strict_json, text};
 use serde_json::{Number, Value};
 
-/// How many allowed values a message lists.
+/// Number of allowed values a message lists.
 const LISTED_MAX: usize = 20;
 
 /// The rule a value broke, worded to follow "Answer `key`".
-pub(crate) struct Broken {
-    pub rule: Rule,
+pub(crate) struct BrokenRule {
+    pub rule: AnswerRule,
     pub message: String,
 }
 
-impl Broken {
-    pub(crate) fn new(rule: Rule, message: impl Into<String>) -> Self {
+impl BrokenRule {
+    pub(crate) fn new(rule: AnswerRule, message: impl Into<String>) -> Self {
         let message = message.into();
-        Broken { rule, message }
+        BrokenRule { rule, message }
     }
 }
 
-/// The typed value that an answer other than `null` means, by the question's kind, schema and
+/// Returns the typed value of an answer other than `null`, by the question's kind, schema and
 /// guardrails.
-pub(crate) fn typed(question: &Question, value: &Value) -> Result<Value, Broken> {
+pub(crate) fn typed(question: &Question, value: &Value) -> Result<Value, BrokenRule> {
     let typed = of_kind(question, value)?;
     check_items(question, &typed)?;
     check_not_empty(question, &typed)?;
@@ -31,7 +31,7 @@ pub(crate) fn typed(question: &Question, value: &Value) -> Result<Value, Broken>
     Ok(typed)
 }
 
-fn of_kind(question: &Question, value: &Value) -> Result<Value, Broken> {
+fn of_kind(question: &Question, value: &Value) -> Result<Value, BrokenRule> {
     let typed = match &question.kind {
         AnswerKind::Any => value.clone(),
         AnswerKind::Text => check_text(value)?,
@@ -48,8 +48,8 @@ fn of_kind(question: &Question, value: &Value) -> Result<Value, Broken> {
     Ok(typed)
 }
 
-/// An empty text is no answer to a question that wants one.
-fn check_not_empty(question: &Question, typed: &Value) -> Result<(), Broken> {
+/// Refuses an empty text as the answer to a required question.
+fn check_not_empty(question: &Question, typed: &Value) -> Result<(), BrokenRule> {
     let is_written = matches!(
         question.kind,
         AnswerKind::Any | AnswerKind::Text | AnswerKind::Code { .. }
@@ -61,17 +61,17 @@ fn check_not_empty(question: &Question, typed: &Value) -> Result<(), Broken> {
             if is_written && question.required && !is_ruled && text.trim().is_empty() =>
         {
             let message = "is empty. Answer it, or make the question optional (`required: false`).";
-            Err(Broken::new(Rule::Missing, message))
+            Err(BrokenRule::new(AnswerRule::Missing, message))
         }
         _ => Ok(()),
     }
 }
 
-fn check_items(question: &Question, typed: &Value) -> Result<(), Broken> {
+fn check_items(question: &Question, typed: &Value) -> Result<(), BrokenRule> {
     let (rule, Value::Array(items)) = (
         match question.kind {
-            AnswerKind::Pick { .. } => Rule::Pick,
-            AnswerKind::List => Rule::List,
+            AnswerKind::Pick { .. } => AnswerRule::Pick,
+            AnswerKind::List => AnswerRule::List,
             _ => return Ok(()),
         },
         typed,
@@ -88,16 +88,16 @@ fn check_items(question: &Question, typed: &Value) -> Result<(), Broken> {
         .words()
         .unwrap_or_else(|| "at least 1".to_owned());
     let message = format!("must have {wanted} of them, but has {count}.");
-    Err(Broken::new(rule, message))
+    Err(BrokenRule::new(rule, message))
 }
 
-/// `must be X, but is Y.`
-fn must_be<T>(rule: Rule, what: &str, found: &Value) -> Result<T, Broken> {
+/// Makes the problem `must be X, but is Y.`
+fn must_be<T>(rule: AnswerRule, what: &str, found: &Value) -> Result<T, BrokenRule> {
     let message = format!("must be {what}, but is {}.", text::shown(found));
-    Err(Broken::new(rule, message))
+    Err(BrokenRule::new(rule, message))
 }
 
-fn check_text(value: &Value) -> Result<Value, Broken> {
+fn check_text(value: &Value) -> Result<Value, BrokenRule> {
     match value {
         Value::String(_) => Ok(value.clone()),
         Value::Array(_) | Value::Object(_) => {
@@ -106,38 +106,38 @@ fn check_text(value: &Value) -> Result<Value, Broken> {
                  `type: 'json'` in its `@output`.",
                 text::shown(value)
             );
-            Err(Broken::new(Rule::Text, message))
+            Err(BrokenRule::new(AnswerRule::Text, message))
         }
-        _ => must_be(Rule::Text, "text in double quotes", value),
+        _ => must_be(AnswerRule::Text, "text in double quotes", value),
     }
 }
 
-fn check_code(value: &Value) -> Result<Value, Broken> {
+fn check_code(value: &Value) -> Result<Value, BrokenRule> {
     match value {
         Value::String(code) => Ok(match fence::strip_surrounding(code) {
             Some(inside) => Value::from(inside),
             None => value.clone(),
         }),
-        _ => must_be(Rule::Code, "code as one JSON string", value),
+        _ => must_be(AnswerRule::Code, "code as one JSON string", value),
     }
 }
 
-/// A string may be the answer itself or JSON written into a string. The JSON in it is meant,
-/// unless only the string fits the schema.
-fn check_json(question: &Question, value: &Value) -> Result<Value, Broken> {
+/// Checks a JSON answer. A string may be the answer itself or JSON written into a string. The JSON
+/// in it is meant, unless only the string fits the schema.
+fn check_json(question: &Question, value: &Value) -> Result<Value, BrokenRule> {
     let Value::String(written) = value else {
         check_schema(question, value)?;
         return Ok(value.clone());
     };
     let inside = fence::strip_surrounding(written).unwrap_or(written).trim();
-    let parsed = match strict::parse(inside) {
+    let parsed = match strict_json::parse(inside) {
         Ok(parsed) if !parsed.is_null() => parsed,
         Err(fault) if inside.starts_with(['{', '[']) => {
             let message = format!(
                 "is text that looks like JSON but is wrong at {}:{}: {}. {}",
                 fault.line, fault.column, fault.detail, fault.hint
             );
-            return Err(Broken::new(Rule::Json, message));
+            return Err(BrokenRule::new(AnswerRule::Json, message));
         }
         _ => value.clone(),
     };
@@ -151,21 +151,22 @@ fn check_json(question: &Question, value: &Value) -> Result<Value, Broken> {
 }
 
 /// Strict, as the JSON Schema that goes out with the question is.
-fn check_boolean(value: &Value) -> Result<Value, Broken> {
+fn check_boolean(value: &Value) -> Result<Value, BrokenRule> {
     match value {
         Value::Bool(_) => Ok(value.clone()),
-        _ => must_be(Rule::Boolean, "true or false", value),
+        _ => must_be(AnswerRule::Boolean, "true or false", value),
     }
 }
 
-fn check_number(value: &Value) -> Result<Value, Broken> {
+fn check_number(value: &Value) -> Result<Value, BrokenRule> {
     match value {
         Value::Number(_) => Ok(value.clone()),
-        _ => must_be(Rule::Number, "a number", value),
+        _ => must_be(AnswerRule::Number, "a number", value),
     }
 }
 
-/// What a word means where no JSON is written: on a terminal, in a reply to a single question.
+/// Reads a bare word as a value, on a terminal or in a reply to a single question, where JSON is
+/// not expected.
 pub(crate) fn from_word(kind: &AnswerKind, word: &str) -> Option<Value> {
     let word = word.trim().trim_end_matches('.').to_lowercase();
     match (kind, word.as_str()) {
@@ -176,14 +177,14 @@ pub(crate) fn from_word(kind: &AnswerKind, word: &str) -> Option<Value> {
     }
 }
 
-fn check_list(value: &Value) -> Result<Value, Broken> {
+fn check_list(value: &Value) -> Result<Value, BrokenRule> {
     match as_list(value) {
         Some(items) => Ok(Value::Array(items)),
-        None => must_be(Rule::List, "a JSON array", value),
+        None => must_be(AnswerRule::List, "a JSON array", value),
     }
 }
 
-fn check_select(from: &[Value], value: &Value) -> Result<Value, Broken> {
+fn check_select(from: &[Value], value: &Value) -> Result<Value, BrokenRule> {
     if let Some(chosen) = member(from, value) {
         return Ok(chosen.clone());
     }
@@ -193,14 +194,14 @@ fn check_select(from: &[Value], value: &Value) -> Result<Value, Broken> {
         text::shown(value),
         nearest_choice(from, value)
     );
-    Err(Broken::new(Rule::Select, message))
+    Err(BrokenRule::new(AnswerRule::Select, message))
 }
 
-fn check_pick(from: &[Value], value: &Value) -> Result<Value, Broken> {
+fn check_pick(from: &[Value], value: &Value) -> Result<Value, BrokenRule> {
     let offered = text::listed(from.iter(), LISTED_MAX);
     let Some(items) = as_list(value) else {
         let what = format!("a JSON array of some of {offered}");
-        return must_be(Rule::Pick, &what, value);
+        return must_be(AnswerRule::Pick, &what, value);
     };
     let mut picked: Vec<Value> = Vec::new();
     let (mut foreign, mut repeated) = (Vec::new(), Vec::new());
@@ -219,14 +220,14 @@ fn check_pick(from: &[Value], value: &Value) -> Result<Value, Broken> {
         .first()
         .map_or(String::new(), |item| nearest_choice(from, item));
     let message = format!("must pick from {offered}, each at most once: {faults}.{hint}");
-    Err(Broken::new(Rule::Pick, message))
+    Err(BrokenRule::new(AnswerRule::Pick, message))
 }
 
-fn check_order(from: &[Value], value: &Value) -> Result<Value, Broken> {
+fn check_order(from: &[Value], value: &Value) -> Result<Value, BrokenRule> {
     let offered = text::listed(from.iter(), LISTED_MAX);
     let Some(items) = as_list(value) else {
         let what = format!("a JSON array of all of {offered}, in order");
-        return must_be(Rule::Order, &what, value);
+        return must_be(AnswerRule::Order, &what, value);
     };
     let mut left: Vec<&Value> = from.iter().collect();
     let mut ordered = Vec::with_capacity(from.len());
@@ -247,10 +248,10 @@ fn check_order(from: &[Value], value: &Value) -> Result<Value, Broken> {
         return Ok(Value::Array(ordered));
     }
     let message = format!("must order all of {offered}: {faults}.");
-    Err(Broken::new(Rule::Order, message))
+    Err(BrokenRule::new(AnswerRule::Order, message))
 }
 
-/// `missing: "a"; repeated: "b"`, leaving out what did not happen.
+/// Lists the faults that occurred: `missing: "a"; repeated: "b"`.
 fn faults(named: &[(&str, &Vec<&Value>)]) -> String {
     named
         .iter()
@@ -265,32 +266,32 @@ fn faults(named: &[(&str, &Vec<&Value>)]) -> String {
         .join("; ")
 }
 
-fn check_schema(question: &Question, value: &Value) -> Result<(), Broken> {
+fn check_schema(question: &Question, value: &Value) -> Result<(), BrokenRule> {
     let Some(own) = &question.schema else {
         return Ok(());
     };
     let validator = schema::compile(own).map_err(|detail| {
         let message = format!(
-            "cannot be checked: its schema is not a usable JSON Schema: {detail}. Mend the schema \
+            "cannot be checked: its schema is not a usable JSON Schema: {detail}. Correct the schema \
              where the question is asked."
         );
-        Broken::new(Rule::BrokenSchema, message)
+        BrokenRule::new(AnswerRule::BrokenSchema, message)
     })?;
     let violations = schema::violations(&validator, value);
     if violations.is_empty() {
         return Ok(());
     }
     let message = format!("does not match its schema: {}.", violations.join("; "));
-    Err(Broken::new(Rule::Schema, message))
+    Err(BrokenRule::new(AnswerRule::Schema, message))
 }
 
-/// A list as such, or one written as JSON into a string.
+/// Returns a list, also one written as JSON into a string.
 fn as_list(value: &Value) -> Option<Vec<Value>> {
     match value {
         Value::Array(items) => Some(items.clone()),
         Value::String(written) => {
             let inside = fence::strip_surrounding(written).unwrap_or(written);
-            match strict::parse(inside.trim()) {
+            match strict_json::parse(inside.trim()) {
                 Ok(Value::Array(items)) => Some(items),
                 _ => None,
             }

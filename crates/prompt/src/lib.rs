@@ -1,11 +1,11 @@
-//! Questions put to whoever answers, the answers, and whether they fit.
+//! Questions, their answers, and the checks that answers have to pass.
 //!
-//! A [`Questionnaire`] is what a run wants to know. [`document`] turns it into something a person
-//! or a model can read, [`Answers`] is what comes back in a file, [`reply`] finds the same in a
-//! model's prose, and [`check_all`] decides whether the answers are what was asked for.
+//! A [`Questionnaire`] holds the questions of a run. [`document`] turns it into text for a person
+//! or a model, [`Answers`] reads the answers from a file, [`reply`] finds them in a model's prose,
+//! and [`check_all`] checks them.
 //!
-//! Not here: who answers (transports), where files live, and how templates are rendered. This
-//! crate does no input or output of any kind.
+//! Not here: transports that bring the answers, the location of files, and the rendering of
+//! templates. This crate does no input or output of any kind.
 
 pub mod answers;
 pub mod check;
@@ -20,14 +20,16 @@ mod problem;
 pub mod questionnaire;
 pub mod reply;
 mod schema;
-mod strict;
+mod strict_json;
 mod text;
 
 pub use answers::{Answers, REQUEST_KEY};
 pub use check::{TypedAnswers, check, check_all, stale, unknown_keys};
 pub use document::{DOCUMENT_TEMPLATE, DocumentInput};
 pub use error::Error;
-pub use guardrails::{Guardrails, Syntax};
+pub use guardrails::{GuardedSyntax, Guardrails};
 pub use nearest::{nearest, suggestion};
-pub use problem::{Problem, Rule};
-pub use questionnaire::{AnswerKind, ItemCount, Question, Questionnaire, RequestId, Source};
+pub use problem::{AnswerProblem, AnswerRule};
+pub use questionnaire::{
+    AnswerKind, ItemCount, Question, QuestionSource, Questionnaire, RequestId,
+};

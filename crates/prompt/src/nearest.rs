@@ -1,11 +1,11 @@
 //! The known word that a misspelled one was most likely meant to be.
 
-/// How many letters of a word make room for one slip.
+/// Letters of a word that allow for one slip.
 const LETTERS_PER_SLIP: usize = 3;
-/// How much of a word is compared: the distance costs the product of both lengths.
+/// Characters of a word that are compared: the distance costs the product of both lengths.
 const COMPARED_CHARS_MAX: usize = 200;
 
-/// The nearest known word, if one is close enough to be worth naming.
+/// Returns the nearest known word, if one is close enough to be worth naming.
 pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let folded = fold(word);
     let measured = known.into_iter().map(|candidate| {
@@ -20,7 +20,7 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
     Some(nearest)
 }
 
-/// A hint naming the nearest known word, or all of them when none is near.
+/// Returns a hint naming the nearest known word, or all of them when none is near.
 pub fn suggestion<'a>(
     word: &str,
     known: impl IntoIterator<Item = &'a str> + Clone,
@@ -32,7 +32,7 @@ pub fn suggestion<'a>(
     (!names.is_empty()).then(|| format!("known: {}", names.join(", ")))
 }
 
-/// Words are mostly confused in case and separators: `unless_exists`, `unlessExists` and
+/// Folds case and separators, which people confuse most: `unless_exists`, `unlessExists` and
 /// `unless-exists` are one word.
 fn fold(word: &str) -> String {
     word.chars()

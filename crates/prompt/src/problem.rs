@@ -1,6 +1,6 @@
 //! One wrong answer, as data and as a sentence.
 
-use crate::questionnaire::Source;
+use crate::questionnaire::QuestionSource;
 use serde::Serialize;
 use serde_json::Value;
 use std::fmt;
@@ -9,7 +9,7 @@ use std::fmt;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
-pub enum Rule {
+pub enum AnswerRule {
     /// A required question has no answer, or the answer `null`.
     Missing,
     /// The answer still is what the document's skeleton shows in its place.
@@ -37,7 +37,7 @@ pub enum Rule {
     Syntax,
     /// It imports what the question's guardrails do not let it import.
     Imports,
-    /// Nobody asks for this key.
+    /// No question has this key.
     UnknownKey,
     /// The answers carry the id of another request.
     StaleRequest,
@@ -45,20 +45,20 @@ pub enum Rule {
 
 /// A wrong answer: which, why, what was found, and where it was asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Problem {
+pub struct AnswerProblem {
     pub key: String,
-    pub rule: Rule,
-    /// What is wrong, worded to follow "Answer `key`".
+    pub rule: AnswerRule,
+    /// The problem, worded to follow "Answer `key`".
     pub message: String,
     /// The value as it was found, absent when there was none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub found: Option<Box<Value>>,
-    /// Where the question stands, absent when there is no such question.
+    /// The place of the question, absent when there is no such question.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub place: Option<Source>,
+    pub place: Option<QuestionSource>,
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for AnswerProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Answer `{}`", crate::text::shorten(&self.key))?;
         if let Some(place) = &self.place {

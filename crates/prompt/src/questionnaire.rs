@@ -1,4 +1,4 @@
-//! What a run wants to know: questions by key, and the context they share.
+//! The questions of a run by key, and the context they share.
 
 use crate::answers::{Answers, REQUEST_KEY};
 use crate::error::Error;
@@ -11,14 +11,14 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::fmt;
 
-/// Where a question stands: a template or recipe file and a line counted from 1.
+/// The place of a question: a template or recipe file and a line counted from 1.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Source {
+pub struct QuestionSource {
     pub file: String,
     pub line: u32,
 }
 
-impl fmt::Display for Source {
+impl fmt::Display for QuestionSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.file, self.line)
     }
@@ -59,8 +59,8 @@ impl AnswerKind {
         "text", "code", "json", "boolean", "select", "pick", "order", "number", "list",
     ];
 
-    /// The kind that `type: 'name'` declares; `from` and `language` are used by the kinds that
-    /// have them.
+    /// Returns the kind that `type: 'name'` declares; `from` and `language` are used by the kinds
+    /// that have them.
     pub fn named(
         name: &str,
         from: Vec<Value>,
@@ -86,7 +86,8 @@ impl AnswerKind {
         })
     }
 
-    /// The name of this kind; `any` cannot be declared, it is what an absent `type:` means.
+    /// Returns the name of this kind; `any` cannot be declared, it is the kind of a question
+    /// without `type:`.
     pub fn name(&self) -> &'static str {
         match self {
             AnswerKind::Any => "any",
@@ -102,7 +103,7 @@ impl AnswerKind {
         }
     }
 
-    /// The values to choose from; empty for kinds that offer none.
+    /// Returns the values to choose from; empty for kinds that offer none.
     pub fn choices(&self) -> &[Value] {
         match self {
             AnswerKind::Select { from }
@@ -112,7 +113,7 @@ impl AnswerKind {
         }
     }
 
-    /// The language of a `code` answer, if it was named.
+    /// Returns the language of a `code` answer, if it was named.
     pub fn language(&self) -> Option<&str> {
         match self {
             AnswerKind::Code { language } => language.as_deref(),
@@ -121,8 +122,8 @@ impl AnswerKind {
     }
 }
 
-/// How many items an answer may have. Without a minimum a required answer has at least one: an empty
-/// list is no answer.
+/// The number of items an answer may have. Without a minimum a required answer has at least one: an
+/// empty list is no answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ItemCount {
     pub min: Option<u64>,
@@ -130,12 +131,12 @@ pub struct ItemCount {
 }
 
 impl ItemCount {
-    /// The least that is taken.
+    /// Returns the least number of items that is accepted.
     pub fn least(self, required: bool) -> u64 {
         self.min.unwrap_or(u64::from(required))
     }
 
-    /// `exactly 2`, `at least 1`, `1 to 3`; nothing where any number will do.
+    /// Returns `exactly 2`, `at least 1` or `1 to 3`; `None` if any number will do.
     pub fn words(self) -> Option<String> {
         match (self.min, self.max) {
             (Some(min), Some(max)) if min == max => Some(format!("exactly {min}")),
@@ -158,21 +159,21 @@ pub struct Question {
     pub examples: Vec<String>,
     pub kind: AnswerKind,
     pub schema: Option<Value>,
-    /// How many items a `pick` or a `list` has.
+    /// Number of items of a `pick` or a `list`.
     pub items: ItemCount,
-    /// What a written answer must keep to beyond its kind.
+    /// Rules for a written answer beyond its kind.
     pub guardrails: Guardrails,
-    /// How many more times whoever answers is asked, when the answer is wrong; absent when the
-    /// asker leaves it to whoever puts the question. At most [`crate::limits::RETRIES_MAX`].
+    /// Further attempts at a wrong answer; absent when the author leaves the number to the
+    /// transport. At most [`crate::limits::RETRIES_MAX`].
     pub retries: Option<u32>,
     /// An optional question may be left out or answered `null`.
     pub required: bool,
-    pub source: Source,
+    pub source: QuestionSource,
 }
 
 impl Question {
-    /// A required question of any kind, to be filled in by its fields.
-    pub fn new(key: impl Into<String>, source: Source) -> Self {
+    /// Makes a required question of any kind, to be filled in by its fields.
+    pub fn new(key: impl Into<String>, source: QuestionSource) -> Self {
         Question {
             key: key.into(),
             contexts: Vec::new(),
@@ -189,8 +190,8 @@ impl Question {
         }
     }
 
-    /// What stands in this answer's place in the document's skeleton. As an answer it is refused:
-    /// it means that the skeleton was sent back unfilled.
+    /// Returns the text in this answer's place in the document's skeleton. As an answer it is
+    /// refused: it means that the skeleton was sent back unfilled.
     pub fn placeholder(&self) -> String {
         let described = !self.format.is_empty() || !self.examples.is_empty();
         let what = match &self.kind {
@@ -209,7 +210,7 @@ impl Question {
         }
     }
 
-    /// The part in which two questions differ, if they do. Where they stand is no part of them.
+    /// Returns the part in which two questions differ, if they do. Their places are not compared.
     fn difference(&self, other: &Question) -> Option<&'static str> {
         [
             (self.prompt == other.prompt, "prompt"),
@@ -267,7 +268,7 @@ impl Question {
 pub struct RequestId(String);
 
 impl RequestId {
-    /// An id as it was found in an answers file.
+    /// Makes an id from an answers file.
     pub fn new(id: impl Into<String>) -> Self {
         RequestId(id.into())
     }
@@ -296,7 +297,7 @@ impl Questionnaire {
     }
 
     /// Adds a context for all questions. Layout is tidied away; an empty or known one is dropped.
-    /// How large it may all become is checked when a question is asked.
+    /// The size limit is checked when a question is asked.
     pub fn add_context(&mut self, context: &str) {
         let context = text::tidy(context);
         if !context.is_empty() && !self.contexts.contains(&context) {
@@ -351,7 +352,7 @@ impl Questionnaire {
         Ok(())
     }
 
-    /// Nothing is asked. Contexts alone ask nothing.
+    /// True if there is no question. Contexts alone ask nothing.
     pub fn is_empty(&self) -> bool {
         self.questions.is_empty()
     }
@@ -376,20 +377,20 @@ impl Questionnaire {
         &self.contexts
     }
 
-    /// How many more times whoever answers is asked, when answers are wrong: the most that any of
-    /// the questions wants, absent when none says.
+    /// Returns the number of further attempts when answers are wrong: the most that any of the
+    /// questions wants, `None` if no question says.
     pub fn retries(&self) -> Option<u32> {
         self.questions()
             .filter_map(|question| question.retries)
             .max()
     }
 
-    /// Some question here must be answered before the run can go on.
+    /// True if some question must be answered before the run can continue.
     pub fn has_required(&self) -> bool {
         self.questions().any(|question| question.required)
     }
 
-    /// Only what is not answered, with all contexts. `null` answers no required question; it
+    /// Returns the unanswered questions, with all contexts. `null` answers no required question; it
     /// declines an optional one.
     pub fn missing(&self, answers: &Answers) -> Questionnaire {
         let unanswered = |question: &Question| match answers.get(&question.key) {
@@ -408,7 +409,7 @@ impl Questionnaire {
         }
     }
 
-    /// Equal content gives an equal id. Where questions stand is not content.
+    /// Equal content gives an equal id. The places of questions are not content.
     pub fn request_id(&self) -> RequestId {
         let questions: Vec<Value> = self.questions().map(Question::identity).collect();
         let mut content = json!({ "contexts": self.contexts, "questions": questions });

@@ -9,7 +9,7 @@ use crate::check::{check, check_all, unknown_keys};
 use crate::error::Error;
 use crate::limits::{ANSWERS_MAX, REPLY_BYTES_MAX, REPLY_STARTS_MAX};
 use crate::questionnaire::{AnswerKind, Question, Questionnaire};
-use crate::strict::{self, Fault};
+use crate::strict_json::{self, JsonFault};
 use crate::{fence, kinds, text};
 use serde_json::{Map, Value};
 
@@ -37,8 +37,8 @@ pub fn read(reply: &str, questionnaire: &Questionnaire) -> Result<Answers, Error
     }
 }
 
-/// Reads a reply that is the answer to one question and nothing else: text as it stands, JSON for
-/// the kinds that want it. The value has passed its check and is returned as given.
+/// Reads a reply that is the answer to one question and nothing else: text unchanged, JSON for the
+/// kinds that want it. The value has passed its check and is returned as given.
 pub fn read_one(reply: &str, question: &Question) -> Result<Value, Error> {
     let reply = bounded(reply)?;
     let value = match &question.kind {
@@ -68,8 +68,9 @@ pub fn read_one(reply: &str, question: &Question) -> Result<Value, Error> {
     }
 }
 
-/// The text that a program wrapped into a report of its own: `claude -p --output-format json` prints one
-/// object with the reply under `result`, `stream-json` a line for each event and such an object last.
+/// Returns the text that a program wrapped into a report of its own: `claude -p --output-format
+/// json` prints one object with the reply under `result`, `stream-json` a line for each event and
+/// such an object last.
 pub fn unwrapped(text: &str) -> Option<String> {
     let trimmed = text.trim();
     let whole = trimmed.starts_with(['{', '[']).then_some(trimmed)?;
@@ -83,7 +84,7 @@ pub fn unwrapped(text: &str) -> Option<String> {
     result.as_str().map(str::to_owned)
 }
 
-/// The one corrective turn: what was wrong, and what to send instead.
+/// Makes the one corrective turn: the problem, and what to send instead.
 pub fn correction(error: &Error, questionnaire: &Questionnaire) -> String {
     let keys: Vec<String> = questionnaire.keys().map(|key| format!("`{key}`")).collect();
     format!(
@@ -102,14 +103,14 @@ fn bounded(reply: &str) -> Result<&str, Error> {
             max: REPLY_BYTES_MAX,
         });
     }
-    let reply = strict::without_bom(reply.trim_start()).trim();
+    let reply = strict_json::without_bom(reply.trim_start()).trim();
     if reply.is_empty() {
         return Err(Error::ReplyEmpty);
     }
     Ok(reply)
 }
 
-/// The object that answers the most questions; of equals the last, since models restate the
+/// Finds the object that answers the most questions; of equals the last, since models restate the
 /// skeleton before they fill it in.
 fn find_object(reply: &str, asked: &Questionnaire) -> Result<Map<String, Value>, Error> {
     let found = scan(reply, '{');
@@ -142,16 +143,16 @@ fn within_bounds(object: Map<String, Value>) -> Result<Map<String, Value>, Error
     })
 }
 
-/// What lies between matching brackets of a text: the values that could be read, and the first
-/// fault met, with the byte at which its value starts.
+/// The text between matching brackets: the values that could be read, and the first fault met, with
+/// the byte at which its value starts.
 #[derive(Default)]
-struct Scan {
+struct BracketScan {
     values: Vec<Value>,
-    fault: Option<(usize, Fault)>,
+    fault: Option<(usize, JsonFault)>,
 }
 
-fn scan(reply: &str, open: char) -> Scan {
-    let mut found = Scan::default();
+fn scan(reply: &str, open: char) -> BracketScan {
+    let mut found = BracketScan::default();
     let mut from = 0;
     for _ in 0..REPLY_STARTS_MAX {
         let Some(start) = next_start(reply, from, open) else {
@@ -164,13 +165,14 @@ fn scan(reply: &str, open: char) -> Scan {
                 found.fault.get_or_insert((start, fault));
             }
         }
-        // What a value that never closes holds may still be the answers: prose has brackets too.
+        // The inside of a value that never closes may still hold the answers: prose has brackets
+        // too.
         from = end.unwrap_or(start + open.len_utf8());
     }
     found
 }
 
-/// The next bracket that can start a JSON value. `{` in prose or code is rarely followed by a
+/// Finds the next bracket that can start a JSON value. `{` in prose or code is rarely followed by a
 /// double quote; in JSON it always is, unless the object is empty.
 fn next_start(reply: &str, from: usize, open: char) -> Option<usize> {
     reply[from..]
@@ -182,7 +184,7 @@ fn next_start(reply: &str, from: usize, open: char) -> Option<usize> {
         })
 }
 
-/// The length of the text up to and including the bracket that closes its first one.
+/// Returns the length of the text up to and including the bracket that closes its first one.
 fn closing(text: &str) -> Option<usize> {
     let mut depth = 0_usize;
     let (mut in_string, mut escaped) = (false, false);
@@ -207,11 +209,11 @@ fn closing(text: &str) -> Option<usize> {
 
 /// Strict first; then without commas before closing brackets, which keeps every position; then
 /// with raw control characters in strings escaped.
-fn tolerant(json: &str) -> Result<Value, Fault> {
-    strict::parse(json).or_else(|_| {
+fn tolerant(json: &str) -> Result<Value, JsonFault> {
+    strict_json::parse(json).or_else(|_| {
         let json = without_trailing_commas(json);
-        strict::parse(&json)
-            .or_else(|fault| strict::parse(&with_controls_escaped(&json)).map_err(|_| fault))
+        strict_json::parse(&json)
+            .or_else(|fault| strict_json::parse(&with_controls_escaped(&json)).map_err(|_| fault))
     })
 }
 
@@ -248,7 +250,7 @@ fn with_controls_escaped(json: &str) -> String {
     escaped
 }
 
-/// Each character with whether it stands inside a string; the quotes count as inside.
+/// Pairs each character with true if it is inside a string; the quotes count as inside.
 fn marked(json: &str) -> impl Iterator<Item = (char, bool)> {
     let (mut in_string, mut escaped) = (false, false);
     json.chars().map(move |c| {
@@ -263,8 +265,8 @@ fn marked(json: &str) -> impl Iterator<Item = (char, bool)> {
     })
 }
 
-/// A fault of a part as an error of the whole reply.
-fn located(reply: &str, start: usize, fault: Fault) -> Error {
+/// Turns a fault of a part into an error of the whole reply.
+fn located(reply: &str, start: usize, fault: JsonFault) -> Error {
     let before = &reply[..start];
     let lines_before = before.matches('\n').count();
     if fault.cut_off {
@@ -287,8 +289,8 @@ fn located(reply: &str, start: usize, fault: Fault) -> Error {
     }
 }
 
-/// Code stands in the only fenced block, if there is prose around one; the check strips a fence
-/// that is all there is.
+/// Returns the code of the only fenced block, if there is prose around it; the check strips a fence
+/// around a whole reply.
 fn code_in(reply: &str) -> &str {
     match fence::strip_surrounding(reply) {
         Some(_) => reply,
@@ -296,9 +298,10 @@ fn code_in(reply: &str) -> &str {
     }
 }
 
-/// The JSON object in a reply: all of it, the last fenced block, or from the first brace to the last.
+/// Returns the JSON object in a reply: all of it, the last fenced block, or from the first brace to
+/// the last.
 ///
-/// It is text and may be broken: whoever reads it says what is wrong with it.
+/// It is text and may be broken: the caller reports the error when it reads it.
 pub fn object_in(reply: &str) -> &str {
     let reply = reply.trim();
     if reply.starts_with('{') && reply.ends_with('}') {
@@ -313,7 +316,7 @@ pub fn object_in(reply: &str) -> &str {
     }
 }
 
-/// The content of the last fenced block that begins with a brace.
+/// Returns the content of the last fenced block that begins with a brace.
 fn last_block(reply: &str) -> Option<&str> {
     let mut found = None;
     let mut rest = reply;
@@ -331,13 +334,13 @@ fn last_block(reply: &str) -> Option<&str> {
     found
 }
 
-/// The reply as JSON, if all of it is.
+/// Parses the reply as JSON, if all of it is.
 fn json_in(reply: &str) -> Option<Value> {
     let inside = fence::strip_surrounding(reply).unwrap_or(reply);
     tolerant(inside.trim()).ok()
 }
 
-/// The last list or object in a reply with prose around it.
+/// Finds the last list or object in a reply with prose around it.
 fn structure_in(reply: &str) -> Option<Value> {
     let first = reply.find(['[', '{'])?;
     let open = if reply[first..].starts_with('[') {

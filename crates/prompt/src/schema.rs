@@ -7,8 +7,8 @@ use crate::text;
 use jsonschema::Validator;
 use serde_json::{Map, Value, json};
 
-/// The author's schema, ready to validate; the error says what is wrong with it.
-/// References to other documents are never fetched: such a schema is broken.
+/// Compiles the author's schema; the error says what is wrong with it. References to other
+/// documents are never fetched: such a schema is broken.
 pub(crate) fn compile(schema: &Value) -> Result<Validator, String> {
     if !matches!(schema, Value::Object(_) | Value::Bool(_)) {
         return Err(format!(
@@ -22,7 +22,7 @@ pub(crate) fn compile(schema: &Value) -> Result<Validator, String> {
         .map_err(|error| text::shorten(&error.to_string()))
 }
 
-/// Every way in which a value violates the schema, each with its JSON pointer.
+/// Lists every violation of the schema, each with its JSON pointer.
 pub(crate) fn violations(validator: &Validator, value: &Value) -> Vec<String> {
     let mut errors = validator.iter_errors(value);
     let mut listed: Vec<String> = errors
@@ -45,7 +45,7 @@ pub(crate) fn violations(validator: &Validator, value: &Value) -> Vec<String> {
     listed
 }
 
-/// The schema an answer to this question must match, with the prompt as its description.
+/// Returns the schema an answer to this question must match, with the prompt as its description.
 pub(crate) fn of_question(question: &Question) -> Value {
     let mut implied = of_kind(&question.kind);
     // An empty text is no answer, unless a rule of the author's own allows it.
@@ -75,7 +75,7 @@ pub(crate) fn of_question(question: &Question) -> Value {
     Value::Object(schema)
 }
 
-/// The schema of the whole answers object.
+/// Returns the schema of the whole answers object.
 pub(crate) fn of_answers(questionnaire: &Questionnaire) -> Value {
     let mut properties = Map::new();
     properties.insert(
@@ -126,7 +126,7 @@ fn of_kind(kind: &AnswerKind) -> Map<String, Value> {
     })
 }
 
-/// `enum` forbids repeated members, a computed list of choices may have them.
+/// Drops repeated members, which `enum` forbids and a computed list of choices may have.
 fn distinct(from: &[Value]) -> Vec<&Value> {
     let mut seen: Vec<&Value> = Vec::with_capacity(from.len());
     for value in from {
@@ -137,8 +137,8 @@ fn distinct(from: &[Value]) -> Vec<&Value> {
     seen
 }
 
-/// An author's `#/$defs/…` means the author's own schema; an `$id` keeps it so when the schema
-/// becomes a part of a larger one.
+/// Gives a schema an `$id`, so that an author's `#/$defs/…` still means the author's own schema
+/// when it becomes a part of a larger one.
 fn standalone(schema: Value, at: usize) -> Value {
     match &schema {
         Value::Object(own) if !own.contains_key("$id") && refers(&schema) => {

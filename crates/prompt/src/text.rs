@@ -21,12 +21,12 @@ pub(crate) fn tidy(text: &str) -> String {
     tidied
 }
 
-/// A value as a message shows it: compact JSON, shortened.
+/// Formats a value for a message: compact JSON, shortened.
 pub(crate) fn shown(value: &Value) -> String {
     shorten(&value.to_string())
 }
 
-/// At most `SHOWN_CHARS_MAX` characters, on one line.
+/// Shortens a text to `SHOWN_CHARS_MAX` characters on one line.
 pub(crate) fn shorten(text: &str) -> String {
     let mut short: String = text
         .chars()
@@ -39,7 +39,7 @@ pub(crate) fn shorten(text: &str) -> String {
     short
 }
 
-/// `"a", "b" and 3 more`: at most `limit` values.
+/// Lists at most `limit` values: `"a", "b" and 3 more`.
 pub(crate) fn listed<'a>(values: impl ExactSizeIterator<Item = &'a Value>, limit: usize) -> String {
     let more = values.len().saturating_sub(limit);
     let mut list = values.take(limit).map(shown).collect::<Vec<_>>().join(", ");
@@ -49,7 +49,7 @@ pub(crate) fn listed<'a>(values: impl ExactSizeIterator<Item = &'a Value>, limit
     list
 }
 
-/// The number of leading bytes that every line with content shares as white space.
+/// Returns the number of leading bytes that every line with content shares as white space.
 fn common_indent(lines: &[&str]) -> usize {
     let mut filled = lines.iter().filter(|line| !line.trim().is_empty());
     let Some(first) = filled.next() else {

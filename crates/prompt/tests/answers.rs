@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 
 use prompt::limits::{ANSWER_DEPTH_MAX, ANSWERS_BYTES_MAX, ANSWERS_MAX};
-use prompt::{Answers, RequestId, Rule, stale, unknown_keys};
+use prompt::{AnswerRule, Answers, RequestId, stale, unknown_keys};
 use proptest::prelude::{Just, Strategy, any, prop_oneof, proptest};
 use serde_json::{Value, json};
 
@@ -161,7 +161,7 @@ fn an_unknown_key_names_the_one_that_was_meant() {
     assert!(
         problems
             .iter()
-            .all(|problem| problem.rule == Rule::UnknownKey)
+            .all(|problem| problem.rule == AnswerRule::UnknownKey)
     );
     let none = unknown_keys([].into_iter(), &Answers::read(r#"{"a": 1}"#, "x").unwrap());
     assert_eq!(

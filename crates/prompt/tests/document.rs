@@ -10,12 +10,12 @@
 )]
 
 use prompt::{AnswerKind, Answers, DOCUMENT_TEMPLATE, DocumentInput, Question, Questionnaire};
-use prompt::{Source, check_all, document};
+use prompt::{QuestionSource, check_all, document};
 use serde_json::{Value, json};
 use std::path::Path;
 
 fn question(key: &str, line: u32) -> Question {
-    let source = Source {
+    let source = QuestionSource {
         file: "templates/card.jig".to_owned(),
         line,
     };

@@ -7,7 +7,10 @@
     reason = "tests fail loudly"
 )]
 
-use prompt::{AnswerKind, Answers, Guardrails, Question, Questionnaire, Rule, Source, Syntax};
+use prompt::{
+    AnswerKind, AnswerRule, Answers, GuardedSyntax, Guardrails, Question, QuestionSource,
+    Questionnaire,
+};
 use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop_oneof, proptest};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
@@ -15,20 +18,20 @@ use std::time::{Duration, Instant};
 /// Far above what any answer needs, far below "it hangs".
 const PATIENCE: Duration = Duration::from_secs(30);
 
-const ALL: [Syntax; 9] = [
-    Syntax::Json,
-    Syntax::Yaml,
-    Syntax::Toml,
-    Syntax::JavaScript,
-    Syntax::TypeScript,
-    Syntax::Jsx,
-    Syntax::Tsx,
-    Syntax::Rust,
-    Syntax::Python,
+const ALL: [GuardedSyntax; 9] = [
+    GuardedSyntax::Json,
+    GuardedSyntax::Yaml,
+    GuardedSyntax::Toml,
+    GuardedSyntax::JavaScript,
+    GuardedSyntax::TypeScript,
+    GuardedSyntax::Jsx,
+    GuardedSyntax::Tsx,
+    GuardedSyntax::Rust,
+    GuardedSyntax::Python,
 ];
 
 fn question(kind: AnswerKind, guardrails: Guardrails) -> Question {
-    let source = Source {
+    let source = QuestionSource {
         file: "recipe.yml".to_owned(),
         line: 4,
     };
@@ -42,11 +45,11 @@ fn code() -> AnswerKind {
     AnswerKind::Code { language: None }
 }
 
-fn checked(guardrails: Guardrails, answer: &str) -> Result<Value, prompt::Problem> {
+fn checked(guardrails: Guardrails, answer: &str) -> Result<Value, prompt::AnswerProblem> {
     prompt::check(&question(code(), guardrails), &json!(answer))
 }
 
-fn syntax(syntax: Syntax) -> Guardrails {
+fn syntax(syntax: GuardedSyntax) -> Guardrails {
     Guardrails {
         syntax: Some(syntax),
         ..Guardrails::default()
@@ -55,7 +58,7 @@ fn syntax(syntax: Syntax) -> Guardrails {
 
 /// The answer passes, or breaks this rule with a message that says this.
 #[track_caller]
-fn check(guardrails: Guardrails, answer: &str, expected: Result<(), (Rule, &str)>) {
+fn check(guardrails: Guardrails, answer: &str, expected: Result<(), (AnswerRule, &str)>) {
     let found = checked(guardrails, answer);
     match (found, expected) {
         (Ok(_), Ok(())) => {}
@@ -72,12 +75,17 @@ fn check(guardrails: Guardrails, answer: &str, expected: Result<(), (Rule, &str)
     }
 }
 
+// tidy: allow long-function, because it is one table of cases
+#[expect(clippy::too_many_lines, reason = "it is one table of cases")]
 #[test]
 fn correct_answers_pass_in_every_language() {
     for (language, answers) in [
-        (Syntax::Json, &["{\"a\": [1, null]}", "3", "\"text\""][..]),
         (
-            Syntax::Yaml,
+            GuardedSyntax::Json,
+            &["{\"a\": [1, null]}", "3", "\"text\""][..],
+        ),
+        (
+            GuardedSyntax::Yaml,
             &[
                 "a: 1\nb: [x, y]\n",
                 "---\na: 1\n---\nb: 2\n",
@@ -85,14 +93,14 @@ fn correct_answers_pass_in_every_language() {
             ],
         ),
         (
-            Syntax::Toml,
+            GuardedSyntax::Toml,
             &[
                 "a = 1\n[b]\nc = 'x'\n",
                 "d = 2026-01-02\n[[e]]\nf = {g = 1}\n",
             ],
         ),
         (
-            Syntax::JavaScript,
+            GuardedSyntax::JavaScript,
             &[
                 "export const a = async () => { for await (const x of y) {} };",
                 "const fs = require('fs'); module.exports = { fs };",
@@ -101,7 +109,7 @@ fn correct_answers_pass_in_every_language() {
             ],
         ),
         (
-            Syntax::TypeScript,
+            GuardedSyntax::TypeScript,
             &[
                 "interface A<T extends string = 'x'> { readonly a?: T }\nexport type B = keyof A;",
                 "enum E { A = 1 }\nconst x = <const T,>(a: T) => a satisfies unknown;\n@dec class C { constructor(private a: number) {} }",
@@ -109,18 +117,18 @@ fn correct_answers_pass_in_every_language() {
             ],
         ),
         (
-            Syntax::Jsx,
+            GuardedSyntax::Jsx,
             &[
                 "export const A = () => <a b={1} {...c}>don't {d}</a>;",
                 "<></>",
             ],
         ),
         (
-            Syntax::Tsx,
+            GuardedSyntax::Tsx,
             &["export function A<T>({ a }: { a: T }) { return <B<T> c={a as T} /> }"],
         ),
         (
-            Syntax::Rust,
+            GuardedSyntax::Rust,
             &[
                 "use std::{fmt, io::{self, Read as _}};\npub async fn f<'a, T: fmt::Debug>(x: &'a T) -> io::Result<()> { let Some(_) = Some(1) else { return Ok(()) }; Ok(()) }",
                 "#![allow(dead_code)]\nmacro_rules! m { ($($x:expr),*) => { [$($x),*] } }\nconst X: &str = r#\"a\"b\"#;",
@@ -129,7 +137,7 @@ fn correct_answers_pass_in_every_language() {
             ],
         ),
         (
-            Syntax::Python,
+            GuardedSyntax::Python,
             &[
                 "match command.split():\n    case [\"go\", direction] if direction in north:\n        pass\n    case {\"x\": 1, **rest} | Point(x=0):\n        pass\n    case _:\n        pass\n",
                 "type Pair[T: (int, str), *Ts, **P] = tuple[T, *Ts]\ndef f[T](a: T, /, *, b: int = 1) -> T: ...\nclass A[T]: ...\n",
@@ -150,56 +158,68 @@ fn correct_answers_pass_in_every_language() {
 fn a_mistake_is_quoted_with_line_and_column() {
     for (language, answer, says) in [
         (
-            Syntax::Json,
+            GuardedSyntax::Json,
             "{\n  \"a\": 1,\n}",
             "is not valid JSON: line 3, column 1: trailing comma",
         ),
-        (Syntax::Json, "{ \"a\": 1, \"a\": 2 }", "duplicate key"),
-        (Syntax::Json, "{ a: 1 }", "line 1, column 3"),
-        (Syntax::Yaml, "a: 1\n b: [\n", "is not valid YAML: line 2"),
-        (Syntax::Yaml, "a: 1\na: 2\n", "is not valid YAML: line 2"),
         (
-            Syntax::Toml,
+            GuardedSyntax::Json,
+            "{ \"a\": 1, \"a\": 2 }",
+            "duplicate key",
+        ),
+        (GuardedSyntax::Json, "{ a: 1 }", "line 1, column 3"),
+        (
+            GuardedSyntax::Yaml,
+            "a: 1\n b: [\n",
+            "is not valid YAML: line 2",
+        ),
+        (
+            GuardedSyntax::Yaml,
+            "a: 1\na: 2\n",
+            "is not valid YAML: line 2",
+        ),
+        (
+            GuardedSyntax::Toml,
             "a = 1\nb = \n",
             "is not valid TOML: line 2, column 5",
         ),
         (
-            Syntax::Toml,
+            GuardedSyntax::Toml,
             "a = 1\na = 2\n",
             "is not valid TOML: line 2, column 1: duplicate key, in `a = 2`",
         ),
         (
-            Syntax::JavaScript,
+            GuardedSyntax::JavaScript,
             "const a = 1;\nlet = = 2;",
             "is not valid JavaScript: line 2, column 7",
         ),
         (
-            Syntax::JavaScript,
+            GuardedSyntax::JavaScript,
             "const a: number = 1;",
             "is not valid JavaScript: line 1, column 7: Missing initializer",
         ),
         (
-            Syntax::TypeScript,
+            GuardedSyntax::TypeScript,
             "const a = <b>c</b>;",
             "is not valid TypeScript: line 1",
         ),
         (
-            Syntax::TypeScript,
+            GuardedSyntax::TypeScript,
             "interface A {\n  b: }\n",
             "line 2, column 6",
         ),
         (
-            Syntax::Jsx,
+            GuardedSyntax::Jsx,
             "const a = <b></c>;",
             "is not valid JavaScript with JSX: line 1, column 16",
         ),
         (
-            Syntax::Tsx,
+            GuardedSyntax::Tsx,
             "export const A = () => <a>;",
             "is not valid TypeScript with JSX",
         ),
     ] {
-        check(syntax(language), answer, Err((Rule::Syntax, says)));
+        check(syntax(language), answer, Err((AnswerRule::Syntax, says)));
     }
 }
 
@@ -207,52 +227,60 @@ fn a_mistake_is_quoted_with_line_and_column() {
 fn a_mistake_in_rust_or_python_is_quoted_with_line_and_column() {
     for (language, answer, says) in [
         (
-            Syntax::Rust,
+            GuardedSyntax::Rust,
             "fn main() {\n    let é = ;\n}",
             "is not valid Rust: line 2, column 13: expected an expression, in `let é = ;`",
         ),
-        (Syntax::Rust, "fn main( {", "is not valid Rust: line 1"),
-        (Syntax::Rust, "fn f() { \"open", "is not valid Rust"),
         (
-            Syntax::Python,
+            GuardedSyntax::Rust,
+            "fn main( {",
+            "is not valid Rust: line 1",
+        ),
+        (GuardedSyntax::Rust, "fn f() { \"open", "is not valid Rust"),
+        (
+            GuardedSyntax::Python,
             "def f():\nreturn 1\n",
             "is not valid Python: line 2, column 1",
         ),
         (
-            Syntax::Python,
+            GuardedSyntax::Python,
             "a = 1\nprint 'x'\n",
             "is not valid Python: line 2",
         ),
         (
-            Syntax::Python,
+            GuardedSyntax::Python,
             "match x:\n    case 1 | : pass\n",
             "line 2, column 14",
         ),
-        (Syntax::Python, "f'{a'\n", "is not valid Python: line 1"),
         (
-            Syntax::TypeScript,
+            GuardedSyntax::Python,
+            "f'{a'\n",
+            "is not valid Python: line 1",
+        ),
+        (
+            GuardedSyntax::TypeScript,
             "Here is the code you asked for:\nconst a = 1;",
             "is not valid TypeScript: line 1",
         ),
     ] {
-        check(syntax(language), answer, Err((Rule::Syntax, says)));
+        check(syntax(language), answer, Err((AnswerRule::Syntax, says)));
     }
 }
 
 #[test]
 fn a_fence_around_code_is_no_part_of_it() {
     let found = checked(
-        syntax(Syntax::TypeScript),
+        syntax(GuardedSyntax::TypeScript),
         "```ts\nlet a: number = 1\n```\n",
     );
     assert_eq!(found.unwrap(), json!("let a: number = 1"));
     let reply = "Sure!\n\n```ts\nlet a: number = 1\n```\n\nAnything else?";
-    let question = question(code(), syntax(Syntax::TypeScript));
+    let question = question(code(), syntax(GuardedSyntax::TypeScript));
     let read = prompt::reply::read_one(reply, &question).unwrap();
     assert_eq!(read, json!("let a: number = 1"));
 }
 
-fn imports(language: Syntax, allowed: Option<&[&str]>, blocked: &[&str]) -> Guardrails {
+fn imports(language: GuardedSyntax, allowed: Option<&[&str]>, blocked: &[&str]) -> Guardrails {
     let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
     Guardrails {
         syntax: Some(language),
@@ -264,7 +292,7 @@ fn imports(language: Syntax, allowed: Option<&[&str]>, blocked: &[&str]) -> Guar
 
 #[test]
 fn only_what_is_allowed_is_imported() {
-    let js = Syntax::TypeScript;
+    let js = GuardedSyntax::TypeScript;
     for (language, allowed, answer, refused) in [
         (
             js,
@@ -326,72 +354,84 @@ fn only_what_is_allowed_is_imported() {
             Some("nothing may be imported"),
         ),
     ] {
-        let expected = refused.map_or(Ok(()), |says| Err((Rule::Imports, says)));
+        let expected = refused.map_or(Ok(()), |says| Err((AnswerRule::Imports, says)));
         check(imports(language, Some(allowed), &[]), answer, expected);
     }
 }
 
+// tidy: allow long-function, because it is one table of cases
+#[expect(clippy::too_many_lines, reason = "it is one table of cases")]
 #[test]
 fn only_what_is_allowed_is_imported_by_rust_and_python() {
     for (language, allowed, answer, refused) in [
         (
-            Syntax::Rust,
+            GuardedSyntax::Rust,
             &["std", "serde"][..],
             "use std::io;\nuse serde::{Deserialize, de::*};\nuse crate::a;\nuse super::b;",
             None,
         ),
         (
-            Syntax::Rust,
+            GuardedSyntax::Rust,
             &["std"],
             "use {std::io, tokio::{fs, net as n}};",
             Some("imports `tokio::fs` at line 1"),
         ),
         (
-            Syntax::Rust,
+            GuardedSyntax::Rust,
             &["std"],
             "extern crate libc;",
             Some("`libc` at line 1, column 14"),
         ),
         (
-            Syntax::Rust,
+            GuardedSyntax::Rust,
             &["std"],
             "mod a { fn f() { use rand::random; } }",
             Some("`rand::random`"),
         ),
-        (Syntax::Rust, &[], "fn f() { std::process::exit(1) }", None),
         (
-            Syntax::Python,
+            GuardedSyntax::Rust,
+            &[],
+            "fn f() { std::process::exit(1) }",
+            None,
+        ),
+        (
+            GuardedSyntax::Python,
             &["os", "typing"],
             "import os.path as p\nfrom typing import Any\nfrom . import a\nfrom ..b import c\n",
             None,
         ),
         (
-            Syntax::Python,
+            GuardedSyntax::Python,
             &["os"],
             "import os, sys\n",
             Some("imports `sys` at line 1, column 12"),
         ),
         (
-            Syntax::Python,
+            GuardedSyntax::Python,
             &["os"],
             "def f():\n    from subprocess import run\n",
             Some("`subprocess.run` at line 2, column 28"),
         ),
         (
-            Syntax::Python,
+            GuardedSyntax::Python,
             &["os"],
             "x = __import__('sys')\n",
             Some("`sys`"),
         ),
         (
-            Syntax::Python,
+            GuardedSyntax::Python,
             &["importlib"],
             "import importlib\nimportlib.import_module(name)\n",
             Some("computed"),
         ),
-        (Syntax::Python, &["os.path"], "from os import path\n", None),
+        (
+            GuardedSyntax::Python,
+            &["os.path"],
+            "from os import path\n",
+            None,
+        ),
     ] {
-        let expected = refused.map_or(Ok(()), |says| Err((Rule::Imports, says)));
+        let expected = refused.map_or(Ok(()), |says| Err((AnswerRule::Imports, says)));
         check(imports(language, Some(allowed), &[]), answer, expected);
     }
 }
@@ -400,56 +440,59 @@ fn only_what_is_allowed_is_imported_by_rust_and_python() {
 fn what_is_blocked_is_imported_under_no_name() {
     for (language, blocked, answer, refused) in [
         (
-            Syntax::JavaScript,
+            GuardedSyntax::JavaScript,
             &["fs"][..],
             "import 'node:fs/promises'",
             Some("imports `node:fs/promises` at line 1, column 8, and `fs` is blocked"),
         ),
-        (Syntax::JavaScript, &["fs"], "import './fs'", None),
+        (GuardedSyntax::JavaScript, &["fs"], "import './fs'", None),
         (
-            Syntax::JavaScript,
+            GuardedSyntax::JavaScript,
             &["./secret*"],
             "import './secrets.js'",
             Some("`./secret*` is blocked"),
         ),
         (
-            Syntax::Rust,
+            GuardedSyntax::Rust,
             &["std::process"],
             "use std::{fs, process::Command};",
             Some("`std::process::Command`"),
         ),
         (
-            Syntax::Rust,
+            GuardedSyntax::Rust,
             &["std::process"],
             "use std::*;",
             Some("imports `std`"),
         ),
         (
-            Syntax::Rust,
+            GuardedSyntax::Rust,
             &["std::process"],
             "fn f() { std::process::exit(1) }",
             Some("uses `std::process::exit` at line 1, column 10"),
         ),
-        (Syntax::Rust, &["std::process"], "use std::fs;", None),
+        (GuardedSyntax::Rust, &["std::process"], "use std::fs;", None),
         (
-            Syntax::Python,
+            GuardedSyntax::Python,
             &["os.system"],
             "from os import system",
             Some("`os.system`"),
         ),
         (
-            Syntax::Python,
+            GuardedSyntax::Python,
             &["os.system"],
             "from os import *",
             Some("imports `os`"),
         ),
-        (Syntax::Python, &["os"], "import oslo", None),
+        (GuardedSyntax::Python, &["os"], "import oslo", None),
     ] {
-        let expected = refused.map_or(Ok(()), |says| Err((Rule::Imports, says)));
+        let expected = refused.map_or(Ok(()), |says| Err((AnswerRule::Imports, says)));
         check(imports(language, None, blocked), answer, expected);
     }
     let every = "import a from 'a';\nimport b from 'b';";
-    let found = checked(imports(Syntax::JavaScript, Some(&["c"]), &["b"]), every);
+    let found = checked(
+        imports(GuardedSyntax::JavaScript, Some(&["c"]), &["b"]),
+        every,
+    );
     let message = found.unwrap_err().message;
     assert!(
         message.contains("`a` at line 1") && message.contains("`b` at line 2"),
@@ -469,7 +512,7 @@ fn lengths_are_counted_in_characters() {
         rails(Some(3), None),
         "éé",
         Err((
-            Rule::Length,
+            AnswerRule::Length,
             "is too short: 2 characters are less than `minLength` (3).",
         )),
     );
@@ -477,14 +520,14 @@ fn lengths_are_counted_in_characters() {
         rails(None, Some(1)),
         "éé",
         Err((
-            Rule::Length,
+            AnswerRule::Length,
             "is too long: 2 characters exceed `maxLength` (1).",
         )),
     );
     check(
         rails(Some(1), None),
         " \n ",
-        Err((Rule::Length, "is empty. Answer it.")),
+        Err((AnswerRule::Length, "is empty. Answer it.")),
     );
     check(rails(Some(0), None), "", Ok(()));
 }
@@ -493,19 +536,19 @@ fn lengths_are_counted_in_characters() {
 fn everything_wrong_with_an_answer_is_said_at_once() {
     let rails = Guardrails {
         length_max: Some(10),
-        ..imports(Syntax::JavaScript, Some(&[]), &[])
+        ..imports(GuardedSyntax::JavaScript, Some(&[]), &[])
     };
     let says = "is too long: 17 characters exceed `maxLength` (10). It also imports `abc`";
     check(
         rails,
         "import a from 'abc'",
-        Err((Rule::Length, &says.replace("17", "19"))),
+        Err((AnswerRule::Length, &says.replace("17", "19"))),
     );
 }
 
 #[test]
 fn data_that_is_json_needs_no_parser_and_prose_is_no_data() {
-    let asked = question(AnswerKind::Json, syntax(Syntax::Json));
+    let asked = question(AnswerKind::Json, syntax(GuardedSyntax::Json));
     for (given, expected) in [
         (json!({ "a": 1 }), Some(json!({ "a": 1 }))),
         (json!("```json\n{\"a\": 1}\n```"), Some(json!({ "a": 1 }))),
@@ -515,7 +558,7 @@ fn data_that_is_json_needs_no_parser_and_prose_is_no_data() {
         let found = prompt::check(&asked, &given);
         assert_eq!(found.as_ref().ok(), expected.as_ref(), "{found:?}");
         if let Err(problem) = found {
-            assert_eq!(problem.rule, Rule::Syntax);
+            assert_eq!(problem.rule, AnswerRule::Syntax);
         }
     }
 }
@@ -524,14 +567,14 @@ fn data_that_is_json_needs_no_parser_and_prose_is_no_data() {
 fn a_program_that_is_too_large_is_refused_by_name() {
     let large = "let a = 1;\n".repeat(30_000);
     check(
-        syntax(Syntax::JavaScript),
+        syntax(GuardedSyntax::JavaScript),
         &large,
-        Err((Rule::TooLarge, "SYNTAX_BYTES_MAX (262144)")),
+        Err((AnswerRule::TooLarge, "SYNTAX_BYTES_MAX (262144)")),
     );
     check(
-        syntax(Syntax::Python),
+        syntax(GuardedSyntax::Python),
         &"(".repeat(40_000),
-        Err((Rule::TooLarge, "SYNTAX_OPENERS_MAX (30000)")),
+        Err((AnswerRule::TooLarge, "SYNTAX_OPENERS_MAX (30000)")),
     );
 }
 
@@ -544,104 +587,146 @@ fn nested(open: &str, middle: &str, close: &str) -> String {
 #[test]
 fn deep_scripts_neither_hang_nor_overflow() {
     survives(&[
-        (Syntax::JavaScript, nested("(", "1", ")")),
-        (Syntax::JavaScript, nested("[", "", "]")),
-        (Syntax::JavaScript, nested("!", "1", "")),
-        (Syntax::JavaScript, nested("a=>", "1", "")),
-        (Syntax::JavaScript, nested("1+", "1", "")),
-        (Syntax::JavaScript, nested("1**", "1", "")),
-        (Syntax::JavaScript, nested("a?b:", "1", "")),
-        (Syntax::JavaScript, nested("{", "", "}")),
-        (Syntax::JavaScript, nested("if(a)", "b", "")),
-        (Syntax::JavaScript, nested("`${", "1", "}`")),
-        (Syntax::JavaScript, nested("new ", "a", "")),
-        (Syntax::JavaScript, nested("function f(){", "", "}")),
-        (Syntax::JavaScript, format!("a{}", ".b".repeat(120_000))),
-        (Syntax::JavaScript, format!("a{}", "\n.b".repeat(80_000))),
-        (Syntax::TypeScript, nested("(", "1", ")")),
+        (GuardedSyntax::JavaScript, nested("(", "1", ")")),
+        (GuardedSyntax::JavaScript, nested("[", "", "]")),
+        (GuardedSyntax::JavaScript, nested("!", "1", "")),
+        (GuardedSyntax::JavaScript, nested("a=>", "1", "")),
+        (GuardedSyntax::JavaScript, nested("1+", "1", "")),
+        (GuardedSyntax::JavaScript, nested("1**", "1", "")),
+        (GuardedSyntax::JavaScript, nested("a?b:", "1", "")),
+        (GuardedSyntax::JavaScript, nested("{", "", "}")),
+        (GuardedSyntax::JavaScript, nested("if(a)", "b", "")),
+        (GuardedSyntax::JavaScript, nested("`${", "1", "}`")),
+        (GuardedSyntax::JavaScript, nested("new ", "a", "")),
+        (GuardedSyntax::JavaScript, nested("function f(){", "", "}")),
         (
-            Syntax::TypeScript,
+            GuardedSyntax::JavaScript,
+            format!("a{}", ".b".repeat(120_000)),
+        ),
+        (
+            GuardedSyntax::JavaScript,
+            format!("a{}", "\n.b".repeat(80_000)),
+        ),
+        (GuardedSyntax::TypeScript, nested("(", "1", ")")),
+        (
+            GuardedSyntax::TypeScript,
             format!("let a: {}", nested("A<", "b", ">")),
         ),
         (
-            Syntax::TypeScript,
+            GuardedSyntax::TypeScript,
             format!("let a: {}", nested("keyof ", "b", "")),
         ),
         (
-            Syntax::TypeScript,
+            GuardedSyntax::TypeScript,
             format!("let a: {}", nested("(a:", "b", ")=>c")),
         ),
-        (Syntax::TypeScript, nested("(a:b=>", "b", ")")),
-        (Syntax::TypeScript, nested("a ? (b) : ", "c", "")),
-        (Syntax::Tsx, nested("<a>", "", "</a>")),
-        (Syntax::Tsx, nested("<a b={", "1", "}/>")),
+        (GuardedSyntax::TypeScript, nested("(a:b=>", "b", ")")),
+        (GuardedSyntax::TypeScript, nested("a ? (b) : ", "c", "")),
+        (GuardedSyntax::Tsx, nested("<a>", "", "</a>")),
+        (GuardedSyntax::Tsx, nested("<a b={", "1", "}/>")),
     ]);
 }
 
 #[test]
 fn deep_rust_neither_hangs_nor_overflows() {
     survives(&[
-        (Syntax::Rust, format!("fn f(){{{}}}", nested("(", "1", ")"))),
-        (Syntax::Rust, format!("fn f(){{{}}}", nested("!", "1", ""))),
-        (Syntax::Rust, format!("fn f(){{{}}}", nested("&", "1", ""))),
-        (Syntax::Rust, format!("fn f(){{{}}}", nested("||", "1", ""))),
-        (Syntax::Rust, format!("fn f(){{{}}}", nested("1+", "1", ""))),
-        (Syntax::Rust, format!("fn f(){{{}}}", nested("a=", "1", ""))),
-        (Syntax::Rust, format!("fn f(){{{}}}", nested("{", "", "}"))),
         (
-            Syntax::Rust,
+            GuardedSyntax::Rust,
+            format!("fn f(){{{}}}", nested("(", "1", ")")),
+        ),
+        (
+            GuardedSyntax::Rust,
+            format!("fn f(){{{}}}", nested("!", "1", "")),
+        ),
+        (
+            GuardedSyntax::Rust,
+            format!("fn f(){{{}}}", nested("&", "1", "")),
+        ),
+        (
+            GuardedSyntax::Rust,
+            format!("fn f(){{{}}}", nested("||", "1", "")),
+        ),
+        (
+            GuardedSyntax::Rust,
+            format!("fn f(){{{}}}", nested("1+", "1", "")),
+        ),
+        (
+            GuardedSyntax::Rust,
+            format!("fn f(){{{}}}", nested("a=", "1", "")),
+        ),
+        (
+            GuardedSyntax::Rust,
+            format!("fn f(){{{}}}", nested("{", "", "}")),
+        ),
+        (
+            GuardedSyntax::Rust,
             format!("fn f(){{{}}}", nested("if a {} else ", "{}", "")),
         ),
         (
-            Syntax::Rust,
+            GuardedSyntax::Rust,
             format!("fn f(){{{}}}", nested("return ", "1", "")),
         ),
-        (Syntax::Rust, format!("fn f(){{a{}}}", ".b".repeat(120_000))),
         (
-            Syntax::Rust,
+            GuardedSyntax::Rust,
+            format!("fn f(){{a{}}}", ".b".repeat(120_000)),
+        ),
+        (
+            GuardedSyntax::Rust,
             format!("fn f(){{a{}}}", " as b".repeat(29_000)),
         ),
         (
-            Syntax::Rust,
+            GuardedSyntax::Rust,
             format!("type A = {};", nested("B<", "c", ">")),
         ),
-        (Syntax::Rust, format!("type A = {};", nested("[", "c", "]"))),
-        (Syntax::Rust, format!("use {};", nested("a::{", "b", "}"))),
-        (Syntax::Rust, format!("use {}b;", "a::".repeat(14_000))),
-        (Syntax::Rust, nested("mod a{", "", "}")),
+        (
+            GuardedSyntax::Rust,
+            format!("type A = {};", nested("[", "c", "]")),
+        ),
+        (
+            GuardedSyntax::Rust,
+            format!("use {};", nested("a::{", "b", "}")),
+        ),
+        (
+            GuardedSyntax::Rust,
+            format!("use {}b;", "a::".repeat(14_000)),
+        ),
+        (GuardedSyntax::Rust, nested("mod a{", "", "}")),
     ]);
 }
 
 #[test]
 fn deep_python_and_data_neither_hang_nor_overflow() {
     survives(&[
-        (Syntax::Python, nested("(", "1", ")")),
-        (Syntax::Python, nested("[", "", "]")),
-        (Syntax::Python, nested("not ", "1", "")),
-        (Syntax::Python, nested("-", "1", "")),
-        (Syntax::Python, nested("1+", "1", "")),
-        (Syntax::Python, nested("1**", "1", "")),
-        (Syntax::Python, nested("lambda:", "1", "")),
-        (Syntax::Python, nested("1 if a else ", "1", "")),
-        (Syntax::Python, nested("f'{", "1", "}'")),
-        (Syntax::Python, format!("a{}", ".b".repeat(120_000))),
+        (GuardedSyntax::Python, nested("(", "1", ")")),
+        (GuardedSyntax::Python, nested("[", "", "]")),
+        (GuardedSyntax::Python, nested("not ", "1", "")),
+        (GuardedSyntax::Python, nested("-", "1", "")),
+        (GuardedSyntax::Python, nested("1+", "1", "")),
+        (GuardedSyntax::Python, nested("1**", "1", "")),
+        (GuardedSyntax::Python, nested("lambda:", "1", "")),
+        (GuardedSyntax::Python, nested("1 if a else ", "1", "")),
+        (GuardedSyntax::Python, nested("f'{", "1", "}'")),
+        (GuardedSyntax::Python, format!("a{}", ".b".repeat(120_000))),
         (
-            Syntax::Python,
+            GuardedSyntax::Python,
             (0..600)
                 .map(|n| format!("{}if a:\n", " ".repeat(n)))
                 .collect(),
         ),
-        (Syntax::Yaml, nested("[", "", "]")),
-        (Syntax::Yaml, nested("- ", "a", "")),
-        (Syntax::Json, nested("[", "", "]")),
-        (Syntax::Toml, format!("a = {}", nested("[", "", "]"))),
-        (Syntax::Toml, format!("{}a = 1", "a.".repeat(100_000))),
+        (GuardedSyntax::Yaml, nested("[", "", "]")),
+        (GuardedSyntax::Yaml, nested("- ", "a", "")),
+        (GuardedSyntax::Json, nested("[", "", "]")),
+        (GuardedSyntax::Toml, format!("a = {}", nested("[", "", "]"))),
+        (
+            GuardedSyntax::Toml,
+            format!("{}a = 1", "a.".repeat(100_000)),
+        ),
     ]);
 }
 
 /// The answers are checked in a bounded time, whatever comes of it.
 #[track_caller]
-fn survives(answers: &[(Syntax, String)]) {
+fn survives(answers: &[(GuardedSyntax, String)]) {
     let start = Instant::now();
     for (language, answer) in answers {
         checked(syntax(*language), answer).ok();
@@ -652,7 +737,7 @@ fn survives(answers: &[(Syntax, String)]) {
 #[test]
 fn attempts_that_nest_end_the_check_with_a_place() {
     for part in ["a<", "a<{[", "([a="] {
-        let problem = checked(syntax(Syntax::TypeScript), &part.repeat(2_000)).unwrap_err();
+        let problem = checked(syntax(GuardedSyntax::TypeScript), &part.repeat(2_000)).unwrap_err();
         let message = problem.message;
         assert!(message.contains("Too many nested attempts"), "{message}");
         assert!(message.contains("line 1"), "{message}");
@@ -664,7 +749,11 @@ fn rules_are_told_to_whoever_answers() {
     let rails = Guardrails {
         length_min: Some(5),
         length_max: Some(90),
-        ..imports(Syntax::Rust, Some(&["std", "serde"]), &["std::process"])
+        ..imports(
+            GuardedSyntax::Rust,
+            Some(&["std", "serde"]),
+            &["std::process"],
+        )
     };
     assert_eq!(
         rails.rules(),
@@ -709,7 +798,7 @@ fn rules_are_told_to_whoever_answers() {
 fn a_reply_that_breaks_a_guardrail_is_corrected_like_any_other() {
     let mut questionnaire = Questionnaire::new();
     questionnaire
-        .ask(question(code(), syntax(Syntax::Rust)))
+        .ask(question(code(), syntax(GuardedSyntax::Rust)))
         .unwrap();
     let reply = json!({ "card": "fn main( {}" }).to_string();
     let error = prompt::reply::read(&reply, &questionnaire).unwrap_err();
@@ -725,13 +814,16 @@ fn a_reply_that_breaks_a_guardrail_is_corrected_like_any_other() {
 
 #[test]
 fn languages_are_known_by_name_and_by_extension() {
-    for name in Syntax::NAMES {
-        assert_eq!(Syntax::named(name).unwrap().name(), name);
+    for name in GuardedSyntax::NAMES {
+        assert_eq!(GuardedSyntax::named(name).unwrap().name(), name);
     }
-    assert_eq!(Syntax::named("rs").unwrap(), Syntax::Rust);
-    assert_eq!(Syntax::of_extension("yml"), Some(Syntax::Yaml));
-    assert_eq!(Syntax::of_extension("md"), None);
-    let error = Syntax::named("typescrpt").unwrap_err().to_string();
+    assert_eq!(GuardedSyntax::named("rs").unwrap(), GuardedSyntax::Rust);
+    assert_eq!(
+        GuardedSyntax::of_extension("yml"),
+        Some(GuardedSyntax::Yaml)
+    );
+    assert_eq!(GuardedSyntax::of_extension("md"), None);
+    let error = GuardedSyntax::named("typescrpt").unwrap_err().to_string();
     assert!(error.contains("Did you mean `typescript`?"), "{error}");
 }
 

@@ -2,12 +2,12 @@
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use prompt::limits::{ANSWER_BYTES_MAX, ANSWER_DEPTH_MAX};
-use prompt::{AnswerKind, Answers, Question, Questionnaire, Rule, Source, check_all};
+use prompt::{AnswerKind, AnswerRule, Answers, Question, QuestionSource, Questionnaire, check_all};
 use proptest::prelude::{Strategy, any, proptest};
 use serde_json::{Value, json};
 
 fn question(kind: AnswerKind) -> Question {
-    let source = Source {
+    let source = QuestionSource {
         file: "card.jig".to_owned(),
         line: 3,
     };
@@ -158,7 +158,7 @@ fn a_schema_is_checked_and_every_violation_has_its_pointer() {
         &broken,
         json!(1),
         Err(
-            "cannot be checked: its schema is not a usable JSON Schema: 7 is not valid under any of the schemas listed in the 'anyOf' keyword. Mend the schema where the question is asked.",
+            "cannot be checked: its schema is not a usable JSON Schema: 7 is not valid under any of the schemas listed in the 'anyOf' keyword. Correct the schema where the question is asked.",
         ),
     );
 }
@@ -181,7 +181,7 @@ fn a_schema_holds_for_the_typed_value_of_every_kind() {
 fn many_violations_are_listed_up_to_the_bound() {
     let texts = json_with(json!({ "items": { "type": "string" } }));
     let problem = prompt::check(&texts, &json!((0..30).collect::<Vec<_>>())).unwrap_err();
-    assert_eq!(problem.rule, Rule::Schema);
+    assert_eq!(problem.rule, AnswerRule::Schema);
     assert!(
         problem.message.contains("/19: 19 is not"),
         "{}",

@@ -2,12 +2,12 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 
 use prompt::limits::{CHOICES_MAX, KEY_BYTES_MAX, QUESTIONNAIRE_BYTES_MAX, QUESTIONS_MAX};
-use prompt::{AnswerKind, Answers, Error, Question, Questionnaire, Source};
+use prompt::{AnswerKind, Answers, Error, Question, QuestionSource, Questionnaire};
 use proptest::prelude::{any, proptest};
 use serde_json::{Value, json};
 
-fn at(line: u32) -> Source {
-    Source {
+fn at(line: u32) -> QuestionSource {
+    QuestionSource {
         file: "card.jig".to_owned(),
         line,
     }

@@ -2,12 +2,12 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 
 use prompt::limits::REPLY_BYTES_MAX;
-use prompt::{AnswerKind, Answers, Question, Questionnaire, Source, reply};
+use prompt::{AnswerKind, Answers, Question, QuestionSource, Questionnaire, reply};
 use proptest::prelude::{any, proptest};
 use serde_json::{Value, json};
 
 fn question(key: &str, kind: AnswerKind) -> Question {
-    let source = Source {
+    let source = QuestionSource {
         file: "card.jig".to_owned(),
         line: 3,
     };

@@ -2,12 +2,12 @@
 
 use serde::Serialize;
 use workspace::RelPath;
-use workspace::diff::Diff;
+use workspace::diff::ContentDiff;
 
-use crate::error::{Error, Kind};
-use crate::host::{Decision, Decisions, Host};
+use crate::error::{Error, RecipeErrorKind};
+use crate::host::{ConflictDecision, ConflictDecisions, RecipeHost};
 
-/// What to do about files that exist and differ.
+/// Policy for files that exist and differ.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnConflict {
     /// Ask a person; without one, stop and list them all.
@@ -21,11 +21,11 @@ pub enum OnConflict {
 
 /// One such file.
 #[derive(Clone, Debug, Serialize)]
-pub struct Conflict {
+pub struct FileConflict {
     pub path: RelPath,
     /// The step that wants to write it.
     pub step: String,
-    /// From what is there to what the template gives, as a unified diff.
+    /// The difference between the existing file and the template's output, as a unified diff.
     pub diff: String,
     #[serde(skip)]
     pub existing: Vec<u8>,
@@ -33,9 +33,9 @@ pub struct Conflict {
     pub proposed: Vec<u8>,
 }
 
-impl Conflict {
+impl FileConflict {
     pub(crate) fn new(path: RelPath, step: &str, existing: Vec<u8>, proposed: Vec<u8>) -> Self {
-        let diff = Diff::between(Some(&existing), Some(&proposed)).unified(path.as_str());
+        let diff = ContentDiff::between(Some(&existing), Some(&proposed)).unified(path.as_str());
         Self {
             path,
             step: step.to_owned(),
@@ -46,37 +46,40 @@ impl Conflict {
     }
 }
 
-/// What came of asking.
-pub(crate) enum Settled {
+/// Result of asking about every conflict.
+pub(crate) enum ConflictResolution {
     /// Every file has a decision.
     All,
-    /// Somebody must decide first.
+    /// At least one file still has no decision.
     Open,
 }
 
 /// Gives every conflict a decision, by the flag or by asking.
 pub(crate) fn settle(
-    conflicts: &[Conflict],
+    conflicts: &[FileConflict],
     policy: OnConflict,
-    decisions: &mut Decisions,
-    host: &mut dyn Host,
-) -> Result<Settled, Error> {
+    decisions: &mut ConflictDecisions,
+    host: &mut dyn RecipeHost,
+) -> Result<ConflictResolution, Error> {
     for conflict in conflicts {
         let decision = match policy {
-            OnConflict::Force => Some(Decision::Overwrite),
-            OnConflict::Skip => Some(Decision::Skip),
+            OnConflict::Force => Some(ConflictDecision::Overwrite),
+            OnConflict::Skip => Some(ConflictDecision::Skip),
             OnConflict::Ask => host.resolve(conflict),
             OnConflict::Fail => None,
         };
         match decision {
-            None => return Ok(Settled::Open),
-            Some(Decision::Abort) => {
-                return Err(Error::new(Kind::Aborted, "stopped; nothing was written"));
+            None => return Ok(ConflictResolution::Open),
+            Some(ConflictDecision::Abort) => {
+                return Err(Error::new(
+                    RecipeErrorKind::Aborted,
+                    "stopped; nothing was written",
+                ));
             }
             Some(decision) => {
                 decisions.insert(conflict.path.clone(), decision);
             }
         }
     }
-    Ok(Settled::All)
+    Ok(ConflictResolution::All)
 }

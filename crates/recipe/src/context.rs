@@ -1,83 +1,85 @@
-//! Files of the project as context of a question: which ones, as much as fits, and what was left out.
+//! Files of the project as context of a question: which ones, as much as fits, and what was left
+//! out.
 //!
-//! Whoever answers is told about everything that is missing: a file that was cut says how much of it
-//! is there, and files that were left out are listed with their reason.
+//! The document lists everything that is missing, for the person or model that answers: a file that
+//! was cut says how much of it is there, and files that were left out are listed with their reason.
 
 use std::collections::BTreeSet;
 
 use globset::{GlobBuilder, GlobMatcher};
 use prompt::nearest;
 use workspace::{
-    Change, ChangeSet, ErrorKind, Kind as PathKind, Limits, Policy, PolicySettings, RelPath, Root,
-    WalkOptions, Workspace,
+    AccessPolicy, ChangeSet, Limits, PathChange, PathKind, PolicySettings, RelPath, Root,
+    WalkOptions, Workspace, WorkspaceErrorKind,
 };
 
-use crate::error::{Error, Kind};
-use crate::fields::Text;
-use crate::manifest::Overflow;
+use crate::error::{Error, RecipeErrorKind};
+use crate::fields::ManifestText;
+use crate::manifest::ContextOverflow;
 
 /// Most files one question may have as context.
 pub(crate) const CONTEXT_FILES_MAX: usize = 1000;
-/// What is left of a budget is not worth the beginning of a file below this.
+/// The smallest rest of a budget, in tokens, for which a file is cut instead of left out: the
+/// beginning of a file says nothing below this.
 const CUT_TOKENS_MIN: usize = 50;
 /// Most left out files that are listed by name.
 const LISTED_MAX: usize = 20;
 /// A token is three and a half bytes: bytes times this, over the next.
 const TOKENS_PER_BYTES: (usize, usize) = (2, 7);
 
-/// Where the policy is.
+/// Hint that names the settings of the policy.
 const POLICY_HINT: &str =
     "`read_allow` and `read_deny` under `[agent.policy]` of `drawloom.toml` say what may be read";
 
-/// Ours; only a pattern that names it means what is in it.
+/// Drawloom's own folder; its files are context only if a pattern names it.
 const HOME: &str = ".drawloom/";
 
-/// How many tokens a text is, estimated.
+/// Estimates the number of tokens of a text.
 pub(crate) fn tokens(text: &str) -> usize {
     (text.len() * TOKENS_PER_BYTES.0).div_ceil(TOKENS_PER_BYTES.1)
 }
 
 /// The project as it will be, under the policy that keeps secrets back.
-pub(crate) struct Shelf {
+pub(crate) struct ContextFiles {
     workspace: Workspace,
     pending: ChangeSet,
 }
 
-/// What a step says about its files.
-pub(crate) struct Wanted {
-    /// Paths and patterns, rendered, with the places they stand at.
-    pub(crate) patterns: Vec<Text>,
+/// The context files a step asks for, and the budget for them.
+pub(crate) struct ContextRequest {
+    /// Paths and patterns, rendered, with their positions.
+    pub(crate) patterns: Vec<ManifestText>,
     /// For files; what the step's own texts need is taken off already.
     pub(crate) tokens_left: usize,
     pub(crate) tokens_max: usize,
-    pub(crate) overflow: Overflow,
+    pub(crate) overflow: ContextOverflow,
 }
 
-/// An error about a pattern, for whoever knows the file it stands in.
-pub(crate) struct Refused {
+/// An error about a pattern; the caller adds the file the pattern is written in.
+pub(crate) struct PatternError {
     pub(crate) error: Error,
-    pub(crate) pattern: Text,
+    pub(crate) pattern: ManifestText,
 }
 
-/// What there is to say, a text for each file and one for what is missing.
+/// The gathered context: a text for each file, and one that lists the missing files.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Gathered {
+pub(crate) struct ContextTexts {
     pub(crate) texts: Vec<String>,
     notes: Vec<String>,
 }
 
-impl Shelf {
+impl ContextFiles {
     pub(crate) fn open(
         root: &Root,
         pending: ChangeSet,
         policy: &PolicySettings,
     ) -> Result<Self, Error> {
-        let policy = Policy::new(policy)?;
+        let policy = AccessPolicy::new(policy)?;
         let workspace = Workspace::open(root.path(), policy, Limits::default())?;
         Ok(Self { workspace, pending })
     }
 
-    /// The files there will be, without what git ignores and what the policy refuses.
+    /// Lists the files there will be, without those that git ignores or the policy refuses.
     fn files(&self) -> Result<BTreeSet<RelPath>, Error> {
         let tree = self.workspace.walk(&WalkOptions::new(RelPath::root()))?;
         let files = tree.entries.into_iter();
@@ -85,10 +87,10 @@ impl Shelf {
         let mut files: BTreeSet<RelPath> = files.map(|entry| entry.path).collect();
         for (path, change) in self.pending.iter() {
             match change {
-                Change::Write { .. } if self.workspace.policy().check_read(path).is_ok() => {
+                PathChange::Write { .. } if self.workspace.policy().check_read(path).is_ok() => {
                     files.insert(path.clone());
                 }
-                Change::Delete => {
+                PathChange::Delete => {
                     files.remove(path);
                 }
                 _ => {}
@@ -97,35 +99,35 @@ impl Shelf {
         Ok(files)
     }
 
-    /// The text of a file, or why it cannot be context.
-    fn read(&self, path: &RelPath) -> Result<String, Unreadable> {
+    /// Reads a file, or returns why it cannot be context.
+    fn read(&self, path: &RelPath) -> Result<String, ContextFileError> {
         let read = self.workspace.read_staged(&self.pending, path);
         let bytes = read.map_err(|error| {
             let kind = match error.kind() {
-                ErrorKind::Limit => Kind::Limit,
-                ErrorKind::Denied => Kind::Path,
-                _ => Kind::Io,
+                WorkspaceErrorKind::Limit => RecipeErrorKind::Limit,
+                WorkspaceErrorKind::Denied => RecipeErrorKind::Path,
+                _ => RecipeErrorKind::Io,
             };
             let instead = error.denial().map(|_| POLICY_HINT);
-            Unreadable {
+            ContextFileError {
                 instead,
-                ..Unreadable::new(kind, error.to_string())
+                ..ContextFileError::new(kind, error.to_string())
             }
         })?;
         let Some(bytes) = bytes else {
             let why = format!("`{path}` does not exist");
-            return Err(Unreadable::new(Kind::NotFound, why));
+            return Err(ContextFileError::new(RecipeErrorKind::NotFound, why));
         };
         match String::from_utf8(bytes) {
             Ok(text) if !text.contains('\0') => Ok(text),
             _ => {
                 let why = format!("`{path}` is not text");
-                Err(Unreadable::new(Kind::Path, why))
+                Err(ContextFileError::new(RecipeErrorKind::Path, why))
             }
         }
     }
 
-    /// Something of that name beside it, for a file that is not there.
+    /// Returns a similar name beside a file that does not exist.
     fn near(&self, path: &RelPath) -> Option<String> {
         let dir = path.parent().unwrap_or_else(RelPath::root);
         let beside = self.workspace.list(&dir).ok()?.entries;
@@ -134,17 +136,17 @@ impl Shelf {
     }
 }
 
-/// The files that the patterns mean, each once, in the order of the patterns and then of their paths.
-/// Files that are only `expected` are among them.
+/// Finds the files that the patterns mean, each once, in the order of the patterns and then of
+/// their paths. Files that are only `expected` are among them.
 pub(crate) fn find(
-    shelf: &Shelf,
-    patterns: &[Text],
+    shelf: &ContextFiles,
+    patterns: &[ManifestText],
     expected: &BTreeSet<RelPath>,
-) -> Result<Vec<Found>, Refused> {
-    let mut found: Vec<Found> = Vec::new();
+) -> Result<Vec<PatternMatch>, PatternError> {
+    let mut found: Vec<PatternMatch> = Vec::new();
     let mut all: Option<BTreeSet<RelPath>> = None;
     for pattern in patterns {
-        let refused = |error| Refused {
+        let refused = |error| PatternError {
             error,
             pattern: pattern.clone(),
         };
@@ -171,11 +173,11 @@ pub(crate) fn find(
             }
         };
         if paths.is_empty() {
-            found.push(Found::Nothing(written.to_owned()));
+            found.push(PatternMatch::Nothing(written.to_owned()));
         }
         for path in paths {
             if !found.iter().any(|known| known.path() == Some(&path)) {
-                found.push(Found::File {
+                found.push(PatternMatch::File {
                     path,
                     named: named.then(|| pattern.clone()),
                 });
@@ -185,43 +187,47 @@ pub(crate) fn find(
             let message = format!(
                 "the patterns match more than CONTEXT_FILES_MAX = {CONTEXT_FILES_MAX} files"
             );
-            let error = Error::new(Kind::Limit, message).hint("use narrower patterns");
+            let error = Error::new(RecipeErrorKind::Limit, message).hint("use narrower patterns");
             return Err(refused(error));
         }
     }
     Ok(found)
 }
 
-/// What a pattern came to.
+/// Result of matching one pattern.
 #[derive(Debug)]
-pub(crate) enum Found {
+pub(crate) enum PatternMatch {
     File {
         path: RelPath,
         /// The pattern, if it is the path itself: then the file must be there and readable.
-        named: Option<Text>,
+        named: Option<ManifestText>,
     },
     /// A pattern that matches no file.
     Nothing(String),
 }
 
-impl Found {
+impl PatternMatch {
     pub(crate) fn path(&self) -> Option<&RelPath> {
         match self {
-            Found::File { path, .. } => Some(path),
-            Found::Nothing(_) => None,
+            PatternMatch::File { path, .. } => Some(path),
+            PatternMatch::Nothing(_) => None,
         }
     }
 }
 
-/// Reads files until the budget is used up, and says what is missing.
-pub(crate) fn gather(shelf: &Shelf, found: &[Found], wanted: &Wanted) -> Result<Gathered, Refused> {
-    let mut gathered = Gathered::default();
+/// Reads files until the budget is used up, and lists the files that did not fit.
+pub(crate) fn gather(
+    shelf: &ContextFiles,
+    found: &[PatternMatch],
+    wanted: &ContextRequest,
+) -> Result<ContextTexts, PatternError> {
+    let mut gathered = ContextTexts::default();
     let mut left = wanted.tokens_left;
     let mut over: Vec<(String, usize)> = Vec::new();
     for entry in found {
         let (path, named) = match entry {
-            Found::File { path, named } => (path, named),
-            Found::Nothing(pattern) => {
+            PatternMatch::File { path, named } => (path, named),
+            PatternMatch::Nothing(pattern) => {
                 gathered.notes.push(format!("No file matches `{pattern}`."));
                 continue;
             }
@@ -237,7 +243,7 @@ pub(crate) fn gather(shelf: &Shelf, found: &[Found], wanted: &Wanted) -> Result<
             (Err(unreadable), Some(pattern)) => {
                 let pattern = pattern.clone();
                 let error = unreadable.error(path, shelf);
-                return Err(Refused { error, pattern });
+                return Err(PatternError { error, pattern });
             }
         };
         let needs = tokens(&text);
@@ -245,7 +251,7 @@ pub(crate) fn gather(shelf: &Shelf, found: &[Found], wanted: &Wanted) -> Result<
             left -= needs;
             gathered.texts.push(whole(path, &text));
         } else {
-            if wanted.overflow == Overflow::Error {
+            if wanted.overflow == ContextOverflow::Error {
                 return Err(too_much(shelf, found, wanted));
             }
             match cut(path, &text, left) {
@@ -264,12 +270,15 @@ pub(crate) fn gather(shelf: &Shelf, found: &[Found], wanted: &Wanted) -> Result<
     Ok(gathered)
 }
 
-/// `overflow: error`: everything that was wanted, with what it would need.
-fn too_much(shelf: &Shelf, found: &[Found], wanted: &Wanted) -> Refused {
-    let sizes = found.iter().filter_map(Found::path).filter_map(|path| {
-        let text = shelf.read(path).ok()?;
-        Some(tokens(&text))
-    });
+/// Makes the error of `overflow: error`: lists all wanted files, with the tokens they would need.
+fn too_much(shelf: &ContextFiles, found: &[PatternMatch], wanted: &ContextRequest) -> PatternError {
+    let sizes = found
+        .iter()
+        .filter_map(PatternMatch::path)
+        .filter_map(|path| {
+            let text = shelf.read(path).ok()?;
+            Some(tokens(&text))
+        });
     let sizes: Vec<usize> = sizes.collect();
     let used = wanted.tokens_max - wanted.tokens_left;
     let message = format!(
@@ -278,10 +287,10 @@ fn too_much(shelf: &Shelf, found: &[Found], wanted: &Wanted) -> Refused {
         sizes.len(),
         wanted.tokens_max
     );
-    let error = Error::new(Kind::Limit, message)
+    let error = Error::new(RecipeErrorKind::Limit, message)
         .hint("name fewer files, raise `maxTokens`, or use `overflow: truncate`");
     let pattern = wanted.patterns.first().cloned().unwrap_or_default();
-    Refused { error, pattern }
+    PatternError { error, pattern }
 }
 
 fn left_out(over: &[(String, usize)], tokens_max: usize) -> Option<String> {
@@ -307,7 +316,8 @@ fn whole(path: &RelPath, text: &str) -> String {
     format!("File `{path}`:\n\n{}", fenced(path, text))
 }
 
-/// As many whole lines from the beginning as fit, labelled; `None` when that says too little.
+/// Returns as many whole lines from the beginning as fit, labelled; `None` if that is too little to
+/// be useful.
 fn cut(path: &RelPath, text: &str, left: usize) -> Option<String> {
     if left < CUT_TOKENS_MIN {
         return None;
@@ -336,16 +346,16 @@ fn fenced(path: &RelPath, text: &str) -> String {
     prompt::document::fenced(language, text)
 }
 
-/// Why a file cannot be context, as a sentence that names it.
-struct Unreadable {
+/// Reason why a file cannot be context, as a sentence that names it.
+struct ContextFileError {
     why: String,
-    kind: Kind,
-    /// What to do, where it is the policy that refuses.
+    kind: RecipeErrorKind,
+    /// Advice for the user, if the policy refuses the file.
     instead: Option<&'static str>,
 }
 
-impl Unreadable {
-    fn new(kind: Kind, why: String) -> Self {
+impl ContextFileError {
+    fn new(kind: RecipeErrorKind, why: String) -> Self {
         Self {
             why,
             kind,
@@ -353,14 +363,16 @@ impl Unreadable {
         }
     }
 
-    fn error(self, path: &RelPath, shelf: &Shelf) -> Error {
+    fn error(self, path: &RelPath, shelf: &ContextFiles) -> Error {
         let error = Error::new(self.kind, self.why);
         if let Some(instead) = self.instead {
             return error.hint(instead);
         }
         match (self.kind, shelf.near(path)) {
-            (Kind::NotFound, Some(near)) => error.hint(format!("did you mean `{near}`?")),
-            (Kind::NotFound, None) => error.hint(
+            (RecipeErrorKind::NotFound, Some(near)) => {
+                error.hint(format!("did you mean `{near}`?"))
+            }
+            (RecipeErrorKind::NotFound, None) => error.hint(
                 "context files are named from the project's root; a pattern may match nothing",
             ),
             _ => error.hint("context is text that may be read; name another file"),
@@ -372,6 +384,6 @@ fn matcher(pattern: &str) -> Result<GlobMatcher, Error> {
     let built = GlobBuilder::new(pattern).literal_separator(true).build();
     built.map(|glob| glob.compile_matcher()).map_err(|error| {
         let message = format!("`{pattern}` is not a glob: {}", error.kind());
-        Error::new(Kind::Manifest, message)
+        Error::new(RecipeErrorKind::Manifest, message)
     })
 }

@@ -1,27 +1,28 @@
-//! The document that asks what is missing, for a reader and as data.
+//! The document that asks for missing answers, as text and as data.
 
 use std::rc::Rc;
 
 use prompt::{DocumentInput, Questionnaire, RequestId, document};
 use serde_json::{Map, Value};
-use template::{Engine, Layout, MapLoader};
+use template::{MapLoader, TemplateEngine, TemplateLayout};
 
 use crate::error::Error;
 use crate::evaluate::from_template;
-use crate::request::{Needed, Request};
+use crate::request::{NeededAnswers, RecipeRunRequest};
 
-/// How errors name the built-in template.
+/// Name of the built-in template in errors.
 const BUILT_IN: &str = "document.jig";
 const GIVEN: &str = "prompt template";
 
-/// Writes the document for what is missing of a round.
+/// Writes the document for the missing answers of a round.
 pub(crate) fn write(
     missing: Questionnaire,
     round: &RequestId,
-    request: &Request,
+    request: &RecipeRunRequest,
     (provided, asked): (Vec<(String, Value)>, Map<String, Value>),
-) -> Result<Needed, Error> {
-    // What a person was asked for is not on the command line; the next run must not ask again.
+) -> Result<NeededAnswers, Error> {
+    // Values that a person typed are not on the command line; without them the next run would ask
+    // again.
     let command = format!(
         "{}{}{}",
         request.rerun_command,
@@ -34,8 +35,8 @@ pub(crate) fn write(
         answers_path: request.answers_path.clone(),
         provided,
     };
-    // The document shows what is missing and carries the id of the whole round, so that answers
-    // written in several sittings stay answers to one request.
+    // The document shows only missing questions but carries the id of the whole round, so that
+    // answers written in several sittings belong to one request.
     let of_missing = missing.request_id();
     let with_round = |mut value: Value| {
         replace(&mut value, of_missing.as_str(), round.as_str());
@@ -44,7 +45,7 @@ pub(crate) fn write(
     let data = with_round(document::data(&missing, &input));
     let json = with_round(document::json(&missing, &input));
     let document = render(request.prompt_template.as_deref(), &data)?;
-    Ok(Needed {
+    Ok(NeededAnswers {
         questionnaire: missing,
         document,
         json,
@@ -53,7 +54,7 @@ pub(crate) fn write(
     })
 }
 
-/// Values as options of a command line, each with a space before it.
+/// Writes values as options of a command line, each with a space before it.
 pub fn options(values: &Map<String, Value>) -> String {
     let option = |(name, value): (&String, &Value)| {
         let text = match value {
@@ -77,13 +78,13 @@ fn render(template: Option<&str>, data: &Value) -> Result<String, Error> {
         Some(text) => (GIVEN, text),
         None => (BUILT_IN, prompt::DOCUMENT_TEMPLATE),
     };
-    let engine = Engine::new(Rc::new(MapLoader::new()));
+    let engine = TemplateEngine::new(Rc::new(MapLoader::new()));
     let compiled = engine
-        .compile(name, text, Layout::Jig)
+        .compile(name, text, TemplateLayout::Jig)
         .map_err(|error| from_template(&error))?;
     let state = match data {
-        Value::Object(map) => expr::Object::from_json_map(map),
-        _ => expr::Object::new(),
+        Value::Object(map) => expr::JsObject::from_json_map(map),
+        _ => expr::JsObject::new(),
     };
     let rendered = engine.render(&compiled, &state, &Default::default());
     Ok(rendered.map_err(|error| from_template(&error))?.text)

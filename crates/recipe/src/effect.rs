@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use expr::shell::Filled;
+use expr::shell::FilledCommand;
 use serde::Serialize;
 use workspace::RelPath;
 
@@ -11,7 +11,7 @@ use workspace::RelPath;
 #[serde(tag = "effect", rename_all = "kebab-case")]
 pub enum Effect {
     /// A file as it will be. Injections and patches are writes by the time they get here.
-    Write(Write),
+    Write(FileWrite),
     /// A directory that will exist.
     EnsureDir { path: RelPath, step: String },
     /// A file that already is as it should be.
@@ -29,14 +29,14 @@ pub enum Effect {
         step: String,
     },
     /// Commands to run once the files are there.
-    Run(Run),
+    Run(CommandTree),
     /// Something to tell the user at the end.
     Message { text: String, step: String },
 }
 
 /// A file to write.
 #[derive(Clone, Debug, Serialize)]
-pub struct Write {
+pub struct FileWrite {
     pub path: RelPath,
     #[serde(skip)]
     pub content: Vec<u8>,
@@ -45,15 +45,15 @@ pub struct Write {
     pub step: String,
     /// The content depends on what a command will print, so it is not final.
     pub provisional: bool,
-    /// Whether the whole file comes from a template, so that `update` can merge a newer one.
+    /// True if the whole file comes from a template, so that `update` can merge a newer one.
     #[serde(skip)]
     pub generated: bool,
-    /// Why a recipe from outside needs trust for it: the file would run something later.
+    /// Reason why a recipe from outside needs trust for it: the file would run something later.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub needs_trust: Option<String>,
 }
 
-/// What became, or will become, of a file.
+/// Fate of a file, in a report or in a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FileStatus {
@@ -65,33 +65,33 @@ pub enum FileStatus {
     Forced,
     Unchanged,
     Skipped,
-    /// Exists and differs, and nobody has decided yet.
+    /// Exists and differs, and no decision was made yet.
     Conflict,
 }
 
 /// Commands in the shape they run in.
 #[derive(Clone, Debug, Serialize)]
 #[serde(untagged)]
-pub enum Run {
-    One(Box<Command>),
+pub enum CommandTree {
+    One(Box<StepCommand>),
     /// One after the other.
     Sequence {
-        sequence: Vec<Run>,
+        sequence: Vec<CommandTree>,
     },
     /// At the same time, at most `limit` of them.
     Parallel {
-        parallel: Vec<Run>,
+        parallel: Vec<CommandTree>,
         limit: usize,
     },
 }
 
 /// One command.
 #[derive(Clone, Debug, Serialize)]
-pub struct Command {
+pub struct StepCommand {
     #[serde(skip)]
     pub id: usize,
     pub step: String,
-    pub what: What,
+    pub what: CommandInvocation,
     /// The directory it runs in, seen from the project's root.
     pub cwd: RelPath,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -101,30 +101,30 @@ pub struct Command {
     #[serde(skip)]
     pub timeout: Option<Duration>,
     pub retries: u32,
-    /// What it prints on stdout is for the recipe, not for people.
+    /// True if stdout is read by the recipe and not shown to people.
     #[serde(skip)]
     pub prints_data: bool,
     /// A failure is reported and the run goes on.
     pub continue_on_error: bool,
     /// It comes from a recipe that is not the project's own.
     pub outside: bool,
-    /// Where the step stands.
+    /// The file that declares the step.
     pub file: String,
     pub line: u32,
 }
 
-/// What a command starts.
+/// The program or shell line a command starts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
-pub enum What {
+pub enum CommandInvocation {
     /// A line for `sh`, with its values in variables. Shown as a person would type it.
     #[serde(serialize_with = "shown")]
-    Shell(Filled),
+    Shell(FilledCommand),
     Program(Vec<String>),
 }
 
 impl FileStatus {
-    /// The word that reports and `--json` use.
+    /// Returns the word that reports and `--json` use.
     pub fn as_str(self) -> &'static str {
         match self {
             FileStatus::Created => "created",
@@ -138,16 +138,16 @@ impl FileStatus {
     }
 }
 
-fn shown<S: serde::Serializer>(line: &Filled, serializer: S) -> Result<S::Ok, S::Error> {
+fn shown<S: serde::Serializer>(line: &FilledCommand, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(&line.shown)
 }
 
-impl What {
-    /// The command as a person would type it.
+impl CommandInvocation {
+    /// Returns the command as a person would type it.
     pub fn line(&self) -> String {
         match self {
-            What::Shell(line) => line.shown.clone(),
-            What::Program(words) => {
+            CommandInvocation::Shell(line) => line.shown.clone(),
+            CommandInvocation::Program(words) => {
                 let joined = shlex::try_join(words.iter().map(String::as_str));
                 joined.unwrap_or_else(|_| words.join(" "))
             }
@@ -155,13 +155,14 @@ impl What {
     }
 }
 
-impl Run {
-    /// Every command, in order.
-    pub fn commands(&self) -> Vec<&Command> {
+impl CommandTree {
+    /// Returns every command, in order.
+    pub fn commands(&self) -> Vec<&StepCommand> {
         match self {
-            Run::One(command) => vec![command],
-            Run::Sequence { sequence: runs } | Run::Parallel { parallel: runs, .. } => {
-                runs.iter().flat_map(Run::commands).collect()
+            CommandTree::One(command) => vec![command],
+            CommandTree::Sequence { sequence: runs }
+            | CommandTree::Parallel { parallel: runs, .. } => {
+                runs.iter().flat_map(CommandTree::commands).collect()
             }
         }
     }

@@ -7,16 +7,16 @@ use serde::Serialize;
 /// Most characters of a source line an excerpt repeats.
 const EXCERPT_CHARS_MAX: usize = 160;
 
-/// What went wrong, for callers that branch.
+/// Error category, for callers that branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
-pub enum Kind {
+pub enum RecipeErrorKind {
     /// A manifest (`recipe.yml`, `kit.yml`, frontmatter) is wrong.
     Manifest,
-    /// The command line names a value nobody declared, or one of the wrong type.
+    /// The command line names a value that the recipe does not declare, or one of the wrong type.
     Usage,
-    /// Required values are missing and nobody may be asked.
+    /// Required values are missing and the run may not ask for them.
     Missing,
     /// There is no such recipe, kit, template or record.
     NotFound,
@@ -30,7 +30,7 @@ pub enum Kind {
     Inject,
     /// The recipe comes from outside and wants to run commands.
     Untrusted,
-    /// The recipe is the project's own, and nobody has trusted it.
+    /// The recipe is the project's own, and the user has not trusted it.
     UntrustedOwn,
     /// A command failed.
     Command,
@@ -48,10 +48,10 @@ pub enum Kind {
 
 /// A place in a file, counted from one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Place {
+pub struct FileSpan {
     pub line: u32,
     pub column: u32,
-    /// How many characters the caret underlines.
+    /// Number of characters the caret underlines.
     #[serde(skip)]
     pub width: u32,
 }
@@ -63,35 +63,35 @@ pub struct Diagnostic {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
-    pub place: Option<Place>,
+    pub place: Option<FileSpan>,
     /// The source line at the place.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub excerpt: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
-    /// The answer it is about, for whoever corrects answers by program.
+    /// The answer it is about, for programs that correct answers.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub answer: Option<Box<WrongAnswer>>,
 }
 
-/// Which answer is wrong, which rule it broke, and what was found.
+/// The wrong answer, the rule it broke, and the value that was found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct WrongAnswer {
     pub key: String,
-    pub rule: prompt::Rule,
+    pub rule: prompt::AnswerRule,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub found: Option<serde_json::Value>,
 }
 
-/// Why a run, a load or an import stopped.
+/// Reason why a run, a load or an import stopped.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Error {
-    kind: Kind,
+    kind: RecipeErrorKind,
     diagnostics: Vec<Diagnostic>,
-    /// What the recipe's `onError` says, once rendered.
+    /// The recipe's `onError`, once rendered.
     #[serde(skip_serializing_if = "Option::is_none")]
     on_error: Option<String>,
-    /// It is about the target of a template, wherever else the template names a place.
+    /// The error is about the target of a template, even if it names another place.
     #[serde(skip)]
     is_about_target: bool,
 }
@@ -110,7 +110,7 @@ impl Diagnostic {
 
     /// Says which answer it is about.
     #[must_use]
-    pub(crate) fn about(mut self, problem: &prompt::Problem) -> Self {
+    pub(crate) fn about(mut self, problem: &prompt::AnswerProblem) -> Self {
         self.answer = Some(Box::new(WrongAnswer {
             key: problem.key.clone(),
             rule: problem.rule,
@@ -119,15 +119,15 @@ impl Diagnostic {
         self
     }
 
-    /// Points at a place of a file whose text is known.
+    /// Adds the position in a file whose text is at hand.
     #[must_use]
-    pub(crate) fn at(mut self, file: &str, text: &str, place: Place) -> Self {
+    pub(crate) fn at(mut self, file: &str, text: &str, place: FileSpan) -> Self {
         self.excerpt = line_of(text, place.line);
         self.in_file(file, Some(place))
     }
 
     #[must_use]
-    pub(crate) fn in_file(mut self, file: &str, place: Option<Place>) -> Self {
+    pub(crate) fn in_file(mut self, file: &str, place: Option<FileSpan>) -> Self {
         self.file = Some(file.to_owned());
         self.place = place;
         self
@@ -145,7 +145,7 @@ impl Diagnostic {
         self
     }
 
-    /// `file:line:column: message`, on one line.
+    /// Prints `file:line:column: message`, on one line.
     fn headline(&self) -> String {
         match (&self.file, self.place) {
             (Some(file), Some(place)) => {
@@ -179,11 +179,11 @@ impl Diagnostic {
 }
 
 impl Error {
-    pub(crate) fn new(kind: Kind, message: impl Into<String>) -> Self {
+    pub(crate) fn new(kind: RecipeErrorKind, message: impl Into<String>) -> Self {
         Self::of(kind, vec![Diagnostic::new(message)])
     }
 
-    pub(crate) fn of(kind: Kind, diagnostics: Vec<Diagnostic>) -> Self {
+    pub(crate) fn of(kind: RecipeErrorKind, diagnostics: Vec<Diagnostic>) -> Self {
         Self {
             kind,
             diagnostics,
@@ -192,16 +192,16 @@ impl Error {
         }
     }
 
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> RecipeErrorKind {
         self.kind
     }
 
-    /// Everything that is wrong, in the order of the files.
+    /// Returns everything that is wrong, in the order of the files.
     pub fn diagnostics(&self) -> &[Diagnostic] {
         &self.diagnostics
     }
 
-    /// What the recipe itself says about a failure.
+    /// Returns the recipe's own sentence about a failure (`onError`).
     pub fn on_error(&self) -> Option<&str> {
         self.on_error.as_deref()
     }
@@ -230,7 +230,7 @@ impl Error {
         self
     }
 
-    /// Adds a sentence about what was done after the failure.
+    /// Adds a sentence about the cleanup after the failure.
     #[must_use]
     pub(crate) fn and_then(mut self, sentence: &str) -> Self {
         if let Some(last) = self.diagnostics.last_mut() {
@@ -243,9 +243,9 @@ impl Error {
         self
     }
 
-    /// Says where, unless a place is known already.
+    /// Adds a position, unless the error has one already.
     #[must_use]
-    pub(crate) fn at(mut self, file: &str, text: &str, place: Place) -> Self {
+    pub(crate) fn at(mut self, file: &str, text: &str, place: FileSpan) -> Self {
         for diagnostic in &mut self.diagnostics {
             if diagnostic.file.is_none() {
                 *diagnostic = diagnostic.clone().at(file, text, place);
@@ -254,7 +254,7 @@ impl Error {
         self
     }
 
-    /// Everything on many lines: place, excerpt, caret and hint of each diagnostic.
+    /// Prints everything on many lines: place, excerpt, caret and hint of each diagnostic.
     pub fn report(&self) -> String {
         let mut out = String::new();
         for (index, diagnostic) in self.diagnostics.iter().enumerate() {
@@ -290,13 +290,15 @@ impl std::error::Error for Error {}
 
 impl From<workspace::Error> for Error {
     fn from(error: workspace::Error) -> Self {
-        use workspace::ErrorKind;
+        use workspace::WorkspaceErrorKind;
         let kind = match error.kind() {
-            ErrorKind::InvalidPath | ErrorKind::Escape | ErrorKind::Denied => Kind::Path,
-            ErrorKind::NotFound => Kind::NotFound,
-            ErrorKind::Limit => Kind::Limit,
-            ErrorKind::Locked => Kind::Locked,
-            _ => Kind::Io,
+            WorkspaceErrorKind::InvalidPath
+            | WorkspaceErrorKind::Escape
+            | WorkspaceErrorKind::Denied => RecipeErrorKind::Path,
+            WorkspaceErrorKind::NotFound => RecipeErrorKind::NotFound,
+            WorkspaceErrorKind::Limit => RecipeErrorKind::Limit,
+            WorkspaceErrorKind::Locked => RecipeErrorKind::Locked,
+            _ => RecipeErrorKind::Io,
         };
         Self::new(kind, error.to_string())
     }
@@ -313,7 +315,7 @@ mod tests {
 
     #[test]
     fn a_report_shows_the_line_under_a_caret() {
-        let place = Place {
+        let place = FileSpan {
             line: 2,
             column: 3,
             width: 4,
@@ -321,7 +323,7 @@ mod tests {
         let diagnostic = Diagnostic::new("unknown key `nmae`")
             .at("recipe.yml", "a: 1\n  nmae: x\n", place)
             .hint("did you mean `name`?");
-        let error = Error::of(Kind::Manifest, vec![diagnostic]);
+        let error = Error::of(RecipeErrorKind::Manifest, vec![diagnostic]);
         assert_eq!(
             error.report(),
             "recipe.yml:2:3: unknown key `nmae`\n  |\n2 |   nmae: x\n  |   ^^^^\n  hint: did you mean `name`?"

@@ -9,51 +9,51 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use expr::{Object, Value};
+use expr::{JsObject, Value};
 use indexmap::IndexMap;
-use template::{Compiled, Engine, Layout, Rendered};
+use template::{CompiledTemplate, RenderResult, TemplateEngine, TemplateLayout};
 
-use crate::error::{Diagnostic, Error, Kind, Place};
-use crate::loader::Files;
-use crate::manifest::Text;
+use crate::error::{Diagnostic, Error, FileSpan, RecipeErrorKind};
+use crate::file_finder::FileFinder;
+use crate::manifest::ManifestText;
 
 /// The name under which an expression's value leaves the engine.
 const VALUE: &str = "value";
 
 /// Answers by key, checked.
-pub(crate) type Answers = IndexMap<String, serde_json::Value>;
+pub(crate) type AnswerValues = IndexMap<String, serde_json::Value>;
 
-/// Evaluates the texts of one recipe; what was compiled is kept.
-pub(crate) struct Evaluator {
-    engine: Engine,
-    compiled: RefCell<HashMap<String, Compiled>>,
+/// Evaluates the texts of one recipe, and caches what it compiled.
+pub(crate) struct TextEvaluator {
+    engine: TemplateEngine,
+    compiled: RefCell<HashMap<String, CompiledTemplate>>,
 }
 
-/// The file a text stands in.
+/// The file that contains a text.
 #[derive(Clone, Copy)]
-pub(crate) struct Site<'s> {
+pub(crate) struct SourceText<'s> {
     pub(crate) file: &'s str,
     pub(crate) source: &'s str,
 }
 
-/// What a text is evaluated over.
+/// The variables and answers a text is evaluated over.
 #[derive(Clone, Copy)]
-pub(crate) struct Over<'o> {
-    pub(crate) state: &'o Object,
-    pub(crate) answers: &'o Answers,
+pub(crate) struct EvalInputs<'o> {
+    pub(crate) state: &'o JsObject,
+    pub(crate) answers: &'o AnswerValues,
 }
 
-/// How an engine is set up.
+/// Settings of a template engine.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Settings {
+pub(crate) struct EngineSettings {
     pub(crate) limits: template::Limits,
     pub(crate) now_ms: Option<f64>,
     pub(crate) strict: bool,
 }
 
-impl Evaluator {
-    pub(crate) fn new(files: &Files, settings: Settings) -> Self {
-        let mut engine = Engine::new(Rc::new(files.clone())).with_limits(settings.limits);
+impl TextEvaluator {
+    pub(crate) fn new(files: &FileFinder, settings: EngineSettings) -> Self {
+        let mut engine = TemplateEngine::new(Rc::new(files.clone())).with_limits(settings.limits);
         if let Some(now_ms) = settings.now_ms {
             engine = engine.with_now_ms(now_ms);
         }
@@ -71,14 +71,18 @@ impl Evaluator {
         &self,
         name: &str,
         text: &str,
-        layout: Layout,
-    ) -> Result<Compiled, Error> {
+        layout: TemplateLayout,
+    ) -> Result<CompiledTemplate, Error> {
         self.engine
             .compile(name, text, layout)
             .map_err(|error| from_template(&error))
     }
 
-    pub(crate) fn render(&self, compiled: &Compiled, over: Over<'_>) -> Result<Rendered, Error> {
+    pub(crate) fn render(
+        &self,
+        compiled: &CompiledTemplate,
+        over: EvalInputs<'_>,
+    ) -> Result<RenderResult, Error> {
         let rendered = self.engine.render(compiled, over.state, over.answers);
         rendered.map_err(|error| from_template(&error))
     }
@@ -86,14 +90,14 @@ impl Evaluator {
     /// Renders a text of a manifest or of frontmatter.
     pub(crate) fn text(
         &self,
-        site: Site<'_>,
-        text: &Text,
-        over: Over<'_>,
-    ) -> Result<Rendered, Error> {
+        site: SourceText<'_>,
+        text: &ManifestText,
+        over: EvalInputs<'_>,
+    ) -> Result<RenderResult, Error> {
         if is_plain(&text.text) {
-            return Ok(Rendered {
+            return Ok(RenderResult {
                 text: text.text.clone(),
-                ..Rendered::default()
+                ..RenderResult::default()
             });
         }
         let compiled = self
@@ -106,10 +110,10 @@ impl Evaluator {
     /// Evaluates an expression; `{{ flag }}` is as good as `flag`.
     pub(crate) fn expression(
         &self,
-        site: Site<'_>,
-        text: &Text,
-        over: Over<'_>,
-    ) -> Result<(Value, Rendered), Error> {
+        site: SourceText<'_>,
+        text: &ManifestText,
+        over: EvalInputs<'_>,
+    ) -> Result<(Value, RenderResult), Error> {
         let source = expression_source(text);
         let compiled = self
             .kept(site, &source)
@@ -120,49 +124,63 @@ impl Evaluator {
         Ok((value, rendered))
     }
 
-    /// Whether a text can be rendered, as far as can be known without values.
-    pub(crate) fn check_text(&self, site: Site<'_>, text: &Text) -> Result<(), Error> {
+    /// Checks that a text can be rendered, as far as that can be known without values.
+    pub(crate) fn check_text(
+        &self,
+        site: SourceText<'_>,
+        text: &ManifestText,
+    ) -> Result<(), Error> {
         self.kept(site, &text.text)
             .map(drop)
             .map_err(|error| placed(&error, site, text))
     }
 
-    pub(crate) fn check_expression(&self, site: Site<'_>, text: &Text) -> Result<(), Error> {
+    pub(crate) fn check_expression(
+        &self,
+        site: SourceText<'_>,
+        text: &ManifestText,
+    ) -> Result<(), Error> {
         let source = expression_source(text);
         self.kept(site, &source)
             .map(drop)
             .map_err(|error| placed(&error, site, text))
     }
 
-    fn kept(&self, site: Site<'_>, source: &str) -> Result<Compiled, template::Error> {
+    fn kept(
+        &self,
+        site: SourceText<'_>,
+        source: &str,
+    ) -> Result<CompiledTemplate, template::Error> {
         let key = format!("{}\0{source}", site.file);
         if let Some(compiled) = self.compiled.borrow().get(&key) {
             return Ok(compiled.clone());
         }
-        let compiled = self.engine.compile(site.file, source, Layout::Jig)?;
+        let compiled = self
+            .engine
+            .compile(site.file, source, TemplateLayout::Jig)?;
         self.compiled.borrow_mut().insert(key, compiled.clone());
         Ok(compiled)
     }
 }
 
-/// A template that hands an expression's value out.
-fn expression_source(text: &Text) -> String {
+/// Makes a template that exports an expression's value.
+fn expression_source(text: &ManifestText) -> String {
     let bare = mustache(&text.text).unwrap_or(text.text.trim());
     format!("{{{{ provide('{VALUE}', ({bare}\n)) }}}}")
 }
 
-/// An error in a text, shown where the text stands.
-fn placed(error: &template::Error, site: Site<'_>, text: &Text) -> Error {
+/// Makes an error in a text, at the position of the text in its file.
+fn placed(error: &template::Error, site: SourceText<'_>, text: &ManifestText) -> Error {
     if error.file() != site.file {
         return from_template(error);
     }
     let message = format!("{}: {}", error.code(), error.message());
     let diagnostic = Diagnostic::new(message).at(site.file, site.source, text.place);
     let hint = error.hint().map(str::to_owned);
-    Error::of(Kind::Template, vec![diagnostic.maybe_hint(hint)])
+    Error::of(RecipeErrorKind::Template, vec![diagnostic.maybe_hint(hint)])
 }
 
-/// The inside of a text that is one `{{ }}` and nothing else.
+/// Returns the inside of a text that is one `{{ }}` and nothing else.
 pub(crate) fn mustache(text: &str) -> Option<&str> {
     let inner = text.trim().strip_prefix("{{")?.strip_suffix("}}")?;
     let inner = inner
@@ -173,7 +191,7 @@ pub(crate) fn mustache(text: &str) -> Option<&str> {
     (is_one && !inner.contains("::")).then_some(inner.trim())
 }
 
-/// Whether a text is itself, with nothing to render.
+/// Returns true if the text renders to itself.
 pub(crate) fn is_plain(text: &str) -> bool {
     !text.contains("{{") && !text.contains('@')
 }
@@ -183,7 +201,7 @@ pub(crate) fn from_template(error: &template::Error) -> Error {
     let mut diagnostic = Diagnostic::new(message);
     diagnostic.file = Some(error.file().to_owned());
     if error.line() > 0 {
-        let place = Place {
+        let place = FileSpan {
             line: error.line(),
             column: error.column() + 1,
             width: 1,
@@ -202,5 +220,5 @@ pub(crate) fn from_template(error: &template::Error) -> Error {
         .chain(chain)
         .collect();
     let hint = (!hints.is_empty()).then(|| hints.join("; "));
-    Error::of(Kind::Template, vec![diagnostic.maybe_hint(hint)])
+    Error::of(RecipeErrorKind::Template, vec![diagnostic.maybe_hint(hint)])
 }

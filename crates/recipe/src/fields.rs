@@ -5,42 +5,42 @@ use std::time::Duration;
 use prompt::suggestion;
 use serde_json::{Map, Value};
 
-use crate::error::{Diagnostic, Error, Kind, Place};
-use crate::yaml::{At, Data, Entry, Node};
+use crate::error::{Diagnostic, Error, FileSpan, RecipeErrorKind};
+use crate::yaml::{ManifestData, ManifestEntry, ManifestNode, NodeSpan};
 
-/// A piece of text of a manifest and where it stands: what later stages render or evaluate.
+/// A text of a manifest and its position; later stages render or evaluate it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Text {
+pub struct ManifestText {
     pub text: String,
-    pub place: Place,
+    pub place: FileSpan,
 }
 
-/// A value of a manifest and where it stands.
+/// A value of a manifest and its position.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Datum {
+pub struct ManifestValue {
     pub value: Value,
-    pub place: Place,
+    pub place: FileSpan,
 }
 
 /// Everything found wrong in one file.
-pub(crate) struct Problems<'a> {
+pub(crate) struct FileProblems<'a> {
     pub(crate) file: &'a str,
     pub(crate) text: &'a str,
     found: Vec<Diagnostic>,
 }
 
 /// A key that means something elsewhere (in hygen, in Hypergen) and what to do instead.
-pub(crate) type Foreign = (&'static str, &'static str);
+pub(crate) type UnsupportedKey = (&'static str, &'static str);
 
 /// One map, its keys checked.
-pub(crate) struct Fields<'n> {
+pub(crate) struct ManifestFields<'n> {
     /// Worded to follow "in".
     what: &'static str,
-    pub(crate) at: At,
-    entries: &'n [Entry],
+    pub(crate) at: NodeSpan,
+    entries: &'n [ManifestEntry],
 }
 
-impl<'a> Problems<'a> {
+impl<'a> FileProblems<'a> {
     pub(crate) fn new(file: &'a str, text: &'a str) -> Self {
         Self {
             file,
@@ -49,13 +49,13 @@ impl<'a> Problems<'a> {
         }
     }
 
-    pub(crate) fn note(&mut self, at: At, message: impl Into<String>) {
+    pub(crate) fn note(&mut self, at: NodeSpan, message: impl Into<String>) {
         self.note_with_hint(at, message, None);
     }
 
     pub(crate) fn note_with_hint(
         &mut self,
-        at: At,
+        at: NodeSpan,
         message: impl Into<String>,
         hint: Option<String>,
     ) {
@@ -65,7 +65,7 @@ impl<'a> Problems<'a> {
 
     pub(crate) fn note_at(
         &mut self,
-        place: Place,
+        place: FileSpan,
         message: impl Into<String>,
         hint: Option<String>,
     ) {
@@ -77,38 +77,38 @@ impl<'a> Problems<'a> {
         self.found
     }
 
-    /// The value, or everything that is wrong.
+    /// Returns the value, or an error with everything that is wrong.
     pub(crate) fn finish<T>(mut self, value: Option<T>) -> Result<T, Error> {
         self.found
             .sort_by_key(|diagnostic| diagnostic.place.map(|place| place.line));
         match value {
             Some(value) if self.found.is_empty() => Ok(value),
-            _ => Err(Error::of(Kind::Manifest, self.found)),
+            _ => Err(Error::of(RecipeErrorKind::Manifest, self.found)),
         }
     }
 
-    fn mistyped(&mut self, key: &str, node: &Node, wanted: &str) {
+    fn mistyped(&mut self, key: &str, node: &ManifestNode, wanted: &str) {
         let message = format!("`{key}` must be {wanted}, found {}", node.kind());
         self.note(node.at, message);
     }
 
-    fn text_of(&self, node: &Node) -> Option<Text> {
+    fn text_of(&self, node: &ManifestNode) -> Option<ManifestText> {
         let text = node.written(self.text)?;
-        Some(Text {
+        Some(ManifestText {
             text,
             place: node.at.place(self.text),
         })
     }
 }
 
-impl<'n> Fields<'n> {
+impl<'n> ManifestFields<'n> {
     /// Opens a map and reports every key it should not have.
     pub(crate) fn open(
-        node: &'n Node,
+        node: &'n ManifestNode,
         what: &'static str,
-        problems: &mut Problems<'_>,
+        problems: &mut FileProblems<'_>,
     ) -> Option<Self> {
-        let Data::Map(entries) = &node.data else {
+        let ManifestData::Map(entries) = &node.data else {
             let message = format!("{what} must be a map of keys, found {}", node.kind());
             problems.note(node.at, message);
             return None;
@@ -121,7 +121,12 @@ impl<'n> Fields<'n> {
     }
 
     /// Reports every key that is not known.
-    pub(crate) fn only(&self, known: &[&[&str]], foreign: &[Foreign], problems: &mut Problems<'_>) {
+    pub(crate) fn only(
+        &self,
+        known: &[&[&str]],
+        foreign: &[UnsupportedKey],
+        problems: &mut FileProblems<'_>,
+    ) {
         let known: Vec<&str> = known.iter().flat_map(|keys| keys.iter().copied()).collect();
         for entry in self.entries {
             let key = entry.key.as_str();
@@ -154,18 +159,18 @@ impl<'n> Fields<'n> {
         self.node(key).is_some()
     }
 
-    /// The value of a key; `key:` with nothing after it counts as absent.
-    pub(crate) fn node(&self, key: &str) -> Option<&'n Node> {
+    /// Returns the value of a key; `key:` with nothing after it counts as absent.
+    pub(crate) fn node(&self, key: &str) -> Option<&'n ManifestNode> {
         let entry = self.entries.iter().find(|entry| entry.key == key)?;
         (!entry.value.is_null()).then_some(&entry.value)
     }
 
-    pub(crate) fn key_at(&self, key: &str) -> At {
+    pub(crate) fn key_at(&self, key: &str) -> NodeSpan {
         let entry = self.entries.iter().find(|entry| entry.key == key);
         entry.map_or(self.at, |entry| entry.key_at)
     }
 
-    pub(crate) fn text(&self, key: &str, problems: &mut Problems<'_>) -> Option<Text> {
+    pub(crate) fn text(&self, key: &str, problems: &mut FileProblems<'_>) -> Option<ManifestText> {
         let node = self.node(key)?;
         let text = problems.text_of(node);
         if text.is_none() {
@@ -174,12 +179,16 @@ impl<'n> Fields<'n> {
         text
     }
 
-    pub(crate) fn string(&self, key: &str, problems: &mut Problems<'_>) -> Option<String> {
+    pub(crate) fn string(&self, key: &str, problems: &mut FileProblems<'_>) -> Option<String> {
         self.text(key, problems).map(|text| text.text)
     }
 
-    /// A text that must be there and not be blank.
-    pub(crate) fn required(&self, key: &str, problems: &mut Problems<'_>) -> Option<Text> {
+    /// Reads a text that must be there and not be blank.
+    pub(crate) fn required(
+        &self,
+        key: &str,
+        problems: &mut FileProblems<'_>,
+    ) -> Option<ManifestText> {
         let text = match self.node(key) {
             Some(_) => self.text(key, problems)?,
             None => {
@@ -198,10 +207,10 @@ impl<'n> Fields<'n> {
         Some(text)
     }
 
-    pub(crate) fn flag(&self, key: &str, problems: &mut Problems<'_>) -> Option<bool> {
+    pub(crate) fn flag(&self, key: &str, problems: &mut FileProblems<'_>) -> Option<bool> {
         let node = self.node(key)?;
         match node.data {
-            Data::Bool(value) => Some(value),
+            ManifestData::Bool(value) => Some(value),
             _ => {
                 problems.mistyped(key, node, "`true` or `false`");
                 None
@@ -209,10 +218,10 @@ impl<'n> Fields<'n> {
         }
     }
 
-    pub(crate) fn number(&self, key: &str, problems: &mut Problems<'_>) -> Option<f64> {
+    pub(crate) fn number(&self, key: &str, problems: &mut FileProblems<'_>) -> Option<f64> {
         let node = self.node(key)?;
         match &node.data {
-            Data::Number(value) => value.as_f64(),
+            ManifestData::Number(value) => value.as_f64(),
             _ => {
                 problems.mistyped(key, node, "a number");
                 None
@@ -220,10 +229,12 @@ impl<'n> Fields<'n> {
         }
     }
 
-    pub(crate) fn count(&self, key: &str, problems: &mut Problems<'_>) -> Option<u32> {
+    pub(crate) fn count(&self, key: &str, problems: &mut FileProblems<'_>) -> Option<u32> {
         let node = self.node(key)?;
         let count = match &node.data {
-            Data::Number(value) => value.as_u64().and_then(|value| u32::try_from(value).ok()),
+            ManifestData::Number(value) => {
+                value.as_u64().and_then(|value| u32::try_from(value).ok())
+            }
             _ => None,
         };
         if count.is_none() {
@@ -232,8 +243,8 @@ impl<'n> Fields<'n> {
         count
     }
 
-    /// `30s`, `500ms`, `2m`, `1h`, or a number of milliseconds.
-    pub(crate) fn duration(&self, key: &str, problems: &mut Problems<'_>) -> Option<Duration> {
+    /// Reads `30s`, `500ms`, `2m`, `1h`, or a number of milliseconds.
+    pub(crate) fn duration(&self, key: &str, problems: &mut FileProblems<'_>) -> Option<Duration> {
         let node = self.node(key)?;
         let duration = node
             .written(problems.text)
@@ -248,15 +259,15 @@ impl<'n> Fields<'n> {
         duration
     }
 
-    /// One text or a list of texts.
-    pub(crate) fn texts(&self, key: &str, problems: &mut Problems<'_>) -> Vec<Text> {
+    /// Reads one text or a list of texts.
+    pub(crate) fn texts(&self, key: &str, problems: &mut FileProblems<'_>) -> Vec<ManifestText> {
         let Some(node) = self.node(key) else {
             return Vec::new();
         };
         if let Some(text) = problems.text_of(node) {
             return vec![text];
         }
-        let Data::List(items) = &node.data else {
+        let ManifestData::List(items) = &node.data else {
             problems.mistyped(key, node, "a string or a list of strings");
             return Vec::new();
         };
@@ -270,26 +281,26 @@ impl<'n> Fields<'n> {
         texts
     }
 
-    pub(crate) fn strings(&self, key: &str, problems: &mut Problems<'_>) -> Vec<String> {
+    pub(crate) fn strings(&self, key: &str, problems: &mut FileProblems<'_>) -> Vec<String> {
         self.texts(key, problems)
             .into_iter()
             .map(|text| text.text)
             .collect()
     }
 
-    pub(crate) fn datum(&self, key: &str, problems: &Problems<'_>) -> Option<Datum> {
+    pub(crate) fn datum(&self, key: &str, problems: &FileProblems<'_>) -> Option<ManifestValue> {
         let node = self.node(key)?;
-        Some(Datum {
+        Some(ManifestValue {
             value: node.to_json(),
             place: node.at.place(problems.text),
         })
     }
 
-    pub(crate) fn list(&self, key: &str, problems: &mut Problems<'_>) -> &'n [Node] {
+    pub(crate) fn list(&self, key: &str, problems: &mut FileProblems<'_>) -> &'n [ManifestNode] {
         match self.node(key) {
             None => &[],
-            Some(Node {
-                data: Data::List(items),
+            Some(ManifestNode {
+                data: ManifestData::List(items),
                 ..
             }) => items,
             Some(node) => {
@@ -299,11 +310,11 @@ impl<'n> Fields<'n> {
         }
     }
 
-    pub(crate) fn map(&self, key: &str, problems: &mut Problems<'_>) -> &'n [Entry] {
+    pub(crate) fn map(&self, key: &str, problems: &mut FileProblems<'_>) -> &'n [ManifestEntry] {
         match self.node(key) {
             None => &[],
-            Some(Node {
-                data: Data::Map(entries),
+            Some(ManifestNode {
+                data: ManifestData::Map(entries),
                 ..
             }) => entries,
             Some(node) => {
@@ -313,8 +324,12 @@ impl<'n> Fields<'n> {
         }
     }
 
-    /// A map of values of any kind.
-    pub(crate) fn json_map(&self, key: &str, problems: &mut Problems<'_>) -> Map<String, Value> {
+    /// Reads a map of values of any kind.
+    pub(crate) fn json_map(
+        &self,
+        key: &str,
+        problems: &mut FileProblems<'_>,
+    ) -> Map<String, Value> {
         let entries = self.map(key, problems);
         entries
             .iter()
@@ -322,8 +337,12 @@ impl<'n> Fields<'n> {
             .collect()
     }
 
-    /// A map whose values are texts.
-    pub(crate) fn text_map(&self, key: &str, problems: &mut Problems<'_>) -> Vec<(String, Text)> {
+    /// Reads a map whose values are texts.
+    pub(crate) fn text_map(
+        &self,
+        key: &str,
+        problems: &mut FileProblems<'_>,
+    ) -> Vec<(String, ManifestText)> {
         let mut texts = Vec::new();
         for entry in self.map(key, problems) {
             match problems.text_of(&entry.value) {
@@ -334,12 +353,12 @@ impl<'n> Fields<'n> {
         texts
     }
 
-    /// One of a few words.
+    /// Reads one of a few words.
     pub(crate) fn word<T: Copy>(
         &self,
         key: &str,
         words: &[(&str, T)],
-        problems: &mut Problems<'_>,
+        problems: &mut FileProblems<'_>,
     ) -> Option<T> {
         let text = self.text(key, problems)?;
         let found = words.iter().find(|(word, _)| *word == text.text);

@@ -3,15 +3,15 @@
 use indexmap::IndexMap;
 use serde_json::Value;
 
-use crate::error::{Diagnostic, Error, Kind, Place};
-use crate::fields::{Datum, Fields, Foreign, Problems};
-use crate::inject::Position;
-use crate::manifest::{ShellCommand, Text};
-use crate::yaml::{self, Data};
+use crate::error::{Diagnostic, Error, FileSpan, RecipeErrorKind};
+use crate::fields::{FileProblems, ManifestFields, ManifestValue, UnsupportedKey};
+use crate::inject::InjectPosition;
+use crate::manifest::{ManifestText, ShellCommand};
+use crate::yaml::{self, ManifestData};
 
 /// A template file cut in two.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Split<'t> {
+pub(crate) struct SplitTemplate<'t> {
     /// From the opening `---` up to the closing one, both lines' marks left out of the values.
     pub(crate) matter: Option<&'t str>,
     pub(crate) body: &'t str,
@@ -22,17 +22,17 @@ pub(crate) struct Split<'t> {
 /// The attributes as written: their strings are templates still.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Frontmatter {
-    pub(crate) attributes: IndexMap<String, Datum>,
+    pub(crate) attributes: IndexMap<String, ManifestValue>,
 }
 
 /// The attributes after rendering, typed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Directives {
-    pub(crate) to: To,
+pub(crate) struct FileDirectives {
+    pub(crate) to: ToDirective,
     pub(crate) force: bool,
     pub(crate) unless_exists: bool,
     pub(crate) skip_if: Option<String>,
-    pub(crate) inject: Option<Position>,
+    pub(crate) inject: Option<InjectPosition>,
     pub(crate) eof_last: Option<bool>,
     pub(crate) from: Option<String>,
     /// `sh` or `argv` says something.
@@ -42,9 +42,9 @@ pub(crate) struct Directives {
     pub(crate) executable: bool,
 }
 
-/// Where a template's text goes.
+/// Target of a template's text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) enum To {
+pub(crate) enum ToDirective {
     /// No `to`: the template's own path, without `.jig`.
     #[default]
     Mirror,
@@ -74,7 +74,7 @@ const KEYS: [&str; 18] = [
     "executable",
 ];
 
-const FOREIGN: [Foreign; 4] = [
+const FOREIGN: [UnsupportedKey; 4] = [
     ("setup", "use a `shell` step"),
     ("spinner", "remove it; progress is shown anyway"),
     ("when", "put `when:` on the step, or `skip_if:` here"),
@@ -89,8 +89,8 @@ const POSITIONS: [&str; 5] = ["before", "after", "at_line", "prepend", "append"]
 const FENCE: &str = "---";
 
 /// Finds the frontmatter: `---`, lines, `---` at the very beginning of a file.
-pub(crate) fn split(text: &str) -> Split<'_> {
-    let whole = Split {
+pub(crate) fn split(text: &str) -> SplitTemplate<'_> {
+    let whole = SplitTemplate {
         matter: None,
         body: text,
         body_line: 1,
@@ -102,7 +102,7 @@ pub(crate) fn split(text: &str) -> Split<'_> {
     let mut at = first.len();
     for (index, line) in lines.enumerate() {
         if line.trim_end() == FENCE {
-            return Split {
+            return SplitTemplate {
                 matter: Some(&text[..at]),
                 body: &text[at + line.len()..],
                 body_line: u32::try_from(index + 3).unwrap_or(u32::MAX),
@@ -113,10 +113,10 @@ pub(crate) fn split(text: &str) -> Split<'_> {
     whole
 }
 
-/// How far down frontmatter is looked for that does not count.
+/// Number of lines searched for frontmatter that begins too far down to count.
 const MISPLACED_LINES_MAX: usize = 10;
 
-/// The line of a `---` that seems to begin frontmatter below other text, as after a comment.
+/// Finds the line of a `---` that seems to begin frontmatter below other text, as after a comment.
 pub(crate) fn misplaced(text: &str) -> Option<u32> {
     let mut lines = text.lines().take(MISPLACED_LINES_MAX).enumerate();
     if lines.next()?.1.trim_end() == FENCE {
@@ -137,18 +137,23 @@ pub(crate) fn parse(file: &str, matter: &str) -> Result<Frontmatter, Error> {
     if root.is_null() {
         return Ok(Frontmatter::default());
     }
-    let mut problems = Problems::new(file, &text);
-    let Some(fields) = Fields::open(&root, "frontmatter", &mut problems) else {
+    let mut problems = FileProblems::new(file, &text);
+    let Some(fields) = ManifestFields::open(&root, "frontmatter", &mut problems) else {
         return problems.finish(None);
     };
     fields.only(&[&KEYS], &FOREIGN, &mut problems);
     let mut attributes = IndexMap::new();
-    let Data::Map(entries) = &root.data else {
+    let ManifestData::Map(entries) = &root.data else {
         return problems.finish(None);
     };
     for entry in entries {
-        let is_argv = entry.key == "argv" && matches!(entry.value.data, Data::List(_));
-        if !is_argv && matches!(entry.value.data, Data::List(_) | Data::Map(_)) {
+        let is_argv = entry.key == "argv" && matches!(entry.value.data, ManifestData::List(_));
+        if !is_argv
+            && matches!(
+                entry.value.data,
+                ManifestData::List(_) | ManifestData::Map(_)
+            )
+        {
             let message = format!(
                 "`{}` must be one value, found {}",
                 entry.key,
@@ -161,12 +166,12 @@ pub(crate) fn parse(file: &str, matter: &str) -> Result<Frontmatter, Error> {
             _ => entry.value.to_json(),
         };
         let place = entry.value.at.place(&text);
-        attributes.insert(entry.key.clone(), Datum { value, place });
+        attributes.insert(entry.key.clone(), ManifestValue { value, place });
     }
     problems.finish(Some(Frontmatter { attributes }))
 }
 
-/// `to: {{ name }}.ts` is not YAML, but there is only one thing it can mean.
+/// Quotes values such as `to: {{ name }}.ts`, which is not YAML but can only mean one thing.
 fn quote_mustaches(matter: &str) -> String {
     let quote = |line: &str| {
         let bare = line.trim_end();
@@ -191,11 +196,11 @@ fn quote_mustaches(matter: &str) -> String {
 }
 
 impl Frontmatter {
-    /// The command that `sh` or `argv` gives, as written.
+    /// Returns the command that `sh` or `argv` gives, as written.
     pub(crate) fn command(&self) -> Option<ShellCommand> {
         let text = |value: &Value, place| {
             let text = as_text(value)?;
-            (!text.trim().is_empty()).then_some(Text { text, place })
+            (!text.trim().is_empty()).then_some(ManifestText { text, place })
         };
         if let Some(datum) = self.attributes.get("argv") {
             let place = datum.place;
@@ -203,20 +208,23 @@ impl Frontmatter {
                 Value::Array(items) => items.iter().filter_map(as_text).collect(),
                 one => as_text(one).into_iter().collect::<Vec<_>>(),
             };
-            let words: Vec<Text> = words.into_iter().map(|text| Text { text, place }).collect();
+            let words: Vec<ManifestText> = words
+                .into_iter()
+                .map(|text| ManifestText { text, place })
+                .collect();
             return (!words.is_empty()).then_some(ShellCommand::Words(words));
         }
         let datum = self.attributes.get("sh")?;
         text(&datum.value, datum.place).map(ShellCommand::Line)
     }
 
-    /// The directives, given each attribute's rendered value.
+    /// Makes the directives of the rendered attributes.
     pub(crate) fn directives(
         &self,
         file: &str,
         rendered: &IndexMap<String, Value>,
-    ) -> Result<Directives, Error> {
-        let reader = Reader {
+    ) -> Result<FileDirectives, Error> {
+        let reader = DirectiveReader {
             file,
             source: self,
             rendered,
@@ -225,15 +233,15 @@ impl Frontmatter {
     }
 }
 
-struct Reader<'r> {
+struct DirectiveReader<'r> {
     file: &'r str,
     source: &'r Frontmatter,
     rendered: &'r IndexMap<String, Value>,
 }
 
-impl Reader<'_> {
-    fn read(&self) -> Result<Directives, Error> {
-        Ok(Directives {
+impl DirectiveReader<'_> {
+    fn read(&self) -> Result<FileDirectives, Error> {
+        Ok(FileDirectives {
             to: self.to(),
             force: self.flag("force")?,
             unless_exists: self.flag("unless_exists")?,
@@ -248,19 +256,19 @@ impl Reader<'_> {
         })
     }
 
-    fn to(&self) -> To {
+    fn to(&self) -> ToDirective {
         match self.rendered.get("to") {
-            None => To::Mirror,
+            None => ToDirective::Mirror,
             Some(value) => match as_text(value) {
                 Some(path) if !path.trim().is_empty() && path.trim() != "null" => {
-                    To::Path(path.trim().to_owned())
+                    ToDirective::Path(path.trim().to_owned())
                 }
-                _ => To::Nowhere,
+                _ => ToDirective::Nowhere,
             },
         }
     }
 
-    fn position(&self) -> Result<Option<Position>, Error> {
+    fn position(&self) -> Result<Option<InjectPosition>, Error> {
         let given: Vec<&str> = POSITIONS
             .into_iter()
             .filter(|key| self.text(key).is_some_and(|text| text != "false"))
@@ -286,11 +294,11 @@ impl Reader<'_> {
         };
         let text = self.text(key).unwrap_or_default();
         Ok(Some(match key {
-            "before" => Position::Before(text),
-            "after" => Position::After(text),
-            "prepend" => Position::Prepend,
-            "append" => Position::Append,
-            _ => Position::AtLine(text.trim().parse().map_err(|_| {
+            "before" => InjectPosition::Before(text),
+            "after" => InjectPosition::After(text),
+            "prepend" => InjectPosition::Prepend,
+            "append" => InjectPosition::Append,
+            _ => InjectPosition::AtLine(text.trim().parse().map_err(|_| {
                 self.wrong(
                     key,
                     format!("`at_line` must be a line index from 0, found `{text}`"),
@@ -299,7 +307,7 @@ impl Reader<'_> {
         }))
     }
 
-    /// A text that says something; `null` and blank say nothing.
+    /// Returns a text that is not blank; `null` counts as blank.
     fn text(&self, key: &str) -> Option<String> {
         let text = as_text(self.rendered.get(key)?)?;
         (!text.trim().is_empty()).then_some(text)
@@ -323,13 +331,13 @@ impl Reader<'_> {
 
     fn wrong(&self, key: &str, message: String) -> Error {
         let place = self.source.attributes.get(key).map(|datum| datum.place);
-        let place = place.unwrap_or(Place {
+        let place = place.unwrap_or(FileSpan {
             line: 1,
             column: 1,
             width: 3,
         });
         let diagnostic = Diagnostic::new(message).in_file(self.file, Some(place));
-        Error::of(Kind::Manifest, vec![diagnostic])
+        Error::of(RecipeErrorKind::Manifest, vec![diagnostic])
     }
 }
 
@@ -341,7 +349,7 @@ fn as_text(value: &Value) -> Option<String> {
     }
 }
 
-/// Whether a rendered `skip_if` of a file that is added means "skip".
+/// Returns true if a rendered `skip_if` of a file that is added means "skip".
 pub(crate) fn says_skip(text: &str) -> bool {
     !matches!(text.trim(), "" | "false" | "null" | "undefined" | "0")
 }
@@ -352,7 +360,7 @@ mod tests {
     use proptest::prelude::{Just, Strategy, prop_assert, prop_assert_eq, prop_oneof, proptest};
 
     #[track_caller]
-    fn check(matter: &str, expected: Result<Directives, &str>) {
+    fn check(matter: &str, expected: Result<FileDirectives, &str>) {
         let text = format!("---\n{matter}---\nbody\n");
         let cut = split(&text);
         let found = parse("t.jig", cut.matter.unwrap()).and_then(|parsed| {
@@ -373,58 +381,58 @@ mod tests {
 
     #[test]
     fn attributes_become_typed_directives() {
-        let path = |text: &str| To::Path(text.to_owned());
+        let path = |text: &str| ToDirective::Path(text.to_owned());
         check(
             "to: a/b.ts\n",
-            Ok(Directives {
+            Ok(FileDirectives {
                 to: path("a/b.ts"),
-                ..Directives::default()
+                ..FileDirectives::default()
             }),
         );
         check(
             "to:\n",
-            Ok(Directives {
-                to: To::Nowhere,
-                ..Directives::default()
+            Ok(FileDirectives {
+                to: ToDirective::Nowhere,
+                ..FileDirectives::default()
             }),
         );
         check(
             "to: 'null'\n",
-            Ok(Directives {
-                to: To::Nowhere,
-                ..Directives::default()
+            Ok(FileDirectives {
+                to: ToDirective::Nowhere,
+                ..FileDirectives::default()
             }),
         );
-        check("", Ok(Directives::default()));
+        check("", Ok(FileDirectives::default()));
         check(
             "to: {{ name }}/it's.ts\nforce: true\n",
-            Ok(Directives {
+            Ok(FileDirectives {
                 to: path("{{ name }}/it's.ts"),
                 force: true,
-                ..Directives::default()
+                ..FileDirectives::default()
             }),
         );
         check(
             "to: src/{{ kebabCase :: name }}/x.ts # where\n",
-            Ok(Directives {
+            Ok(FileDirectives {
                 to: path("src/{{ kebabCase :: name }}/x.ts"),
-                ..Directives::default()
+                ..FileDirectives::default()
             }),
         );
         check(
             "inject: true\nat_line: 010\nto: a\n",
-            Ok(Directives {
+            Ok(FileDirectives {
                 to: path("a"),
-                inject: Some(Position::AtLine(10)),
-                ..Directives::default()
+                inject: Some(InjectPosition::AtLine(10)),
+                ..FileDirectives::default()
             }),
         );
         check(
             "inject: true\nprepend: false\nafter: x\neof_last: false\n",
-            Ok(Directives {
-                inject: Some(Position::After("x".to_owned())),
+            Ok(FileDirectives {
+                inject: Some(InjectPosition::After("x".to_owned())),
                 eof_last: Some(false),
-                ..Directives::default()
+                ..FileDirectives::default()
             }),
         );
     }
@@ -461,7 +469,7 @@ mod tests {
             ("x\n---\na\n---\n", None, "x\n---\na\n---\n", 1),
             ("", None, "", 1),
         ] {
-            let expected = Split {
+            let expected = SplitTemplate {
                 matter,
                 body,
                 body_line: line,

@@ -1,13 +1,13 @@
-//! What a run needs from whoever runs it: a person to ask, and someone to tell.
+//! The host's part of a run: it asks a person, and it shows progress.
 
 use serde_json::Value;
 use workspace::RelPath;
 
-use crate::conflict::Conflict;
+use crate::conflict::FileConflict;
 
 /// A question for a person.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Ask {
+pub struct VariablePrompt {
     /// The variable that gets the answer.
     pub name: String,
     pub message: String,
@@ -16,15 +16,13 @@ pub struct Ask {
     pub default: Option<Value>,
     /// Shown, never taken.
     pub suggestion: Option<Value>,
-    /// Why the last answer was refused.
-    pub refused: Option<String>,
-    /// What the choices are called, where they have names of their own.
+    /// Labels of the choices, if they have names of their own.
     pub labels: Vec<String>,
     /// Typed without an echo.
     pub is_secret: bool,
 }
 
-/// What kind of answer is wanted.
+/// Kind of answer the host must get.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AskKind {
     Text,
@@ -38,17 +36,17 @@ pub enum AskKind {
     Object,
 }
 
-/// What a person decides about a file that exists and differs.
+/// A person's decision about a file that exists and differs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Decision {
+pub enum ConflictDecision {
     Overwrite,
     Skip,
     Abort,
 }
 
-/// What happens during a run, for progress.
+/// Something that happens during a run, for progress.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Event<'e> {
+pub enum RecipeEvent<'e> {
     /// Another process writes to the project, and this run waits for it.
     WaitingForWriter {
         /// The other process's command line, where it can be read.
@@ -82,32 +80,36 @@ pub enum Event<'e> {
     },
 }
 
-/// The one who runs a recipe.
-pub trait Host {
-    /// Asks a person; `None` when there is nobody to ask.
-    fn ask(&mut self, ask: &Ask) -> Option<Value>;
+/// Returns why a value does not fit the question.
+pub type ValueCheck<'c> = dyn Fn(&Value) -> Result<(), String> + 'c;
 
-    /// Shows a difference and asks what to do; `None` when there is nobody to ask.
-    fn resolve(&mut self, conflict: &Conflict) -> Option<Decision>;
+/// Runs a recipe: asks a person, and shows progress.
+pub trait RecipeHost {
+    /// Asks a person; `None` if there is no person to ask. If `check` refuses a value, the host
+    /// asks again: only the host can show the reason before it shows the value as accepted.
+    fn ask(&mut self, ask: &VariablePrompt, check: &ValueCheck<'_>) -> Option<Value>;
 
-    fn event(&mut self, event: Event<'_>);
+    /// Shows a difference and asks what to do; `None` when there is no person to ask.
+    fn resolve(&mut self, conflict: &FileConflict) -> Option<ConflictDecision>;
+
+    fn event(&mut self, event: RecipeEvent<'_>);
 }
 
-/// Nobody is there: no question is answered, no event shown.
+/// A host without a person: it answers no question and shows no event.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Nobody;
+pub struct SilentHost;
 
-impl Host for Nobody {
-    fn ask(&mut self, _: &Ask) -> Option<Value> {
+impl RecipeHost for SilentHost {
+    fn ask(&mut self, _: &VariablePrompt, _: &ValueCheck<'_>) -> Option<Value> {
         None
     }
 
-    fn resolve(&mut self, _: &Conflict) -> Option<Decision> {
+    fn resolve(&mut self, _: &FileConflict) -> Option<ConflictDecision> {
         None
     }
 
-    fn event(&mut self, _: Event<'_>) {}
+    fn event(&mut self, _: RecipeEvent<'_>) {}
 }
 
-/// What was decided about which file.
-pub(crate) type Decisions = std::collections::BTreeMap<RelPath, Decision>;
+/// The decision for each file in conflict.
+pub(crate) type ConflictDecisions = std::collections::BTreeMap<RelPath, ConflictDecision>;

@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-/// Where the lines go.
+/// Position at which lines are injected.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Position {
+pub(crate) enum InjectPosition {
     /// Above the line the anchor is found on.
     Before(String),
     /// Below the line the anchor ends on.
@@ -15,15 +15,15 @@ pub(crate) enum Position {
     Append,
 }
 
-/// What came of it.
+/// Result of an injection.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Injected {
+pub(crate) enum InjectResult {
     Text(String),
     /// The lines are there already.
     Present,
 }
 
-/// Why there is no place for the lines.
+/// Reason why the lines cannot be injected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum NoPlace<E> {
     /// The anchor matches nothing.
@@ -35,80 +35,80 @@ pub(crate) enum NoPlace<E> {
 }
 
 /// Finds the first match of an anchor in a text.
-pub(crate) type Find<'f, E> = dyn Fn(&str) -> Result<Option<Range<usize>>, E> + 'f;
+pub(crate) type AnchorFinder<'f, E> = dyn Fn(&str) -> Result<Option<Range<usize>>, E> + 'f;
 
 /// Inserts `body` as whole lines into `target`.
 ///
-/// The place is first looked for line by line, then over the whole text, so that an anchor may span
-/// lines. Lines that already stand at the place are not inserted again.
+/// The anchor is searched first line by line, then in the whole text, so that it may span lines.
+/// Lines that are already there are not inserted again.
 pub(crate) fn inject<E>(
     target: &str,
     body: &str,
-    position: &Position,
-    find: &Find<'_, E>,
-) -> Result<Injected, NoPlace<E>> {
+    position: &InjectPosition,
+    find: &AnchorFinder<'_, E>,
+) -> Result<InjectResult, NoPlace<E>> {
     let lines: Vec<&str> = target.split_inclusive('\n').collect();
     let body: Vec<&str> = body_lines(body);
     if body.iter().all(|line| line.trim().is_empty()) {
-        return Ok(Injected::Present);
+        return Ok(InjectResult::Present);
     }
     let index = match position {
-        Position::Prepend | Position::Append => {
+        InjectPosition::Prepend | InjectPosition::Append => {
             if stands_anywhere(&lines, &body) {
-                return Ok(Injected::Present);
+                return Ok(InjectResult::Present);
             }
-            if *position == Position::Prepend {
+            if *position == InjectPosition::Prepend {
                 0
             } else {
                 lines.len()
             }
         }
-        Position::AtLine(wanted) if *wanted > lines.len() => {
+        InjectPosition::AtLine(wanted) if *wanted > lines.len() => {
             return Err(NoPlace::LineMissing {
                 wanted: *wanted,
                 lines: lines.len(),
             });
         }
-        Position::AtLine(wanted) => {
+        InjectPosition::AtLine(wanted) => {
             if stands_below(&lines, &body, *wanted) {
-                return Ok(Injected::Present);
+                return Ok(InjectResult::Present);
             }
             *wanted
         }
-        Position::Before(anchor) => {
+        InjectPosition::Before(anchor) => {
             let places = anchors(target, &lines, find).map_err(NoPlace::Anchor)?;
             let first = places.first().map(|place| place.start);
             if places
                 .iter()
                 .any(|place| stands_above(&lines, &body, place.start))
             {
-                return Ok(Injected::Present);
+                return Ok(InjectResult::Present);
             }
             first.ok_or_else(|| NoPlace::AnchorMissing(anchor.clone()))?
         }
-        Position::After(anchor) => {
+        InjectPosition::After(anchor) => {
             let places = anchors(target, &lines, find).map_err(NoPlace::Anchor)?;
             let first = places.first().map(|place| place.end);
             if places
                 .iter()
                 .any(|place| stands_below(&lines, &body, place.end))
             {
-                return Ok(Injected::Present);
+                return Ok(InjectResult::Present);
             }
             first.ok_or_else(|| NoPlace::AnchorMissing(anchor.clone()))?
         }
     };
-    Ok(Injected::Text(insert(&lines, &body, index)))
+    Ok(InjectResult::Text(insert(&lines, &body, index)))
 }
 
-/// The line end most of a text uses.
+/// Returns the line end most of a text uses.
 pub(crate) fn line_end(text: &str) -> &'static str {
     let crlf = text.matches("\r\n").count();
     let all = text.matches('\n').count();
     if crlf * 2 > all { "\r\n" } else { "\n" }
 }
 
-/// The text with every line end replaced.
+/// Replaces every line end of a text.
 pub(crate) fn with_line_end(text: &str, end: &str) -> String {
     let plain = text.replace("\r\n", "\n");
     if end == "\n" {
@@ -118,8 +118,12 @@ pub(crate) fn with_line_end(text: &str, end: &str) -> String {
     }
 }
 
-/// The ranges of lines the anchor matches: single lines, else one span over several.
-fn anchors<E>(target: &str, lines: &[&str], find: &Find<'_, E>) -> Result<Vec<Range<usize>>, E> {
+/// Finds the ranges of lines the anchor matches: single lines, else one span over several.
+fn anchors<E>(
+    target: &str,
+    lines: &[&str],
+    find: &AnchorFinder<'_, E>,
+) -> Result<Vec<Range<usize>>, E> {
     let mut places = Vec::new();
     for (index, line) in lines.iter().enumerate() {
         if find(bare(line))?.is_some() {
@@ -168,7 +172,8 @@ fn stands_anywhere(lines: &[&str], body: &[&str]) -> bool {
     (0..lines.len()).any(|index| stands_at(lines, body, index))
 }
 
-/// Whether the lines begin in the paragraph below `from`: others may have been put there since.
+/// Returns true if the lines begin in the paragraph below `from`: others may have been put there
+/// since.
 fn stands_below(lines: &[&str], body: &[&str], from: usize) -> bool {
     for index in from..lines.len() {
         if stands_at(lines, body, index) {
@@ -181,7 +186,7 @@ fn stands_below(lines: &[&str], body: &[&str], from: usize) -> bool {
     false
 }
 
-/// Whether the lines end in the paragraph above `until`.
+/// Returns true if the lines end in the paragraph above `until`.
 fn stands_above(lines: &[&str], body: &[&str], until: usize) -> bool {
     for end in (1..=until).rev() {
         if end >= body.len() && stands_at(lines, body, end - body.len()) {
@@ -227,9 +232,9 @@ mod tests {
     };
 
     /// Anchors are plain words here; patterns are the regular expressions' own business.
-    fn place(target: &str, body: &str, position: &Position) -> Option<Injected> {
+    fn place(target: &str, body: &str, position: &InjectPosition) -> Option<InjectResult> {
         let word = match position {
-            Position::Before(word) | Position::After(word) => word.clone(),
+            InjectPosition::Before(word) | InjectPosition::After(word) => word.clone(),
             _ => String::new(),
         };
         let find = |text: &str| {
@@ -258,13 +263,13 @@ mod tests {
         })
     }
 
-    fn positions() -> impl Strategy<Value = Position> {
+    fn positions() -> impl Strategy<Value = InjectPosition> {
         prop_oneof![
-            Just(Position::Before("anchor".to_owned())),
-            Just(Position::After("anchor".to_owned())),
-            Just(Position::Prepend),
-            Just(Position::Append),
-            (0_usize..4).prop_map(Position::AtLine),
+            Just(InjectPosition::Before("anchor".to_owned())),
+            Just(InjectPosition::After("anchor".to_owned())),
+            Just(InjectPosition::Prepend),
+            Just(InjectPosition::Append),
+            (0_usize..4).prop_map(InjectPosition::AtLine),
         ]
     }
 
@@ -275,8 +280,8 @@ mod tests {
             body in texts(),
             position in positions(),
         ) {
-            if let Some(Injected::Text(once)) = place(&target, &body, &position) {
-                prop_assert_eq!(place(&once, &body, &position), Some(Injected::Present), "{:?}", once);
+            if let Some(InjectResult::Text(once)) = place(&target, &body, &position) {
+                prop_assert_eq!(place(&once, &body, &position), Some(InjectResult::Present), "{:?}", once);
             }
         }
 
@@ -286,7 +291,7 @@ mod tests {
             body in texts(),
             position in positions(),
         ) {
-            if let Some(Injected::Text(once)) = place(&target, &body, &position) {
+            if let Some(InjectResult::Text(once)) = place(&target, &body, &position) {
                 let mut left: Vec<&str> = once.lines().collect();
                 for line in target.lines().chain(body.lines()) {
                     let at = left.iter().position(|found| *found == line);

@@ -1,7 +1,7 @@
 //! Recipes: a manifest, values and answers in; files and commands out.
 //!
 //! [`run`] is the spine: manifest → inputs → rounds of pass 1 (a [`prompt::Questionnaire`]) → answers,
-//! or [`Outcome::AnswersNeeded`] → pass 2 ([`Effect`]s) → conflicts → perform, or show. Deciding is a
+//! or [`RecipeRunOutcome::AnswersNeeded`] → pass 2 ([`Effect`]s) → conflicts → perform, or show. Deciding is a
 //! walk over the steps against the project *as it will be*; nothing is written, run or asked for
 //! while it goes on. Performing then applies all files at once and runs the commands.
 //!
@@ -15,7 +15,7 @@ mod load;
 pub mod manifest;
 mod yaml;
 
-mod acts;
+mod command_listing;
 mod context;
 mod frontmatter;
 mod inject;
@@ -25,51 +25,54 @@ mod variables;
 
 mod effect;
 mod evaluate;
-mod loader;
+mod file_finder;
+mod loaded_recipe;
 mod project;
 mod scope;
 mod step;
-mod unit;
-mod unknown;
+mod unknown_values;
 
 mod conflict;
 mod document;
+mod generation_record;
 mod host;
 mod migrate;
 mod perform;
-mod record;
 mod report;
 mod request;
 mod resume;
 mod rounds;
 mod run;
+mod run_journal;
 mod scaffold;
 mod session;
-mod unfinished;
 mod update;
 mod validate;
 
 pub mod hygen;
 
-pub use conflict::{Conflict, OnConflict};
+pub use conflict::{FileConflict, OnConflict};
 pub use document::options;
-pub use effect::{Command, Effect, FileStatus, Run, What, Write};
-pub use error::{Diagnostic, Error, Kind, Place, WrongAnswer};
-pub use host::{Ask, AskKind, Decision, Event, Host, Nobody};
-pub use load::{Origin, RECIPE_FILE, Recipe, load};
-pub use perform::{CommandReport, OwnRecipes, Trust};
-pub use record::RECORDS_DIR;
+pub use effect::{CommandInvocation, CommandTree, Effect, FileStatus, FileWrite, StepCommand};
+pub use error::{Diagnostic, Error, FileSpan, RecipeErrorKind, WrongAnswer};
+pub use generation_record::RECORDS_DIR;
+pub use host::{
+    AskKind, ConflictDecision, RecipeEvent, RecipeHost, SilentHost, ValueCheck, VariablePrompt,
+};
+pub use load::{RECIPE_FILE, Recipe, RecipeOrigin, load};
+pub use perform::{CommandReport, OwnRecipes, RecipeTrust};
 pub use request::{
-    AskMissing, ChangedQuestions, FileReport, Mode, Needed, Outcome, Plan, PlannedCommand,
-    PlannedFile, Report, Request, Strictness, WRITER_VARIABLE,
+    AskMissing, ChangedQuestions, DryRunCommand, DryRunFile, DryRunPlan, FileReport, NeededAnswers,
+    RecipeRunMode, RecipeRunOutcome, RecipeRunReport, RecipeRunRequest, UndefinedPolicy,
+    WRITER_VARIABLE,
 };
 pub use resume::resume;
 pub use run::run;
-pub use scaffold::{Scaffold, scaffold, scaffold_from};
-pub use step::{StepReport, StepStatus};
-pub use unfinished::{
-    CommandState, UNFINISHED_DIR, UndoReport, Unfinished, UnfinishedCommand, undo, unfinished,
+pub use run_journal::{
+    CommandState, UNFINISHED_DIR, UndoReport, UnfinishedCommand, UnfinishedRun, undo, unfinished,
 };
+pub use scaffold::{ScaffoldFiles, scaffold, scaffold_from};
+pub use step::{StepReport, StepStatus};
 pub use update::{UpdateOutcome, UpdateReport, UpdateStatus, UpdatedFile, update};
 pub use validate::validate;
-pub use variables::Given;
+pub use variables::GivenValues;

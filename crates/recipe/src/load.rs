@@ -1,23 +1,23 @@
-//! A recipe on disk: its manifest, the directory its templates come from, and whose it is.
+//! Loads a recipe from disk: its manifest, the directory of its templates, and its origin.
 
 use std::path::Path;
 use std::rc::Rc;
 
 use indexmap::IndexMap;
-use workspace::{Kind as PathKind, RelPath, Root};
+use workspace::{PathKind, RelPath, Root};
 
-use crate::error::{Diagnostic, Error, Kind};
+use crate::error::{Diagnostic, Error, RecipeErrorKind};
 use crate::kits;
-use crate::manifest::{self, Manifest, Variable};
+use crate::manifest::{self, RecipeManifest, RecipeVariable};
 use crate::session::with_prompts;
 
 /// The file that makes a directory a recipe.
 pub const RECIPE_FILE: &str = "recipe.yml";
 const RECIPE_FILES: [&str; 2] = [RECIPE_FILE, "recipe.yaml"];
 
-/// Whether a recipe may run commands without being trusted first.
+/// Origin of a recipe, which decides if it must be trusted before it runs commands.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Origin {
+pub enum RecipeOrigin {
     /// Part of the project, and thus the user's own.
     Inside,
     /// From a kit, or from a path outside the project.
@@ -27,11 +27,11 @@ pub enum Origin {
 /// A loaded recipe.
 #[derive(Clone, Debug)]
 pub struct Recipe {
-    pub manifest: Manifest,
-    pub origin: Origin,
+    pub manifest: RecipeManifest,
+    pub origin: RecipeOrigin,
     /// Names the recipe in records: its path without the file's name.
     pub id: String,
-    /// How messages name the manifest.
+    /// Name of the manifest in messages.
     pub file: String,
     pub(crate) text: String,
     pub(crate) base: Rc<Root>,
@@ -44,23 +44,24 @@ pub fn load(root: &Root, path: &Path) -> Result<Recipe, Error> {
     whole(load_with_problems(root, path)?)
 }
 
-/// Everything that is wrong with a recipe's manifest, in the order of its lines.
+/// Makes one error of everything that is wrong with a recipe's manifest, in the order of its lines.
 pub(crate) fn sorted(mut problems: Vec<Diagnostic>) -> Error {
     problems.sort_by_key(|problem| {
         let line = problem.place.map(|place| place.line);
         (problem.file.clone(), line)
     });
     problems.dedup();
-    Error::of(Kind::Manifest, problems)
+    Error::of(RecipeErrorKind::Manifest, problems)
 }
 
-/// A recipe, as far as its manifest can be read, and what is wrong with it.
-pub(crate) type Partly = (Option<Recipe>, Vec<Diagnostic>);
+/// A recipe, as far as its manifest can be read, and the problems found in it.
+pub(crate) type PartialLoad = (Option<Recipe>, Vec<Diagnostic>);
 
-pub(crate) fn load_with_problems(root: &Root, path: &Path) -> Result<Partly, Error> {
+pub(crate) fn load_with_problems(root: &Root, path: &Path) -> Result<PartialLoad, Error> {
     let path = workspace::fs::canonical(path).map_err(|_| {
         let message = format!("there is no recipe at `{}`", path.display());
-        Error::new(Kind::NotFound, message).hint("`drawloom recipe list` shows what there is")
+        Error::new(RecipeErrorKind::NotFound, message)
+            .hint("`drawloom recipe list` shows what there is")
     })?;
     if let Ok(inside) = path.strip_prefix(root.path()) {
         let inside = RelPath::parse(&inside.to_string_lossy()).or_else(|_| RelPath::parse("."))?;
@@ -76,9 +77,9 @@ pub(crate) fn load_with_problems(root: &Root, path: &Path) -> Result<Partly, Err
         None => RelPath::root(),
     };
     let shown = |file: &RelPath| dir.join(file.as_path()).display().to_string();
-    let origin = Origin::Outside { kit: None };
+    let origin = RecipeOrigin::Outside { kit: None };
     open(
-        Source {
+        RecipeSource {
             base,
             at,
             origin,
@@ -93,22 +94,22 @@ pub(crate) fn load_inside(root: &Root, path: &RelPath) -> Result<Recipe, Error> 
     whole(open_inside(root, path)?)
 }
 
-/// A recipe with which nothing is wrong.
-fn whole(partly: Partly) -> Result<Recipe, Error> {
+/// Returns the recipe, or an error if anything is wrong with it.
+fn whole(partly: PartialLoad) -> Result<Recipe, Error> {
     match partly {
         (Some(recipe), problems) if problems.is_empty() => Ok(recipe),
         (_, problems) => Err(sorted(problems)),
     }
 }
 
-fn open_inside(root: &Root, path: &RelPath) -> Result<Partly, Error> {
+fn open_inside(root: &Root, path: &RelPath) -> Result<PartialLoad, Error> {
     let base = Root::open(root.path())?;
     let id = without_file(path);
     let shown = |file: &RelPath| file.to_string();
     let Some((kit, kit_dir)) = kits::kit_of(path) else {
-        let origin = Origin::Inside;
+        let origin = RecipeOrigin::Inside;
         return open(
-            Source {
+            RecipeSource {
                 base: Rc::new(base),
                 at: path.clone(),
                 origin,
@@ -121,9 +122,9 @@ fn open_inside(root: &Root, path: &RelPath) -> Result<Partly, Error> {
     let base = Root::open(&root.path().join(kit_dir.as_path()))?;
     let at = path.strip_prefix(&kit_dir).unwrap_or_else(RelPath::root);
     let shown = |file: &RelPath| format!("{kit_dir}/{file}");
-    let origin = Origin::Outside { kit: Some(kit) };
+    let origin = RecipeOrigin::Outside { kit: Some(kit) };
     open(
-        Source {
+        RecipeSource {
             base: Rc::new(base),
             at,
             origin,
@@ -134,7 +135,7 @@ fn open_inside(root: &Root, path: &RelPath) -> Result<Partly, Error> {
 }
 
 impl Recipe {
-    /// How messages name a file of the recipe's base directory.
+    /// Returns the name, for messages, of a file below the recipe's base directory.
     pub(crate) fn shown(&self, path: &RelPath) -> String {
         let manifest = self.manifest_path().to_string();
         let prefix = self.file.strip_suffix(&manifest).unwrap_or("");
@@ -147,25 +148,26 @@ impl Recipe {
         self.dir.join(&name).unwrap_or(name)
     }
 
-    /// Every variable that a command line may give: the declared ones, and those of `prompt` steps.
-    pub fn variables(&self) -> IndexMap<String, Variable> {
+    /// Returns every variable that a command line may give: the declared ones, and those of
+    /// `prompt` steps.
+    pub fn variables(&self) -> IndexMap<String, RecipeVariable> {
         with_prompts(self)
     }
 
     pub fn is_outside(&self) -> bool {
-        matches!(self.origin, Origin::Outside { .. })
+        matches!(self.origin, RecipeOrigin::Outside { .. })
     }
 }
 
-struct Source {
+struct RecipeSource {
     base: Rc<Root>,
     at: RelPath,
-    origin: Origin,
+    origin: RecipeOrigin,
     id: String,
 }
 
-fn open(source: Source, shown: &dyn Fn(&RelPath) -> String) -> Result<Partly, Error> {
-    let Source {
+fn open(source: RecipeSource, shown: &dyn Fn(&RelPath) -> String) -> Result<PartialLoad, Error> {
+    let RecipeSource {
         base,
         at,
         origin,
@@ -173,11 +175,14 @@ fn open(source: Source, shown: &dyn Fn(&RelPath) -> String) -> Result<Partly, Er
     } = source;
     let file = find_file(&base, &at)?.ok_or_else(|| {
         let message = format!("`{}` has no {RECIPE_FILE}", shown(&at));
-        Error::new(Kind::NotFound, message)
+        Error::new(RecipeErrorKind::NotFound, message)
     })?;
     let label = shown(&file);
     let Some(text) = base.read_text(&file)? else {
-        return Err(Error::new(Kind::NotFound, format!("there is no `{label}`")));
+        return Err(Error::new(
+            RecipeErrorKind::NotFound,
+            format!("there is no `{label}`"),
+        ));
     };
     let (manifest, problems) = manifest::parse_all(&label, &text)?;
     let dir = file.parent().unwrap_or_else(RelPath::root);
@@ -193,7 +198,7 @@ fn open(source: Source, shown: &dyn Fn(&RelPath) -> String) -> Result<Partly, Er
     Ok((recipe, problems))
 }
 
-/// The manifest at a path: the file itself, or the one in the directory.
+/// Finds the manifest at a path: the file itself, or the one in the directory.
 pub(crate) fn find_file(base: &Root, at: &RelPath) -> Result<Option<RelPath>, Error> {
     if !base.is_dir(at)? {
         let is_file = base.kind(at)?.is_some_and(|kind| kind != PathKind::Other);

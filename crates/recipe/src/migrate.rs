@@ -9,19 +9,22 @@ use serde_json::{Map, Value, json};
 use workspace::RelPath;
 
 use crate::error::Error;
-use crate::manifest::{Manifest, Migration, Text};
-use crate::record::RecordedRun;
-use crate::scope::Scope;
-use crate::session::Session;
+use crate::generation_record::RecordedRun;
+use crate::manifest::{ManifestText, RecipeManifest, RecipeMigration};
+use crate::scope::VariableScope;
+use crate::session::RecipeSession;
 
-/// Where files of an older version were, by where they go.
-pub(crate) type Moved = BTreeMap<RelPath, RelPath>;
+/// Old paths of files, by their new path.
+pub(crate) type MovedFiles = BTreeMap<RelPath, RelPath>;
 
-/// The migrations that lie between the recorded version and the recipe's own, in their order.
-pub(crate) fn pending<'m>(manifest: &'m Manifest, recorded: Option<&str>) -> Vec<&'m Migration> {
+/// Returns the migrations between the recorded version and the recipe's own, in their order.
+pub(crate) fn pending<'m>(
+    manifest: &'m RecipeManifest,
+    recorded: Option<&str>,
+) -> Vec<&'m RecipeMigration> {
     let now = manifest.version.as_deref().map(numbers);
     let then = recorded.map(numbers);
-    let mut pending: Vec<&Migration> = manifest
+    let mut pending: Vec<&RecipeMigration> = manifest
         .migrations
         .iter()
         .filter(|migration| {
@@ -35,7 +38,7 @@ pub(crate) fn pending<'m>(manifest: &'m Manifest, recorded: Option<&str>) -> Vec
 }
 
 /// Renames the values that a run recorded.
-pub(crate) fn rename_values(run: &mut RecordedRun, migration: &Migration) {
+pub(crate) fn rename_values(run: &mut RecordedRun, migration: &RecipeMigration) {
     for (old, new) in &migration.variables {
         if let Some(value) = run.values.remove(old) {
             run.values.entry(new.clone()).or_insert(value);
@@ -45,11 +48,11 @@ pub(crate) fn rename_values(run: &mut RecordedRun, migration: &Migration) {
 
 /// Moves the files that a run recorded; where each was before.
 pub(crate) fn move_files(
-    session: &Session<'_>,
+    session: &RecipeSession<'_>,
     run: &mut RecordedRun,
-    migration: &Migration,
-) -> Result<Moved, Error> {
-    let mut moved = Moved::new();
+    migration: &RecipeMigration,
+) -> Result<MovedFiles, Error> {
+    let mut moved = MovedFiles::new();
     for (from, to) in &migration.files {
         let (from, to) = (
             path(session, &run.values, from)?,
@@ -63,12 +66,16 @@ pub(crate) fn move_files(
     Ok(moved)
 }
 
-fn path(session: &Session<'_>, values: &Map<String, Value>, text: &Text) -> Result<RelPath, Error> {
-    let rendered = session.say(Some(text), &Scope::of(values), &json!(null));
+fn path(
+    session: &RecipeSession<'_>,
+    values: &Map<String, Value>,
+    text: &ManifestText,
+) -> Result<RelPath, Error> {
+    let rendered = session.say(Some(text), &VariableScope::of(values), &json!(null));
     Ok(RelPath::parse(rendered.unwrap_or_default().trim())?)
 }
 
-/// `1.10.0` comes after `1.9`.
+/// Splits a version into numbers, so that `1.10.0` comes after `1.9`.
 fn numbers(version: &str) -> Vec<u64> {
     let parts = version.trim_start_matches('v').split(['.', '-', '+']);
     let mut numbers: Vec<u64> = parts.map_while(|part| part.parse().ok()).collect();

@@ -5,24 +5,25 @@ mod execute;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde::Serialize;
-use workspace::{Change, ChangeSet, RelPath, Root};
+use workspace::{ChangeSet, PathChange, RelPath, Root};
 
-use crate::conflict::Conflict;
-use crate::effect::{Command, Run, Write};
-use crate::error::{Error, Kind};
-use crate::host::{Decision, Event, Host};
-use crate::request::Request;
-use crate::unfinished::{RunJournal, Unfinished, remove_empty};
+use crate::conflict::FileConflict;
+use crate::effect::{CommandTree, FileWrite, StepCommand};
+use crate::error::{Error, RecipeErrorKind};
+use crate::generation_record::RECORDS_DIR;
+use crate::host::{ConflictDecision, RecipeEvent, RecipeHost};
+use crate::request::RecipeRunRequest;
+use crate::run_journal::{RunJournal, UnfinishedRun, remove_empty};
 
-/// Whether recipes from outside the project may run commands.
+/// Decides if recipes from outside the project may run commands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Trust {
+pub enum RecipeTrust {
     #[default]
     Asked,
     Given,
 }
 
-/// Which recipes of the project itself may run commands.
+/// The recipes of the project itself that may run commands.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum OwnRecipes {
     /// All of them: the project is the user's own, or trusted.
@@ -33,7 +34,7 @@ pub enum OwnRecipes {
 }
 
 impl OwnRecipes {
-    pub(crate) fn allow(&self, command: &Command) -> bool {
+    pub(crate) fn allow(&self, command: &StepCommand) -> bool {
         match self {
             Self::Trusted => true,
             Self::Only(files) => command.outside || files.contains(&command.file),
@@ -41,7 +42,7 @@ impl OwnRecipes {
     }
 }
 
-/// What a command gave.
+/// Result of a command.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CommandResult {
     pub(crate) exit_code: Option<i32>,
@@ -61,13 +62,13 @@ pub struct CommandReport {
     pub duration_ms: u64,
 }
 
-/// Does what was decided, and remembers how to put files back.
-pub(crate) struct Performer<'h> {
+/// Performs the decided effects, and remembers how to restore the files.
+pub(crate) struct EffectPerformer<'h> {
     root: &'h Root,
-    host: &'h mut dyn Host,
-    trust: Trust,
+    host: &'h mut dyn RecipeHost,
+    trust: RecipeTrust,
     own: OwnRecipes,
-    cancel: Option<exec::Cancel>,
+    cancel: Option<exec::CommandCancel>,
     journal: RunJournal<'h>,
     /// The writer whose lock this run holds, for commands that run drawloom again.
     token: String,
@@ -77,11 +78,11 @@ pub(crate) struct Performer<'h> {
     made: Vec<RelPath>,
 }
 
-impl<'h> Performer<'h> {
+impl<'h> EffectPerformer<'h> {
     pub(crate) fn new(
         root: &'h Root,
-        host: &'h mut dyn Host,
-        request: &Request,
+        host: &'h mut dyn RecipeHost,
+        request: &RecipeRunRequest,
         journal: RunJournal<'h>,
     ) -> Self {
         Self {
@@ -100,16 +101,20 @@ impl<'h> Performer<'h> {
     }
 
     /// Knows how to put back what an earlier process of the same run has written.
-    pub(crate) fn take_over(&mut self, unfinished: &Unfinished, token: &str) {
+    pub(crate) fn take_over(&mut self, unfinished: &UnfinishedRun, token: &str) {
         self.originals = unfinished.originals();
         self.made = unfinished.directories().to_vec();
         token.clone_into(&mut self.token);
     }
 
     /// Applies the files, then runs the commands.
-    pub(crate) fn perform(&mut self, changes: &ChangeSet, runs: &[Run]) -> Result<(), Error> {
-        let commands = || runs.iter().flat_map(Run::commands);
-        check_trust(commands().filter_map(Guarded::command), self.trust)?;
+    pub(crate) fn perform(
+        &mut self,
+        changes: &ChangeSet,
+        runs: &[CommandTree],
+    ) -> Result<(), Error> {
+        let commands = || runs.iter().flat_map(CommandTree::commands);
+        check_trust(commands().filter_map(GuardedAction::command), self.trust)?;
         check_own(commands(), &self.own)?;
         // Without commands nothing can fail after the files, which are written together or not at all.
         if !runs.is_empty() {
@@ -125,7 +130,7 @@ impl<'h> Performer<'h> {
     }
 
     /// Runs commands whose files are in place already.
-    pub(crate) fn resume(&mut self, runs: &[Run]) -> Result<(), Error> {
+    pub(crate) fn resume(&mut self, runs: &[CommandTree]) -> Result<(), Error> {
         self.run(runs)
     }
 
@@ -133,17 +138,17 @@ impl<'h> Performer<'h> {
         self.results.get(&command)
     }
 
-    pub(crate) fn resolve(&mut self, conflict: &Conflict) -> Option<Decision> {
+    pub(crate) fn resolve(&mut self, conflict: &FileConflict) -> Option<ConflictDecision> {
         self.host.resolve(conflict)
     }
 
     /// Refuses a file that was not known when the plan was checked.
     pub(crate) fn check_write(&self, path: &RelPath, step: &str, why: &str) -> Result<(), Error> {
         let what = format!("write {path}: {why}");
-        check_trust(std::iter::once(Guarded { what, step }), self.trust)
+        check_trust(std::iter::once(GuardedAction { what, step }), self.trust)
     }
 
-    /// The run has come to its end: nothing is left to be settled.
+    /// Ends the run and removes its journal; returns the reports.
     pub(crate) fn into_reports(mut self) -> Result<Vec<CommandReport>, Error> {
         self.journal.close()?;
         Ok(self.reports)
@@ -151,7 +156,7 @@ impl<'h> Performer<'h> {
 
     fn keep_originals(&mut self, changes: &ChangeSet) -> Result<(), Error> {
         for (path, change) in changes.iter() {
-            let written = matches!(change, Change::Write { .. } | Change::Delete);
+            let written = matches!(change, PathChange::Write { .. } | PathChange::Delete);
             if written && !self.originals.contains_key(path) {
                 self.originals.insert(path.clone(), self.root.read(path)?);
             }
@@ -165,8 +170,9 @@ impl<'h> Performer<'h> {
         }
         let applied = self.root.apply(changes)?;
         self.made.extend(applied.directories.iter().cloned());
-        let (created, changed) = (applied.created.len(), applied.replaced.len());
-        self.host.event(Event::FilesApplied { created, changed });
+        let (created, changed) = (count(&applied.created), count(&applied.replaced));
+        self.host
+            .event(RecipeEvent::FilesApplied { created, changed });
         Ok(())
     }
 
@@ -182,7 +188,7 @@ impl<'h> Performer<'h> {
         let undone = match settled {
             Ok(0) => "Nothing was changed.".to_owned(),
             Ok(files) => {
-                self.host.event(Event::RolledBack { files });
+                self.host.event(RecipeEvent::RolledBack { files });
                 format!("All files are as before the run ({files} put back).")
             }
             Err(error) => format!("The files could not be put back: {error}."),
@@ -199,41 +205,52 @@ impl<'h> Performer<'h> {
     fn put_back(&mut self) -> Result<usize, Error> {
         let mut changes = ChangeSet::new();
         let originals = std::mem::take(&mut self.originals);
+        let mut put_back = 0;
         for (path, original) in originals {
             let current = self.root.read(&path)?;
             if current == original {
                 continue;
             }
+            put_back += usize::from(!is_record(&path));
             changes.put(
                 path,
                 match original {
-                    Some(bytes) => Change::Write {
+                    Some(bytes) => PathChange::Write {
                         bytes,
                         executable: false,
                     },
-                    None => Change::Delete,
+                    None => PathChange::Delete,
                 },
             );
         }
         self.root.apply(&changes)?;
         remove_empty(self.root, std::mem::take(&mut self.made))?;
-        Ok(changes.len())
+        Ok(put_back)
     }
 }
 
+/// Counts the files that are the user's; our own records are not worth a word.
+fn count(paths: &[RelPath]) -> usize {
+    paths.iter().filter(|path| !is_record(path)).count()
+}
+
+fn is_record(path: &RelPath) -> bool {
+    path.as_path().starts_with(RECORDS_DIR)
+}
+
 /// Something a recipe from outside needs trust for.
-pub(crate) struct Guarded<'g> {
+pub(crate) struct GuardedAction<'g> {
     what: String,
     step: &'g str,
 }
 
-impl<'g> Guarded<'g> {
-    pub(crate) fn command(command: &'g Command) -> Option<Self> {
+impl<'g> GuardedAction<'g> {
+    pub(crate) fn command(command: &'g StepCommand) -> Option<Self> {
         let (what, step) = (command.what.line(), command.step.as_str());
         command.outside.then_some(Self { what, step })
     }
 
-    pub(crate) fn write(write: &'g Write) -> Option<Self> {
+    pub(crate) fn write(write: &'g FileWrite) -> Option<Self> {
         let why = write.needs_trust.as_ref()?;
         let (what, step) = (format!("write {}: {why}", write.path), write.step.as_str());
         Some(Self { what, step })
@@ -242,7 +259,7 @@ impl<'g> Guarded<'g> {
 
 /// Refuses commands of the project's own recipes that the user has not trusted.
 pub(crate) fn check_own<'c>(
-    mut commands: impl Iterator<Item = &'c Command>,
+    mut commands: impl Iterator<Item = &'c StepCommand>,
     own: &OwnRecipes,
 ) -> Result<(), Error> {
     let Some(command) = commands.find(|command| !own.allow(command)) else {
@@ -254,7 +271,7 @@ pub(crate) fn check_own<'c>(
         command.what.line(),
         command.step
     );
-    let error = Error::new(Kind::UntrustedOwn, message);
+    let error = Error::new(RecipeErrorKind::UntrustedOwn, message);
     Err(error.hint(format!(
         "look at it, then run `drawloom trust {}`, or use `--trust` once",
         command.file
@@ -263,10 +280,10 @@ pub(crate) fn check_own<'c>(
 
 /// Refuses what recipes from outside may not do before a person has trusted them, and lists it.
 pub(crate) fn check_trust<'g>(
-    guarded: impl Iterator<Item = Guarded<'g>>,
-    trust: Trust,
+    guarded: impl Iterator<Item = GuardedAction<'g>>,
+    trust: RecipeTrust,
 ) -> Result<(), Error> {
-    if trust == Trust::Given {
+    if trust == RecipeTrust::Given {
         return Ok(());
     }
     let listed: Vec<String> = guarded
@@ -280,6 +297,6 @@ pub(crate) fn check_trust<'g>(
          run later:{}",
         listed.concat()
     );
-    Err(Error::new(Kind::Untrusted, message)
+    Err(Error::new(RecipeErrorKind::Untrusted, message)
         .hint("look at them, then run again with --trust to allow them"))
 }

@@ -1,4 +1,4 @@
-//! The project as it will be: what is on disk, with everything decided so far laid over it.
+//! The project as it will be: the disk, overlaid with everything decided so far.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -6,7 +6,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::rc::Rc;
 
 use expr::{Value, to_text};
-use workspace::{Change, ChangeSet, Kind, RelPath, Root};
+use workspace::{ChangeSet, PathChange, PathKind, RelPath, Root};
 
 use crate::error::Error;
 
@@ -16,29 +16,31 @@ pub(crate) const FILES_MAX: usize = 50_000;
 pub(crate) const BYTES_MAX: usize = 512 << 20;
 
 /// A project and the changes that are pending.
-pub(crate) struct Project {
+pub(crate) struct PendingProject {
     root: Root,
     pending: RefCell<ChangeSet>,
-    observed: RefCell<Observed>,
+    observed: RefCell<ObservedFiles>,
     bytes: Cell<usize>,
 }
 
-/// What decisions were based on: the texts that were read from the disk and what paths were there.
+/// The state of the disk that decisions were based on: hashes of the texts that were read, and the
+/// kinds of the paths.
 ///
-/// Another process may write between deciding and doing; comparing says whether to decide again.
+/// Another process may write between deciding and performing. The run compares the two states under
+/// the writer lock and decides again if they differ.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Observed {
+pub(crate) struct ObservedFiles {
     /// A hash of each text, `None` for a file that was not there.
     texts: BTreeMap<RelPath, Option<u64>>,
-    kinds: BTreeMap<RelPath, Option<Kind>>,
+    kinds: BTreeMap<RelPath, Option<PathKind>>,
 }
 
-impl Observed {
+impl ObservedFiles {
     pub(crate) fn note_text(&mut self, path: &RelPath, bytes: Option<&[u8]>) {
         self.texts.insert(path.clone(), bytes.map(hash));
     }
 
-    /// The paths that are no longer as they were when they were looked at.
+    /// Returns the paths that have changed since they were read.
     pub(crate) fn changed(&self, root: &Root) -> Result<Vec<RelPath>, Error> {
         let mut changed = Vec::new();
         for (path, seen) in &self.texts {
@@ -61,8 +63,8 @@ fn hash(bytes: &[u8]) -> u64 {
     hasher.finish()
 }
 
-impl Project {
-    /// A view of its own on the directory of `root`, which conditions can keep.
+impl PendingProject {
+    /// Opens a view of its own on the directory of `root`, which conditions can keep.
     pub(crate) fn open(root: &Root) -> Result<Rc<Self>, Error> {
         let root = Root::open(root.path())?;
         Ok(Rc::new(Self {
@@ -97,12 +99,13 @@ impl Project {
         Ok(text)
     }
 
-    /// What is at a path, itself and not where a link leads.
-    fn kind(&self, path: &RelPath) -> Result<Option<Kind>, Error> {
+    /// Returns the kind of the path itself, not of the target of a link.
+    fn kind(&self, path: &RelPath) -> Result<Option<PathKind>, Error> {
         let pending = self.pending.borrow();
         let kind = pending.kind(&self.root, path)?;
         if pending.get(path).is_none() {
-            // Steps before may have made a directory; only what is on the disk can change there.
+            // An earlier step of this run may have made the directory; the record needs the kind on
+            // the disk, which another process can change.
             let on_disk = self.root.kind(path)?;
             let mut observed = self.observed.borrow_mut();
             observed.kinds.insert(path.clone(), on_disk);
@@ -110,11 +113,12 @@ impl Project {
         Ok(kind)
     }
 
-    /// Whether the path will be a file, and whether it will be a directory; symlinks followed.
-    pub(crate) fn is(&self, path: &RelPath, wanted: Kind) -> Result<bool, Error> {
+    /// Returns true if the path will be of the wanted kind, a file or a directory; follows
+    /// symlinks.
+    pub(crate) fn is(&self, path: &RelPath, wanted: PathKind) -> Result<bool, Error> {
         Ok(match self.kind(path)? {
-            Some(Kind::Symlink) => match wanted {
-                Kind::Dir => self.root.is_dir(path)?,
+            Some(PathKind::Symlink) => match wanted {
+                PathKind::Dir => self.root.is_dir(path)?,
                 _ => self.root.exists(path)? && !self.root.is_dir(path)?,
             },
             found => found == Some(wanted),
@@ -123,7 +127,7 @@ impl Project {
 
     pub(crate) fn is_executable(&self, path: &RelPath) -> Result<bool, Error> {
         match self.pending.borrow().get(path) {
-            Some(Change::Write {
+            Some(PathChange::Write {
                 executable: true, ..
             }) => Ok(true),
             _ => Ok(self.root.is_executable(path)?),
@@ -143,8 +147,8 @@ impl Project {
     ) -> Result<(), Error> {
         self.bytes.set(self.bytes.get() + bytes.len());
         let mut pending = self.pending.borrow_mut();
-        pending.put(path.clone(), Change::Write { bytes, executable });
-        let limit = |what: String| Err(Error::new(crate::Kind::Limit, what));
+        pending.put(path.clone(), PathChange::Write { bytes, executable });
+        let limit = |what: String| Err(Error::new(crate::RecipeErrorKind::Limit, what));
         if pending.len() > FILES_MAX {
             return limit(format!(
                 "the run writes more than FILES_MAX = {FILES_MAX} files"
@@ -161,10 +165,10 @@ impl Project {
     pub(crate) fn create_dir(&self, path: &RelPath) {
         self.pending
             .borrow_mut()
-            .put(path.clone(), Change::CreateDir);
+            .put(path.clone(), PathChange::CreateDir);
     }
 
-    /// The pending changes, to come back to.
+    /// Returns a copy of the pending changes, to restore later.
     pub(crate) fn pending(&self) -> ChangeSet {
         self.pending.borrow().clone()
     }
@@ -173,25 +177,25 @@ impl Project {
         self.pending.replace(changes);
     }
 
-    /// What was read from the disk so far.
-    pub(crate) fn take_observed(&self) -> Observed {
+    /// Takes the record of everything read from the disk so far.
+    pub(crate) fn take_observed(&self) -> ObservedFiles {
         self.observed.take()
     }
 
-    /// Hands the pending changes to whoever applies them.
+    /// Takes the pending changes, so that the caller can apply them.
     pub(crate) fn take_pending(&self) -> ChangeSet {
         self.pending.take()
     }
 
-    /// `fileExists(path)` and `dirExists(path)` for expressions.
+    /// Makes `fileExists(path)` and `dirExists(path)` for expressions.
     pub(crate) fn functions(self: &Rc<Self>) -> [(&'static str, Value); 2] {
         [
-            self.function("fileExists", Kind::File),
-            self.function("dirExists", Kind::Dir),
+            self.function("fileExists", PathKind::File),
+            self.function("dirExists", PathKind::Dir),
         ]
     }
 
-    fn function(self: &Rc<Self>, name: &'static str, wanted: Kind) -> (&'static str, Value) {
+    fn function(self: &Rc<Self>, name: &'static str, wanted: PathKind) -> (&'static str, Value) {
         let project = self.clone();
         let value = Value::host(name, move |cx, arguments| {
             let path = to_text(cx, arguments.first().unwrap_or(&Value::Undefined))?;

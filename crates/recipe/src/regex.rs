@@ -4,23 +4,23 @@ use std::cell::RefCell;
 use std::ops::Range;
 use std::rc::Rc;
 
-use expr::{Context, Expr, Frame, Limits, Object, Scope, Value};
+use expr::{EvalContext, Expr, Frame, JsObject, Limits, NameScope, Value};
 
 /// A compiled regular expression. It runs inside the expression language, so that it means exactly
 /// what it means in a template and is bounded by the same limits.
-pub(crate) struct Regex {
+pub(crate) struct RecipeRegex {
     pattern: String,
     regex: Value,
     search: Expr,
 }
 
-impl Regex {
+impl RecipeRegex {
     /// Compiles a pattern in which `^` and `$` match at every line.
     pub(crate) fn new(pattern: &str) -> Result<Self, expr::Error> {
-        let make = expr::compile("new RegExp(pattern, 'm')", &mut Scope::new())?;
+        let make = expr::compile("new RegExp(pattern, 'm')", &mut NameScope::new())?;
         let regex = evaluate(&make, [("pattern", Value::from(pattern))])?;
         let source = "((m) => m ? [m.index, m[0].length] : null)(regex.exec(text))";
-        let search = expr::compile(source, &mut Scope::new())?;
+        let search = expr::compile(source, &mut NameScope::new())?;
         let pattern = pattern.to_owned();
         Ok(Self {
             pattern,
@@ -29,7 +29,7 @@ impl Regex {
         })
     }
 
-    /// The bytes of the first match.
+    /// Returns the byte range of the first match.
     pub(crate) fn find(&self, text: &str) -> Result<Option<Range<usize>>, expr::Error> {
         let values = [("regex", self.regex.clone()), ("text", Value::from(text))];
         let Value::Array(found) = evaluate(&self.search, values)? else {
@@ -43,7 +43,7 @@ impl Regex {
         Ok(Some(start..end))
     }
 
-    /// The text with matches replaced, as JavaScript's `replace` does it, and how many there were.
+    /// Replaces matches as JavaScript's `replace` does; returns the text and the number of matches.
     pub(crate) fn replace(
         &self,
         text: &str,
@@ -53,7 +53,7 @@ impl Regex {
         let flags = if all { "gm" } else { "m" };
         let source = "((r) => [text.replace(r, substitute), (text.match(r) || []).length])\
                       (new RegExp(pattern, flags))";
-        let replace = expr::compile(source, &mut Scope::new())?;
+        let replace = expr::compile(source, &mut NameScope::new())?;
         let values = [
             ("pattern", Value::from(self.pattern.as_str())),
             ("text", Value::from(text)),
@@ -83,17 +83,17 @@ impl Regex {
 }
 
 fn evaluate<const N: usize>(expr: &Expr, values: [(&str, Value); N]) -> Result<Value, expr::Error> {
-    let state: Object = values
+    let state: JsObject = values
         .into_iter()
         .map(|(name, value)| (Rc::from(name), value))
         .collect();
-    let globals = Object::new();
-    let mut cx = Context::new(Limits::default(), &globals);
+    let globals = JsObject::new();
+    let mut cx = EvalContext::new(Limits::default(), &globals);
     let frame = Frame::root(Rc::new(RefCell::new(state)), 0);
     expr.eval(&mut cx, &frame)
 }
 
-/// JavaScript counts UTF-16 units.
+/// Converts an offset in UTF-16 units, which JavaScript counts, to bytes.
 fn byte_offset(text: &str, units: usize) -> usize {
     let mut seen = 0;
     for (offset, c) in text.char_indices() {
@@ -119,9 +119,9 @@ mod tests {
             ("z", "abc", None),
             ("a\\nb", "a\nb", Some(0..3)),
         ] {
-            let found = Regex::new(pattern).unwrap().find(text).unwrap();
+            let found = RecipeRegex::new(pattern).unwrap().find(text).unwrap();
             assert_eq!(found, expected, "{pattern}");
         }
-        assert!(Regex::new("(").is_err());
+        assert!(RecipeRegex::new("(").is_err());
     }
 }

@@ -1,24 +1,24 @@
-//! What to tell about a run: what it did, or what it would do.
+//! Reports about a run: what it did, or what it would do.
 
 use std::collections::HashMap;
 
 use indexmap::IndexMap;
 use serde_json::{Value, json};
 use workspace::RelPath;
-use workspace::diff::Diff;
+use workspace::diff::ContentDiff;
 
-use crate::effect::{Effect, FileStatus, Write};
+use crate::effect::{Effect, FileStatus, FileWrite};
 use crate::error::Error;
 use crate::perform::CommandReport;
-use crate::request::{FileReport, Plan, PlannedCommand, PlannedFile, Report};
-use crate::session::{Session, Walked, commands};
+use crate::request::{DryRunCommand, DryRunFile, DryRunPlan, FileReport, RecipeRunReport};
+use crate::session::{PassResult, RecipeSession, commands};
 
-/// What a run did.
+/// Reports on a finished run.
 pub(crate) fn report(
-    session: &Session<'_>,
-    walked: &Walked,
+    session: &RecipeSession<'_>,
+    walked: &PassResult,
     commands: Vec<CommandReport>,
-) -> Report {
+) -> RecipeRunReport {
     let files = files(&walked.found.effects);
     let of = |wanted: &[FileStatus]| -> Vec<Value> {
         let paths = files.iter().filter(|file| wanted.contains(&file.status));
@@ -36,7 +36,7 @@ pub(crate) fn report(
         "errors": [],
     });
     let manifest = &session.unit.recipe.manifest;
-    Report {
+    RecipeRunReport {
         recipe: manifest.name.clone(),
         directories: directories(&walked.found.effects),
         commands,
@@ -47,15 +47,15 @@ pub(crate) fn report(
     }
 }
 
-/// What a run would do, with differences.
-pub(crate) fn plan(session: &Session<'_>, walked: &Walked) -> Result<Plan, Error> {
+/// Reports on a run that was only planned, with differences.
+pub(crate) fn plan(session: &RecipeSession<'_>, walked: &PassResult) -> Result<DryRunPlan, Error> {
     let found = &walked.found;
-    // The last word about a file is what it will be.
+    // Only the last write of a file counts.
     let writes = found.effects.iter().filter_map(|effect| match effect {
         Effect::Write(write) => Some((write.path.as_str(), write)),
         _ => None,
     });
-    let writes: HashMap<&str, &Write> = writes.collect();
+    let writes: HashMap<&str, &FileWrite> = writes.collect();
     let mut planned = Vec::new();
     for file in files(&found.effects) {
         let (diff, provisional) = difference(session, &writes, &file)?;
@@ -66,7 +66,7 @@ pub(crate) fn plan(session: &Session<'_>, walked: &Walked) -> Result<Plan, Error
             status,
             reason,
         } = file;
-        planned.push(PlannedFile {
+        planned.push(DryRunFile {
             path,
             status,
             reason,
@@ -75,13 +75,13 @@ pub(crate) fn plan(session: &Session<'_>, walked: &Walked) -> Result<Plan, Error
             needs_trust,
         });
     }
-    let commands = commands(found).into_iter().map(|command| PlannedCommand {
+    let commands = commands(found).into_iter().map(|command| DryRunCommand {
         step: command.step.clone(),
         command: command.what.line(),
         cwd: command.cwd.clone(),
         outside: command.outside,
     });
-    Ok(Plan {
+    Ok(DryRunPlan {
         recipe: session.unit.recipe.manifest.name.clone(),
         files: planned,
         directories: directories(&found.effects),
@@ -97,19 +97,19 @@ pub(crate) fn plan(session: &Session<'_>, walked: &Walked) -> Result<Plan, Error
 }
 
 fn difference(
-    session: &Session<'_>,
-    writes: &HashMap<&str, &Write>,
+    session: &RecipeSession<'_>,
+    writes: &HashMap<&str, &FileWrite>,
     file: &FileReport,
 ) -> Result<(String, bool), Error> {
     let Some(write) = writes.get(file.path.as_str()) else {
         return Ok((String::new(), false));
     };
     let before = session.root.read(&write.path)?;
-    let diff = Diff::between(before.as_deref(), Some(&write.content));
+    let diff = ContentDiff::between(before.as_deref(), Some(&write.content));
     Ok((diff.unified(write.path.as_str()), write.provisional))
 }
 
-/// Each file once, with what became of it over all steps.
+/// Lists each file once, with its status over all steps.
 fn files(effects: &[Effect]) -> Vec<FileReport> {
     let mut files: IndexMap<&str, FileReport> = IndexMap::new();
     for effect in effects {
@@ -127,7 +127,7 @@ fn files(effects: &[Effect]) -> Vec<FileReport> {
             reason,
         };
         match files.get_mut(path) {
-            // A file that is new stays new, whatever later steps add to it.
+            // A new file stays new, even if later steps add to it.
             Some(known) if stronger(known.status, status) => {}
             Some(known) => *known = report,
             None => {

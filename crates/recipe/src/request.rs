@@ -1,106 +1,106 @@
-//! What a run is asked to do, and what it gives back.
+//! The input of a run and its result.
 
 use prompt::{Answers, Questionnaire};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use workspace::{PolicySettings, RelPath, WriterRequest};
 
-use crate::conflict::{Conflict, OnConflict};
+use crate::conflict::{FileConflict, OnConflict};
 use crate::effect::FileStatus;
-use crate::perform::{CommandReport, OwnRecipes, Trust};
+use crate::perform::{CommandReport, OwnRecipes, RecipeTrust};
 use crate::step::StepReport;
-use crate::variables::Given;
+use crate::variables::GivenValues;
 
 /// The variable that carries a run's writer token to the commands it starts.
 pub const WRITER_VARIABLE: &str = "DRAWLOOM_WRITER";
 
 /// One run of a recipe, as data.
 #[derive(Clone, Debug, Default)]
-pub struct Request {
-    pub values: Given,
+pub struct RecipeRunRequest {
+    pub values: GivenValues,
     pub answers: Option<Answers>,
     pub conflicts: OnConflict,
-    pub trust: Trust,
+    pub trust: RecipeTrust,
     pub own_recipes: OwnRecipes,
-    pub mode: Mode,
+    pub mode: RecipeRunMode,
     pub ask_missing: AskMissing,
     /// Values that a person gave in an earlier attempt of the same run.
     pub asked: Map<String, Value>,
     /// The exact command that runs again with the answers, up to where further options may follow.
     pub rerun_command: String,
-    /// What follows them.
+    /// The end of that command, after the further options.
     pub rerun_end: String,
-    /// Where that command expects them.
+    /// Path at which that command expects the answers.
     pub answers_path: String,
     /// Replaces the built-in document of questions.
     pub prompt_template: Option<String>,
     /// Names that nothing defines are an error.
-    pub strict: Strictness,
-    /// What of the project may not be read as context, and what may after all.
+    pub strict: UndefinedPolicy,
+    /// Paths of the project that may not be read as context, and the exceptions.
     pub policy: PolicySettings,
-    /// How much one render may use.
+    /// Limits of one render.
     pub limits: template::Limits,
     /// The time, without which templates cannot ask for it.
     pub now_ms: Option<f64>,
     /// Ends running commands.
-    pub cancel: Option<exec::Cancel>,
-    /// What an update does about answers to questions that have changed.
+    pub cancel: Option<exec::CommandCancel>,
+    /// Policy of an update for answers whose questions have changed.
     pub changed_questions: ChangedQuestions,
-    /// Who writes, and how long it waits for another writer.
+    /// Identity of this writer, and the time it waits for another one.
     pub writer: WriterRequest,
 }
 
-/// What becomes of an answer whose question reads differently now.
+/// Policy for an answer whose question reads differently now.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ChangedQuestions {
-    /// It is kept if it still fits, and the report says so.
+    /// It is kept if it still fits, and the report mentions it.
     #[default]
     KeepAnswer,
     AskAgain,
 }
 
-/// Whether names that nothing defines are an error.
+/// Decides if a name that nothing defines is an error.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Strictness {
+pub enum UndefinedPolicy {
     #[default]
     Lenient,
     Strict,
 }
 
-/// Whether anything is done.
+/// Decides if the run performs its effects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Mode {
+pub enum RecipeRunMode {
     #[default]
     Perform,
     DryRun,
 }
 
-/// Who is asked for values that are required and not given.
+/// The one who is asked for values that are required and not given.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AskMissing {
-    /// Nobody: one error lists them all.
+    /// Ask no one: one error lists all of them.
     #[default]
     Fail,
     /// The host's person, one by one.
     Person,
-    /// Whoever answers the document.
+    /// Put the questions into the document that asks for answers.
     Document,
 }
 
-/// How a run ended.
+/// Result of a run.
 #[derive(Debug)]
-pub enum Outcome {
-    Done(Report),
-    AnswersNeeded(Needed),
+pub enum RecipeRunOutcome {
+    Done(RecipeRunReport),
+    AnswersNeeded(NeededAnswers),
     /// A dry run.
-    Shown(Plan),
-    /// Files exist and differ, and nobody could be asked; nothing was written.
-    Conflicts(Vec<Conflict>),
+    Shown(DryRunPlan),
+    /// Files exist and differ, and no person could be asked; nothing was written.
+    Conflicts(Vec<FileConflict>),
 }
 
 /// Questions that must be answered before anything is written.
 #[derive(Debug)]
-pub struct Needed {
+pub struct NeededAnswers {
     pub questionnaire: Questionnaire,
     /// For a person or a model to read.
     pub document: String,
@@ -112,9 +112,9 @@ pub struct Needed {
     pub asked: Map<String, Value>,
 }
 
-/// What a run did.
+/// Report about a finished run.
 #[derive(Clone, Debug, Default, Serialize)]
-pub struct Report {
+pub struct RecipeRunReport {
     pub recipe: String,
     pub files: Vec<FileReport>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -126,7 +126,7 @@ pub struct Report {
     pub steps: Vec<StepReport>,
 }
 
-/// What became of a file.
+/// Report about one file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FileReport {
     pub path: String,
@@ -135,36 +135,36 @@ pub struct FileReport {
     pub reason: Option<String>,
 }
 
-/// What a run would do.
+/// Plan of a run: the result of a dry run.
 #[derive(Clone, Debug, Default, Serialize)]
-pub struct Plan {
+pub struct DryRunPlan {
     pub recipe: String,
-    pub files: Vec<PlannedFile>,
+    pub files: Vec<DryRunFile>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub directories: Vec<RelPath>,
-    pub commands: Vec<PlannedCommand>,
+    pub commands: Vec<DryRunCommand>,
     pub messages: Vec<String>,
     pub conflicts: Vec<RelPath>,
     pub steps: Vec<StepReport>,
 }
 
 #[derive(Clone, Debug, Serialize)]
-pub struct PlannedFile {
+pub struct DryRunFile {
     pub path: String,
     pub status: FileStatus,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// From what is there to what will be, as a unified diff; empty when nothing changes.
+    /// The difference to the current file, as a unified diff; empty when nothing changes.
     pub diff: String,
     /// A command decides about the content, so this is not final.
     pub provisional: bool,
-    /// Why a recipe from outside needs `--trust` to write it.
+    /// Reason why a recipe from outside needs `--trust` to write it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub needs_trust: Option<String>,
 }
 
 #[derive(Clone, Debug, Serialize)]
-pub struct PlannedCommand {
+pub struct DryRunCommand {
     pub step: String,
     pub command: String,
     pub cwd: RelPath,

@@ -8,31 +8,31 @@ use indexmap::IndexSet;
 use prompt::{Answers, Question, Questionnaire, RequestId, suggestion};
 use serde_json::Value;
 
-use crate::error::{Diagnostic, Error, Kind, Place};
-use crate::host::Host;
-use crate::record::question_hash;
+use crate::error::{Diagnostic, Error, FileSpan, RecipeErrorKind};
+use crate::generation_record::question_hash;
+use crate::host::RecipeHost;
 use crate::request::{AskMissing, ChangedQuestions};
-use crate::session::{Session, Walked};
-use crate::step::{Known, Wanted, missing};
+use crate::session::{PassResult, RecipeSession};
+use crate::step::{KnownInputs, WantedVariable, missing};
 use crate::variables::checked;
 
 /// Most rounds of questions that depend on one another.
 pub(crate) const ROUNDS_MAX: usize = 100;
 
-/// What the rounds came to.
-pub(crate) enum Rounds {
-    Decided(Box<Walked>),
-    /// What is missing, and the id of the round that asks for it.
-    Needed(Questionnaire, RequestId, Box<Walked>),
+/// Result of all rounds.
+pub(crate) enum RoundsOutcome {
+    Decided(Box<PassResult>),
+    /// The missing questions, and the id of the round that asks them.
+    Needed(Questionnaire, RequestId, Box<PassResult>),
 }
 
 /// Goes through the rounds.
 pub(crate) fn decide(
-    session: &Session<'_>,
-    known: &mut Known,
-    host: &mut dyn Host,
-) -> Result<Rounds, Error> {
-    let mut asked = Asked::default();
+    session: &RecipeSession<'_>,
+    known: &mut KnownInputs,
+    host: &mut dyn RecipeHost,
+) -> Result<RoundsOutcome, Error> {
+    let mut asked = AskedQuestions::default();
     for _ in 0..ROUNDS_MAX {
         let walked = session.walk(known)?;
         session.check_trust(&walked)?;
@@ -49,11 +49,11 @@ pub(crate) fn decide(
         }
         let questionnaire = questions(session, &walked)?;
         match asked.round(questionnaire, known, session, &walked)? {
-            Round::Answered => {}
-            Round::Missing(missing, id) => {
-                return Ok(Rounds::Needed(missing, id, Box::new(walked)));
+            RoundOutcome::Answered => {}
+            RoundOutcome::Missing(missing, id) => {
+                return Ok(RoundsOutcome::Needed(missing, id, Box::new(walked)));
             }
-            Round::Nothing => {
+            RoundOutcome::Nothing => {
                 asked.check(answers, &walked)?;
                 if let Some(unseen) = asked.unseen(answers) {
                     let id = asked
@@ -61,19 +61,19 @@ pub(crate) fn decide(
                         .last()
                         .cloned()
                         .unwrap_or_else(|| unseen.request_id());
-                    return Ok(Rounds::Needed(unseen, id, Box::new(walked)));
+                    return Ok(RoundsOutcome::Needed(unseen, id, Box::new(walked)));
                 }
-                return Ok(Rounds::Decided(Box::new(walked)));
+                return Ok(RoundsOutcome::Decided(Box::new(walked)));
             }
         }
     }
     let message =
         format!("questions still lead to questions after ROUNDS_MAX = {ROUNDS_MAX} rounds");
-    Err(Error::new(Kind::Limit, message))
+    Err(Error::new(RecipeErrorKind::Limit, message))
 }
 
 /// Refuses questions that came up while commands were running already.
-pub(crate) fn check_late(walked: &Walked) -> Result<(), Error> {
+pub(crate) fn check_late(walked: &PassResult) -> Result<(), Error> {
     let found = &walked.found;
     if !found.unsettled && found.wanted.is_empty() {
         return Ok(());
@@ -86,11 +86,11 @@ pub(crate) fn check_late(walked: &Walked) -> Result<(), Error> {
         keys.join(", ")
     );
     let hint = "make the question independent of values that commands export";
-    Err(Error::new(Kind::Template, message).hint(hint))
+    Err(Error::new(RecipeErrorKind::Template, message).hint(hint))
 }
 
-/// What came of one round.
-enum Round {
+/// Result of one round.
+enum RoundOutcome {
     /// Everything it asked is answered: the next may begin.
     Answered,
     Missing(Questionnaire, RequestId),
@@ -100,27 +100,27 @@ enum Round {
 
 /// Everything asked so far.
 #[derive(Default)]
-struct Asked {
+struct AskedQuestions {
     ids: Vec<RequestId>,
     keys: IndexSet<String>,
     /// Optional questions that were left out, with the round that asked them.
     declined: Vec<(usize, Question)>,
 }
 
-impl Asked {
+impl AskedQuestions {
     fn round(
         &mut self,
         questionnaire: Questionnaire,
-        known: &mut Known,
-        session: &Session<'_>,
-        walked: &Walked,
-    ) -> Result<Round, Error> {
+        known: &mut KnownInputs,
+        session: &RecipeSession<'_>,
+        walked: &PassResult,
+    ) -> Result<RoundOutcome, Error> {
         let is_new = |question: &&Question| {
             !known.answers.contains_key(&question.key) && !known.values.contains_key(&question.key)
         };
         let new: Vec<Question> = questionnaire.questions().filter(is_new).cloned().collect();
         if new.is_empty() {
-            return Ok(Round::Nothing);
+            return Ok(RoundOutcome::Nothing);
         }
         self.ids.push(questionnaire.request_id());
         self.keys
@@ -157,7 +157,7 @@ impl Asked {
             return Err(self.wrong(problems, given));
         }
         let must_ask = match given {
-            // Whoever gave answers has seen the optional questions and left them out.
+            // The author of the given answers has seen the optional questions and left them out.
             Some(_) => open.iter().any(|question| question.required),
             None => !open.is_empty(),
         };
@@ -172,11 +172,11 @@ impl Asked {
             known.answers.insert(question.key.clone(), Value::Null);
             self.declined.push((self.ids.len() - 1, question));
         }
-        Ok(Round::Answered)
+        Ok(RoundOutcome::Answered)
     }
 
-    /// The questions that are open, asked under the id of the whole round.
-    fn missing(&self, round: &Questionnaire, open: Vec<Question>) -> Round {
+    /// Makes the questionnaire of the open questions, under the id of the whole round.
+    fn missing(&self, round: &Questionnaire, open: Vec<Question>) -> RoundOutcome {
         let mut missing = Questionnaire::new();
         for context in round.contexts() {
             missing.add_context(context);
@@ -185,11 +185,11 @@ impl Asked {
             // Each was asked before in the round's own questionnaire, so it cannot be refused.
             missing.ask(question).ok();
         }
-        Round::Missing(missing, round.request_id())
+        RoundOutcome::Missing(missing, round.request_id())
     }
 
-    /// The last checks, when nothing is open any more.
-    fn check(&self, given: Option<&Answers>, walked: &Walked) -> Result<(), Error> {
+    /// Runs the last checks, when no question is open any more.
+    fn check(&self, given: Option<&Answers>, walked: &PassResult) -> Result<(), Error> {
         if let Some(given) = given {
             self.check_keys(given, walked)?;
             self.check_stale(given)?;
@@ -203,20 +203,21 @@ impl Asked {
             let message = format!("a template reads `answers.{key}`, and no question has that key");
             let hint = suggestion(key, self.keys.iter().map(String::as_str));
             let hint = hint.unwrap_or_else(|| "nothing is asked".to_owned());
-            return Err(Error::new(Kind::Template, message).hint(hint));
+            return Err(Error::new(RecipeErrorKind::Template, message).hint(hint));
         }
         match found.excused.first() {
             Some(error) => Err(error.clone()),
             None if found.unsettled => {
-                let message = "a step waits for an answer that nobody is asked for";
-                Err(Error::new(Kind::Template, message))
+                let message = "a step waits for an answer to a question that was never asked";
+                Err(Error::new(RecipeErrorKind::Template, message))
             }
             None => Ok(()),
         }
     }
 
-    /// Answers to questions nobody asks. While something is open the question may come yet.
-    fn check_keys(&self, given: &Answers, walked: &Walked) -> Result<(), Error> {
+    /// Refuses answers to questions that were never asked. While a question is open, the matching
+    /// one may still come.
+    fn check_keys(&self, given: &Answers, walked: &PassResult) -> Result<(), Error> {
         let found = &walked.found;
         let variables = found.variables.keys().map(String::as_str);
         let postponed = found.postponed.iter().map(String::as_str);
@@ -234,7 +235,7 @@ impl Asked {
         let diagnostics = problems
             .iter()
             .map(|problem| Diagnostic::new(problem.to_string()).about(problem));
-        Err(Error::of(Kind::Answers, diagnostics.collect()))
+        Err(Error::of(RecipeErrorKind::Answers, diagnostics.collect()))
     }
 
     fn check_stale(&self, given: &Answers) -> Result<(), Error> {
@@ -245,14 +246,14 @@ impl Asked {
         match prompt::stale(&self.ids, given) {
             Some(problem) => {
                 let diagnostic = Diagnostic::new(problem.to_string()).about(&problem);
-                Err(Error::of(Kind::Answers, vec![diagnostic]))
+                Err(Error::of(RecipeErrorKind::Answers, vec![diagnostic]))
             }
             None => Ok(()),
         }
     }
 
     fn wrong(&self, problems: Vec<Diagnostic>, given: &Answers) -> Error {
-        let error = Error::of(Kind::Answers, problems);
+        let error = Error::of(RecipeErrorKind::Answers, problems);
         match prompt::stale(&self.ids, given) {
             Some(_) => error.hint(
                 "the answers carry the id of another request; if the recipe has changed, run again \
@@ -262,7 +263,8 @@ impl Asked {
         }
     }
 
-    /// Optional questions that came up after the answers were written: nobody has seen them.
+    /// Returns optional questions that came up after the answers were written, so their author has
+    /// not seen them.
     fn unseen(&self, given: Option<&Answers>) -> Option<Questionnaire> {
         let request = given?.request_id()?;
         let answered = self.ids.iter().position(|id| id == request)?;
@@ -280,11 +282,11 @@ impl Asked {
 fn take(
     question: &Question,
     value: &Value,
-    known: &mut Known,
-    walked: &Walked,
+    known: &mut KnownInputs,
+    walked: &PassResult,
 ) -> Result<(), Diagnostic> {
     let placed = |message: String| {
-        let place = Place {
+        let place = FileSpan {
             line: question.source.line,
             column: 1,
             width: 1,
@@ -311,10 +313,10 @@ fn take(
     Ok(())
 }
 
-/// Values of variables that the answers carry by name; true when some are new.
+/// Takes the values of variables that the answers carry by name; returns true if some are new.
 fn take_variables(
-    walked: &Walked,
-    known: &mut Known,
+    walked: &PassResult,
+    known: &mut KnownInputs,
     given: Option<&Answers>,
 ) -> Result<bool, Error> {
     let Some(given) = given else { return Ok(false) };
@@ -335,16 +337,16 @@ fn take_variables(
     }
     match problems.is_empty() {
         true => Ok(is_new),
-        false => Err(Error::of(Kind::Answers, problems)),
+        false => Err(Error::of(RecipeErrorKind::Answers, problems)),
     }
 }
 
 /// Gets wanted values from a person, else from defaults, else fails with all that is missing.
 fn ask(
-    wanted: &[Wanted],
+    wanted: &[WantedVariable],
     who: AskMissing,
-    known: &mut Known,
-    host: &mut dyn Host,
+    known: &mut KnownInputs,
+    host: &mut dyn RecipeHost,
 ) -> Result<(), Error> {
     let mut open = Vec::new();
     for wanted in wanted {
@@ -375,21 +377,21 @@ fn ask(
 }
 
 /// Asks until the answer fits.
-fn ask_person(wanted: &Wanted, host: &mut dyn Host) -> Option<Value> {
-    let mut ask = wanted.ask();
+fn ask_person(wanted: &WantedVariable, host: &mut dyn RecipeHost) -> Option<Value> {
+    let ask = wanted.ask();
+    let check = |value: &Value| checked(&wanted.variable, value).map(drop);
     loop {
-        let value = host.ask(&ask)?;
-        match checked(&wanted.variable, &value) {
-            Ok(value) => return Some(value),
-            Err(wrong) => ask.refused = Some(wrong),
+        let value = host.ask(&ask, &check)?;
+        if let Ok(value) = checked(&wanted.variable, &value) {
+            return Some(value);
         }
     }
 }
 
-/// The questions of a round: values somebody must give, then what templates ask.
-fn questions(session: &Session<'_>, walked: &Walked) -> Result<Questionnaire, Error> {
+/// Collects the questions of a round: values that must be given, then those of templates.
+fn questions(session: &RecipeSession<'_>, walked: &PassResult) -> Result<Questionnaire, Error> {
     let mut questionnaire = Questionnaire::new();
-    let refused = |error: prompt::Error| Error::new(Kind::Template, error.to_string());
+    let refused = |error: prompt::Error| Error::new(RecipeErrorKind::Template, error.to_string());
     if session.ask_missing() == AskMissing::Document {
         for wanted in &walked.found.wanted {
             questionnaire.ask(wanted.question()).map_err(refused)?;
@@ -401,8 +403,9 @@ fn questions(session: &Session<'_>, walked: &Walked) -> Result<Questionnaire, Er
     Ok(questionnaire)
 }
 
-/// A prompt's default is as good as an answer when nobody is there; true when one was taken.
-fn take_defaults(wanted: &[Wanted], known: &mut Known) -> bool {
+/// Takes the defaults of prompts as answers if no person is there to ask; returns true if it took
+/// one.
+fn take_defaults(wanted: &[WantedVariable], known: &mut KnownInputs) -> bool {
     let before = known.values.len();
     for wanted in wanted {
         if let Some(default) = &wanted.variable.default {

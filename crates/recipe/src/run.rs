@@ -5,21 +5,21 @@ use std::ops::ControlFlow;
 use serde_json::json;
 use workspace::{ChangeSet, Root, WriterLock};
 
-use crate::conflict::{self, Settled};
+use crate::conflict::{self, ConflictResolution};
 use crate::document;
-use crate::effect::Run;
+use crate::effect::CommandTree;
 use crate::error::Error;
-use crate::host::{Event, Host};
+use crate::generation_record::GenerationRecord;
+use crate::host::{RecipeEvent, RecipeHost};
 use crate::load::Recipe;
-use crate::perform::{CommandReport, Performer};
-use crate::record::Record;
+use crate::perform::{CommandReport, EffectPerformer};
 use crate::report;
-use crate::request::{Mode, Outcome, Request};
-use crate::rounds::{self, Rounds};
-use crate::scope::Scope;
-use crate::session::{Failed, Session, Walked};
-use crate::step::Known;
-use crate::unfinished::{Header, RunJournal};
+use crate::request::{RecipeRunMode, RecipeRunOutcome, RecipeRunRequest};
+use crate::rounds::{self, RoundsOutcome};
+use crate::run_journal::{RunJournal, RunJournalHeader};
+use crate::scope::VariableScope;
+use crate::session::{FailedPass, PassResult, RecipeSession};
+use crate::step::KnownInputs;
 
 /// Runs a recipe on a project.
 ///
@@ -29,133 +29,139 @@ use crate::unfinished::{Header, RunJournal};
 pub fn run(
     recipe: &Recipe,
     root: &Root,
-    request: &Request,
-    host: &mut dyn Host,
-) -> Result<Outcome, Error> {
+    request: &RecipeRunRequest,
+    host: &mut dyn RecipeHost,
+) -> Result<RecipeRunOutcome, Error> {
     root.recover()?;
-    let session = Session::new(recipe, root, request)?;
+    let session = RecipeSession::new(recipe, root, request)?;
     let mut known = session.known();
     let (walked, lock) = match decide(&session, &mut known, host)? {
-        Decided::Ready(walked, lock) => (*walked, lock),
-        Decided::Ended(outcome) => return Ok(*outcome),
+        RunDecision::Ready(walked, lock) => (*walked, lock),
+        RunDecision::Ended(outcome) => return Ok(*outcome),
     };
     let (walked, commands) = perform(&session, &known, walked, (&lock, host))?;
     drop(lock);
-    Ok(Outcome::Done(report::report(&session, &walked, commands)))
+    Ok(RecipeRunOutcome::Done(report::report(
+        &session, &walked, commands,
+    )))
 }
 
-enum Decided<'s> {
+enum RunDecision<'s> {
     /// Everything is decided, and no other process writes until the lock is dropped.
-    Ready(Box<Walked>, WriterLock<'s>),
+    Ready(Box<PassResult>, WriterLock<'s>),
     /// Nothing will be written.
-    Ended(Box<Outcome>),
+    Ended(Box<RecipeRunOutcome>),
 }
 
-/// Decides without keeping anybody out, because a person or a model may take their time. Then takes
-/// the writer lock; if what was decided on has changed meanwhile, decides once more under it.
+/// Decides without the writer lock, because a person or a model may take a long time to answer.
+/// Then takes the lock; if files that the decision is based on have changed meanwhile, decides once
+/// more under it.
 fn decide<'s>(
-    session: &Session<'s>,
-    known: &mut Known,
-    host: &mut dyn Host,
-) -> Result<Decided<'s>, Error> {
-    let ended = |outcome| Ok(Decided::Ended(Box::new(outcome)));
+    session: &RecipeSession<'s>,
+    known: &mut KnownInputs,
+    host: &mut dyn RecipeHost,
+) -> Result<RunDecision<'s>, Error> {
+    let ended = |outcome| Ok(RunDecision::Ended(Box::new(outcome)));
     let mut lock = None;
     loop {
         let walked = match rounds::decide(session, known, host)? {
-            Rounds::Decided(walked) => *walked,
-            Rounds::Needed(missing, round, walked) => {
+            RoundsOutcome::Decided(walked) => *walked,
+            RoundsOutcome::Needed(missing, round, walked) => {
                 let provided = session.values(&walked).into_iter().collect();
                 let told = (provided, known.asked.clone());
                 let needed = document::write(missing, &round, session.request, told)?;
-                return ended(Outcome::AnswersNeeded(needed));
+                return ended(RecipeRunOutcome::AnswersNeeded(needed));
             }
         };
         session.check_defined(&walked)?;
-        if session.request.mode == Mode::DryRun {
-            return ended(Outcome::Shown(report::plan(session, &walked)?));
+        if session.request.mode == RecipeRunMode::DryRun {
+            return ended(RecipeRunOutcome::Shown(report::plan(session, &walked)?));
         }
         let walked = match settle_conflicts(session, known, walked, host)? {
-            Conflicts::Settled(walked) => walked,
-            Conflicts::Open(walked) => return ended(Outcome::Conflicts(walked.found.conflicts)),
+            ConflictState::Settled(walked) => walked,
+            ConflictState::Open(walked) => {
+                return ended(RecipeRunOutcome::Conflicts(walked.found.conflicts));
+            }
         };
         let held = match lock.take() {
-            Some(held) => return Ok(Decided::Ready(walked, held)),
+            Some(held) => return Ok(RunDecision::Ready(walked, held)),
             None => lock_writer(session.root, session.request, host)?,
         };
         let changed = walked.observed.changed(session.root)?;
         if changed.is_empty() {
-            return Ok(Decided::Ready(walked, held));
+            return Ok(RunDecision::Ready(walked, held));
         }
         lock = Some(held);
-        // What a person said about a file was about the text they saw.
+        // A person decided about the text they saw, so a decision about a changed file is dropped.
         known.decisions.retain(|path, _| !changed.contains(path));
         // The rounds begin anew and take the same answers.
         known.answers.clear();
     }
 }
 
-/// Waits until no other process writes; the host is told for whom.
+/// Waits until no other process writes; tells the host which process it waits for.
 pub(crate) fn lock_writer<'r>(
     root: &'r Root,
-    request: &Request,
-    host: &mut dyn Host,
+    request: &RecipeRunRequest,
+    host: &mut dyn RecipeHost,
 ) -> Result<WriterLock<'r>, Error> {
     let mut has_waited = false;
     let lock = root.lock_writer(&request.writer, &mut |holder| {
         has_waited = true;
-        host.event(Event::WaitingForWriter {
+        host.event(RecipeEvent::WaitingForWriter {
             command: holder.map(|info| info.command.as_str()),
             pid: holder.map(|info| info.pid),
         });
         match request
             .cancel
             .as_ref()
-            .is_some_and(exec::Cancel::is_cancelled)
+            .is_some_and(exec::CommandCancel::is_cancelled)
         {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),
         }
     });
     if has_waited {
-        host.event(Event::WriterLocked);
+        host.event(RecipeEvent::WriterLocked);
     }
     Ok(lock?)
 }
 
-enum Conflicts {
-    Settled(Box<Walked>),
-    Open(Box<Walked>),
+enum ConflictState {
+    Settled(Box<PassResult>),
+    Open(Box<PassResult>),
 }
 
-/// Decides about files that exist and differ; what is decided may change what else is.
+/// Decides about files that exist and differ. Such a decision may change other decisions, so the
+/// walk may repeat.
 fn settle_conflicts(
-    session: &Session<'_>,
-    known: &mut Known,
-    mut walked: Walked,
-    host: &mut dyn Host,
-) -> Result<Conflicts, Error> {
+    session: &RecipeSession<'_>,
+    known: &mut KnownInputs,
+    mut walked: PassResult,
+    host: &mut dyn RecipeHost,
+) -> Result<ConflictState, Error> {
     while !walked.found.conflicts.is_empty() {
         let conflicts = &walked.found.conflicts;
         let policy = session.request.conflicts;
         match conflict::settle(conflicts, policy, &mut known.decisions, host)? {
-            Settled::Open => return Ok(Conflicts::Open(Box::new(walked))),
-            Settled::All => walked = session.walk(known)?,
+            ConflictResolution::Open => return Ok(ConflictState::Open(Box::new(walked))),
+            ConflictResolution::All => walked = session.walk(known)?,
         }
     }
-    Ok(Conflicts::Settled(Box::new(walked)))
+    Ok(ConflictState::Settled(Box::new(walked)))
 }
 
 /// Applies the files and runs the commands; on failure the files are put back.
 fn perform(
-    session: &Session<'_>,
-    known: &Known,
-    planned: Walked,
-    (lock, host): (&WriterLock<'_>, &mut dyn Host),
-) -> Result<(Walked, Vec<CommandReport>), Error> {
+    session: &RecipeSession<'_>,
+    known: &KnownInputs,
+    planned: PassResult,
+    (lock, host): (&WriterLock<'_>, &mut dyn RecipeHost),
+) -> Result<(PassResult, Vec<CommandReport>), Error> {
     let journal = RunJournal::new(session.root, header(session, known, (&planned, lock)));
-    let performer = Performer::new(session.root, host, session.request, journal);
+    let performer = EffectPerformer::new(session.root, host, session.request, journal);
     let scope = planned.scope.clone();
-    // A command whose result a later step needs makes deciding wait for doing.
+    // If a later step needs the result of a command, deciding must wait for performing.
     let walked = match planned.found.barriers {
         0 => Ok((planned, Box::new(performer))),
         _ => session.walk_performing(known, performer),
@@ -167,7 +173,7 @@ fn perform(
             Ok((walked, reports))
         }
         Err(failed) => {
-            let Failed { error, performer } = *failed;
+            let FailedPass { error, performer } = *failed;
             Err(match performer {
                 Some(performer) => rolled_back(session, &scope, error, *performer),
                 None => told(session, &scope, error),
@@ -177,12 +183,12 @@ fn perform(
 }
 
 fn header(
-    session: &Session<'_>,
-    known: &Known,
-    (planned, lock): (&Walked, &WriterLock<'_>),
-) -> Header {
+    session: &RecipeSession<'_>,
+    known: &KnownInputs,
+    (planned, lock): (&PassResult, &WriterLock<'_>),
+) -> RunJournalHeader {
     let recipe = &session.unit.recipe;
-    Header {
+    RunJournalHeader {
         version: 1,
         recipe: recipe.manifest.name.clone(),
         id: recipe.id.clone(),
@@ -194,12 +200,12 @@ fn header(
     }
 }
 
-/// The reports of a run that ended well; otherwise its files are put back.
+/// Returns the reports of a run that succeeded; otherwise restores its files.
 pub(crate) fn roll_back_failed(
-    session: &Session<'_>,
-    scope: &Scope,
+    session: &RecipeSession<'_>,
+    scope: &VariableScope,
     ended: Result<(), Error>,
-    performer: Performer<'_>,
+    performer: EffectPerformer<'_>,
 ) -> Result<Vec<CommandReport>, Error> {
     match ended {
         Ok(()) => performer.into_reports(),
@@ -208,17 +214,17 @@ pub(crate) fn roll_back_failed(
 }
 
 fn rolled_back(
-    session: &Session<'_>,
-    scope: &Scope,
+    session: &RecipeSession<'_>,
+    scope: &VariableScope,
     error: Error,
-    mut performer: Performer<'_>,
+    mut performer: EffectPerformer<'_>,
 ) -> Error {
     let sentence = performer.roll_back();
     told(session, scope, error.and_then(&sentence))
 }
 
-/// The error with what the recipe itself says about failures.
-fn told(session: &Session<'_>, scope: &Scope, error: Error) -> Error {
+/// Adds the recipe's own message about failures to the error.
+fn told(session: &RecipeSession<'_>, scope: &VariableScope, error: Error) -> Error {
     let first = error.diagnostics().first();
     let message = first.map(|diagnostic| diagnostic.message.clone());
     let result = json!({ "success": false, "errors": [message] });
@@ -229,17 +235,17 @@ fn told(session: &Session<'_>, scope: &Scope, error: Error) -> Error {
     }
 }
 
-/// Performs what is still to be done, with the record of what was generated.
+/// Performs the remaining effects, and writes the record of the generated files.
 fn finish(
-    session: &Session<'_>,
-    known: &Known,
-    walked: &Walked,
-    performer: &mut Performer<'_>,
+    session: &RecipeSession<'_>,
+    known: &KnownInputs,
+    walked: &PassResult,
+    performer: &mut EffectPerformer<'_>,
 ) -> Result<(), Error> {
     // A question that only appears once a command has run can no longer be asked.
     rounds::check_late(walked)?;
     let mut changes: ChangeSet = walked.changes.clone();
-    Record::add_to(&mut changes, session, known, walked)?;
-    let runs: &[Run] = &walked.runs;
+    GenerationRecord::add_to(&mut changes, session, known, walked)?;
+    let runs: &[CommandTree] = &walked.runs;
     performer.perform(&changes, runs)
 }

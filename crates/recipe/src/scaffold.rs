@@ -1,10 +1,10 @@
 //! The first files of a new recipe: an example to change, or a file of the project made into a template.
 
-use expr::names::change_case;
+use expr::text_functions::change_case;
 use workspace::RelPath;
 
 /// Files of a recipe's folder, by their names in it.
-pub type Scaffold = Vec<(String, String)>;
+pub type ScaffoldFiles = Vec<(String, String)>;
 
 /// Tags that a line of a copied text must not become.
 const TAGS: [&str; 24] = [
@@ -34,8 +34,8 @@ const TAGS: [&str; 24] = [
     "end",
 ];
 
-/// A recipe that asks for a name and writes one file.
-pub fn scaffold(name: &str) -> Scaffold {
+/// Makes a recipe that asks for a name and writes one file.
+pub fn scaffold(name: &str) -> ScaffoldFiles {
     let template = "---\nto: \"{{ kebabCase(name) }}.md\"\n---\n# {{ titleCase(name) }}\n";
     vec![
         ("recipe.yml".to_owned(), manifest(name, "file.md.jig")),
@@ -43,9 +43,9 @@ pub fn scaffold(name: &str) -> Scaffold {
     ]
 }
 
-/// A recipe that writes this file for another name: the name that the file is called by becomes a
-/// variable, in every way it is written.
-pub fn scaffold_from(name: &str, path: &RelPath, text: &str) -> Scaffold {
+/// Makes a recipe that writes this file for another name: the name of the file becomes a variable,
+/// in every way it is written.
+pub fn scaffold_from(name: &str, path: &RelPath, text: &str) -> ScaffoldFiles {
     let word = word_of(path);
     let in_text = spellings(&word, ["pascal", "camel", "constant", "kebab", "snake"]);
     let in_path = spellings(&word, ["pascal", "kebab", "camel", "snake", "constant"]);
@@ -71,7 +71,8 @@ fn manifest(name: &str, template: &str) -> String {
     )
 }
 
-/// What a file is called by: `Button` of `Button.test.tsx`, `button` of `button/index.ts`.
+/// Returns the word that names a file: `Button` of `Button.test.tsx`, `button` of
+/// `button/index.ts`.
 fn word_of(path: &RelPath) -> String {
     let stem = |name: &str| name.split('.').next().unwrap_or_default().to_owned();
     let own = path.file_name().map(stem).unwrap_or_default();
@@ -84,8 +85,8 @@ fn word_of(path: &RelPath) -> String {
     }
 }
 
-/// The word as each case writes it, with the expression that gives it; the first way to write a text
-/// counts.
+/// Returns the word as each case writes it, with its expression; the first case that gives a
+/// spelling counts.
 fn spellings(word: &str, cases: [&str; 5]) -> Vec<(String, String)> {
     let mut found: Vec<(String, String)> = Vec::new();
     for case in cases {
@@ -104,7 +105,7 @@ fn spellings(word: &str, cases: [&str; 5]) -> Vec<(String, String)> {
     found
 }
 
-/// The text with every spelling that stands as a word of its own replaced.
+/// Returns the text with every spelling of the name replaced, where it is a word of its own.
 fn with_name(text: &str, spellings: &[(String, String)]) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -127,7 +128,8 @@ fn with_name(text: &str, spellings: &[(String, String)]) -> String {
     out
 }
 
-/// `User` in `getUser` and `UserCard`, not in `Username`; `user` in `user-card`, not in `superuser`.
+/// Returns true for `User` in `getUser` and `UserCard`, not in `Username`; for `user` in
+/// `user-card`, not in `superuser`.
 fn stands_alone(before: Option<char>, spelled: &str, rest: &str) -> bool {
     let next = rest[spelled.len()..].chars().next();
     let ends = next.is_none_or(|c| !c.is_lowercase() && !c.is_numeric());
@@ -140,7 +142,7 @@ fn stands_alone(before: Option<char>, spelled: &str, rest: &str) -> bool {
     begins && ends
 }
 
-/// What a template would read as its own language is written so that it prints as it is.
+/// Escapes text that a template would read as its own language, so that it prints unchanged.
 fn escaped(text: &str) -> String {
     let line = |line: &str| {
         let line = line.replace("{{", "@{{");
@@ -189,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn what_looks_like_a_template_stays_text() {
+    fn text_that_looks_like_a_template_stays_text() {
         check(
             "a.tsx",
             "<p style={{ b: 1 }}>\n@if(x)\n@Injectable()\n",

@@ -3,32 +3,32 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use expr::{Context, Limits, Object, Value};
+use expr::{EvalContext, JsObject, Limits, Value};
 use serde_json::Map;
 
-use crate::unknown::{Tracker, Why};
+use crate::unknown_values::{ReadTracker, UnknownReason};
 
 /// Variables, exports and what the run itself puts there.
 ///
 /// Values are shared, not copied, when a scope is cloned, so a step that runs for each of ten
 /// thousand items costs what the items cost.
 #[derive(Clone, Default)]
-pub(crate) struct Scope {
-    state: Object,
+pub(crate) struct VariableScope {
+    state: JsObject,
     /// The names among them whose values are not known yet, with their lazy values.
-    unknown: BTreeMap<String, (Why, Value)>,
+    unknown: BTreeMap<String, (UnknownReason, Value)>,
 }
 
-impl Scope {
+impl VariableScope {
     pub(crate) fn of(values: &Map<String, serde_json::Value>) -> Self {
         Self {
-            state: Object::from_json_map(values),
+            state: JsObject::from_json_map(values),
             unknown: BTreeMap::new(),
         }
     }
 
-    /// What templates are rendered over.
-    pub(crate) fn state(&self) -> &Object {
+    /// Returns the variables that templates are rendered over.
+    pub(crate) fn state(&self) -> &JsObject {
         &self.state
     }
 
@@ -45,9 +45,9 @@ impl Scope {
     pub(crate) fn set_unknown(
         &mut self,
         name: &str,
-        why: Why,
+        why: UnknownReason,
         stand_in: Value,
-        tracker: &Rc<Tracker>,
+        tracker: &Rc<ReadTracker>,
     ) {
         let value = tracker.unknown(why, stand_in);
         self.unknown.insert(name.to_owned(), (why, value.clone()));
@@ -58,13 +58,13 @@ impl Scope {
         self.state.contains(name)
     }
 
-    /// Why the value is not known, with what stands for it.
-    pub(crate) fn unknown(&self, name: &str) -> Option<&(Why, Value)> {
+    /// Returns why the value is unknown, with its stand-in.
+    pub(crate) fn unknown(&self, name: &str) -> Option<&(UnknownReason, Value)> {
         self.unknown.get(name)
     }
 
     /// Takes a name over from another scope, unknown or not.
-    pub(crate) fn take_over(&mut self, name: &str, from: &Scope, as_name: &str) {
+    pub(crate) fn take_over(&mut self, name: &str, from: &VariableScope, as_name: &str) {
         if let Some((why, value)) = from.unknown.get(name) {
             self.unknown
                 .insert(as_name.to_owned(), (*why, value.clone()));
@@ -74,7 +74,8 @@ impl Scope {
         }
     }
 
-    /// Every known value that is data, under its name: variables, exports, what prompts and queries set.
+    /// Returns every known value that is data, by name: variables, exports, values set by prompts
+    /// and queries.
     pub(crate) fn variables(&self) -> Map<String, serde_json::Value> {
         let names = self.state.keys();
         let names = names
@@ -87,7 +88,7 @@ impl Scope {
         values.collect()
     }
 
-    /// A known value as data.
+    /// Returns a known value as data.
     pub(crate) fn json(&self, name: &str) -> Option<serde_json::Value> {
         if self.unknown.contains_key(name) {
             return None;
@@ -96,9 +97,9 @@ impl Scope {
     }
 }
 
-/// A value as data; what JSON cannot say is `null`.
+/// Converts a value to data; a part that JSON cannot express is `null`.
 pub(crate) fn to_json(value: &Value) -> Option<serde_json::Value> {
-    let globals = Object::new();
-    let mut cx = Context::new(Limits::default(), &globals);
+    let globals = JsObject::new();
+    let mut cx = EvalContext::new(Limits::default(), &globals);
     value.to_json(&mut cx).ok()
 }

@@ -1,4 +1,4 @@
-//! One run under way: the recipe, its values, and the walks that are made over them.
+//! A run in progress: the recipe, its values, and the walks over its steps.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -8,73 +8,73 @@ use prompt::Answers;
 use serde_json::{Map, Value};
 use workspace::{ChangeSet, Root};
 
-use crate::effect::{Command, Effect, Run, Write};
-use crate::error::{Diagnostic, Error, Kind, Place};
-use crate::evaluate::{Over, Settings};
+use crate::effect::{CommandTree, Effect, FileWrite, StepCommand};
+use crate::error::{Diagnostic, Error, FileSpan, RecipeErrorKind};
+use crate::evaluate::{EngineSettings, EvalInputs};
+use crate::generation_record::RecordedAnswer;
 use crate::load::Recipe;
-use crate::manifest::{Step, Text, Tool, Variable};
-use crate::perform::{Guarded, Performer, check_own, check_trust};
-use crate::project::{Observed, Project};
-use crate::record::Remembered;
-use crate::request::{AskMissing, Mode, Request, Strictness};
-use crate::scope::Scope;
-use crate::step::{Found, Known, Stage, Walk, prompt_variable};
-use crate::unit::{Library, Unit};
+use crate::loaded_recipe::{LoadedRecipe, RecipeLibrary};
+use crate::manifest::{ManifestText, RecipeStep, RecipeVariable, StepTool};
+use crate::perform::{EffectPerformer, GuardedAction, check_own, check_trust};
+use crate::project::{ObservedFiles, PendingProject};
+use crate::request::{AskMissing, RecipeRunMode, RecipeRunRequest, UndefinedPolicy};
+use crate::scope::VariableScope;
+use crate::step::{KnownInputs, PassFindings, PassStage, StepPass, prompt_variable};
 use crate::variables::assign;
 
-/// A run under way.
-pub(crate) struct Session<'s> {
+/// A run in progress.
+pub(crate) struct RecipeSession<'s> {
     pub(crate) root: &'s Root,
-    pub(crate) request: &'s Request,
-    pub(crate) unit: Rc<Unit>,
-    library: Library,
+    pub(crate) request: &'s RecipeRunRequest,
+    pub(crate) unit: Rc<LoadedRecipe>,
+    library: RecipeLibrary,
     assigned: Map<String, Value>,
     /// Files to be taken as not there: those an update makes anew.
     hidden: ChangeSet,
     /// Answers of an earlier run, used where they still fit.
-    remembered: BTreeMap<String, Remembered>,
+    remembered: BTreeMap<String, RecordedAnswer>,
 }
 
-/// What one walk came to.
-pub(crate) struct Walked {
-    pub(crate) found: Found,
+/// Result of one walk.
+pub(crate) struct PassResult {
+    pub(crate) found: PassFindings,
     pub(crate) changes: ChangeSet,
-    pub(crate) runs: Vec<Run>,
-    pub(crate) scope: Scope,
+    pub(crate) runs: Vec<CommandTree>,
+    pub(crate) scope: VariableScope,
     /// Variables given on the command line.
     pub(crate) assigned: BTreeSet<String>,
-    /// What the decisions were based on.
-    pub(crate) observed: Observed,
+    /// The state of the disk that the decisions are based on.
+    pub(crate) observed: ObservedFiles,
 }
 
-/// A walk that failed while performing, with the one who can put things back.
-pub(crate) struct Failed<'p> {
+/// A walk that failed while performing, with the performer that can restore the files.
+pub(crate) struct FailedPass<'p> {
     pub(crate) error: Error,
-    pub(crate) performer: Option<Box<Performer<'p>>>,
+    pub(crate) performer: Option<Box<EffectPerformer<'p>>>,
 }
 
-impl<'s> Session<'s> {
+impl<'s> RecipeSession<'s> {
     pub(crate) fn new(
         recipe: &Recipe,
         root: &'s Root,
-        request: &'s Request,
+        request: &'s RecipeRunRequest,
     ) -> Result<Self, Error> {
         let variables = with_prompts(recipe);
         let assigned = assign(&variables, &request.values)?;
         Self::with_values(recipe, root, request, assigned)
     }
 
-    /// A session over values that are typed already.
+    /// Makes a session over values that are typed already.
     pub(crate) fn with_values(
         recipe: &Recipe,
         root: &'s Root,
-        request: &'s Request,
+        request: &'s RecipeRunRequest,
         assigned: Map<String, Value>,
     ) -> Result<Self, Error> {
-        let strict = request.strict == Strictness::Strict;
-        let library = Library::new(
+        let strict = request.strict == UndefinedPolicy::Strict;
+        let library = RecipeLibrary::new(
             root,
-            Settings {
+            EngineSettings {
                 limits: request.limits,
                 now_ms: request.now_ms,
                 strict,
@@ -99,12 +99,12 @@ impl<'s> Session<'s> {
     }
 
     #[must_use]
-    pub(crate) fn remembering(mut self, answers: BTreeMap<String, Remembered>) -> Self {
+    pub(crate) fn remembering(mut self, answers: BTreeMap<String, RecordedAnswer>) -> Self {
         self.remembered = answers;
         self
     }
 
-    pub(crate) fn remembered(&self, key: &str) -> Option<&Remembered> {
+    pub(crate) fn remembered(&self, key: &str) -> Option<&RecordedAnswer> {
         self.remembered.get(key)
     }
 
@@ -116,15 +116,15 @@ impl<'s> Session<'s> {
         self.request.ask_missing
     }
 
-    /// What is known at the beginning.
-    pub(crate) fn known(&self) -> Known {
+    /// Returns the answers and values that are known at the beginning.
+    pub(crate) fn known(&self) -> KnownInputs {
         // A prompt's value on the command line answers the prompt before it is made.
         let prompts = prompts(&self.unit.recipe.manifest.steps);
         let values = self
             .assigned
             .iter()
             .filter(|(name, _)| prompts.contains_key(*name));
-        Known {
+        KnownInputs {
             answers: IndexMap::new(),
             values: values
                 .chain(&self.request.asked)
@@ -138,45 +138,45 @@ impl<'s> Session<'s> {
         }
     }
 
-    /// Decides everything that can be decided with what is known. Nothing is done.
-    pub(crate) fn walk(&self, known: &Known) -> Result<Walked, Error> {
-        let (walked, _) = self.walk_in(known, Stage::Planning)?;
+    /// Decides everything that the known values and answers allow. Performs nothing.
+    pub(crate) fn walk(&self, known: &KnownInputs) -> Result<PassResult, Error> {
+        let (walked, _) = self.walk_in(known, PassStage::Planning)?;
         Ok(walked)
     }
 
     /// Decides again, doing everything that later steps need done.
     pub(crate) fn walk_performing<'p>(
         &'p self,
-        known: &'p Known,
-        performer: Performer<'p>,
-    ) -> Result<(Walked, Box<Performer<'p>>), Box<Failed<'p>>> {
-        let stage = Stage::Performing(Box::new(performer));
-        let project = Project::open(self.root).map_err(|error| {
-            Box::new(Failed {
+        known: &'p KnownInputs,
+        performer: EffectPerformer<'p>,
+    ) -> Result<(PassResult, Box<EffectPerformer<'p>>), Box<FailedPass<'p>>> {
+        let stage = PassStage::Performing(Box::new(performer));
+        let project = PendingProject::open(self.root).map_err(|error| {
+            Box::new(FailedPass {
                 error,
                 performer: None,
             })
         })?;
         project.set_pending(self.hidden.clone());
-        let mut walk = Walk::new(
+        let mut walk = StepPass::new(
             project.clone(),
             &self.library,
             known,
             &self.request.policy,
             stage,
         );
-        let ended = walk.recipe(&self.unit, Scope::of(&self.assigned));
+        let ended = walk.recipe(&self.unit, VariableScope::of(&self.assigned));
         let (found, runs, stage) = walk.finish();
-        let Stage::Performing(performer) = stage else {
-            let error = Error::new(Kind::Command, "the walk lost its performer");
-            return Err(Box::new(Failed {
+        let PassStage::Performing(performer) = stage else {
+            let error = Error::new(RecipeErrorKind::Command, "the walk lost its performer");
+            return Err(Box::new(FailedPass {
                 error,
                 performer: None,
             }));
         };
         match ended {
             Ok(scope) => Ok((self.walked(found, runs, scope, &project), performer)),
-            Err(error) => Err(Box::new(Failed {
+            Err(error) => Err(Box::new(FailedPass {
                 error,
                 performer: Some(performer),
             })),
@@ -185,26 +185,32 @@ impl<'s> Session<'s> {
 
     fn walk_in<'p>(
         &'p self,
-        known: &'p Known,
-        stage: Stage<'p>,
-    ) -> Result<(Walked, Stage<'p>), Error> {
-        let project = Project::open(self.root)?;
+        known: &'p KnownInputs,
+        stage: PassStage<'p>,
+    ) -> Result<(PassResult, PassStage<'p>), Error> {
+        let project = PendingProject::open(self.root)?;
         project.set_pending(self.hidden.clone());
-        let mut walk = Walk::new(
+        let mut walk = StepPass::new(
             project.clone(),
             &self.library,
             known,
             &self.request.policy,
             stage,
         );
-        let scope = walk.recipe(&self.unit, Scope::of(&self.assigned))?;
+        let scope = walk.recipe(&self.unit, VariableScope::of(&self.assigned))?;
         let (found, runs, stage) = walk.finish();
         Ok((self.walked(found, runs, scope, &project), stage))
     }
 
-    fn walked(&self, found: Found, runs: Vec<Run>, scope: Scope, project: &Project) -> Walked {
+    fn walked(
+        &self,
+        found: PassFindings,
+        runs: Vec<CommandTree>,
+        scope: VariableScope,
+        project: &PendingProject,
+    ) -> PassResult {
         let assigned = self.assigned.keys().cloned().collect();
-        Walked {
+        PassResult {
             found,
             changes: project.take_pending(),
             runs,
@@ -214,14 +220,14 @@ impl<'s> Session<'s> {
         }
     }
 
-    /// Refuses what an untrusted recipe would run or set up, before anybody is asked anything.
-    pub(crate) fn check_trust(&self, walked: &Walked) -> Result<(), Error> {
+    /// Refuses commands and setup that an untrusted recipe would run, before it asks any question.
+    pub(crate) fn check_trust(&self, walked: &PassResult) -> Result<(), Error> {
         match self.request.mode {
-            Mode::DryRun => Ok(()),
-            Mode::Perform => {
+            RecipeRunMode::DryRun => Ok(()),
+            RecipeRunMode::Perform => {
                 let commands = commands(&walked.found).into_iter();
-                let commands = commands.filter_map(Guarded::command);
-                let writes = writes(&walked.found).filter_map(Guarded::write);
+                let commands = commands.filter_map(GuardedAction::command);
+                let writes = writes(&walked.found).filter_map(GuardedAction::write);
                 check_trust(commands.chain(writes), self.request.trust)?;
                 let all = crate::session::commands(&walked.found).into_iter();
                 check_own(all, &self.request.own_recipes)
@@ -230,13 +236,13 @@ impl<'s> Session<'s> {
     }
 
     /// Refuses names that nothing defines, all of them at once, when strict.
-    pub(crate) fn check_defined(&self, walked: &Walked) -> Result<(), Error> {
+    pub(crate) fn check_defined(&self, walked: &PassResult) -> Result<(), Error> {
         let diagnostics: Vec<Diagnostic> = walked
             .found
             .undefined
             .iter()
             .map(|(name, file, line, column)| {
-                let place = Place {
+                let place = FileSpan {
                     line: *line,
                     column: column + 1,
                     width: 1,
@@ -247,12 +253,13 @@ impl<'s> Session<'s> {
             .collect();
         match diagnostics.is_empty() {
             true => Ok(()),
-            false => Err(Error::of(Kind::Template, diagnostics)),
+            false => Err(Error::of(RecipeErrorKind::Template, diagnostics)),
         }
     }
 
-    /// The values a run was decided with, by name; what may be kept of them. Secrets may not.
-    pub(crate) fn values(&self, walked: &Walked) -> Map<String, Value> {
+    /// Returns the values a run was decided with, by name, without secrets, which must not be
+    /// stored.
+    pub(crate) fn values(&self, walked: &PassResult) -> Map<String, Value> {
         let declared = self.unit.recipe.manifest.variables.iter();
         let declared = declared.chain(&walked.found.variables);
         let kept = declared.filter(|(_, variable)| !variable.secret && variable.computed.is_none());
@@ -266,11 +273,16 @@ impl<'s> Session<'s> {
     }
 
     /// Renders `onSuccess` or `onError` over the values of a walk.
-    pub(crate) fn say(&self, text: Option<&Text>, scope: &Scope, result: &Value) -> Option<String> {
+    pub(crate) fn say(
+        &self,
+        text: Option<&ManifestText>,
+        scope: &VariableScope,
+        result: &Value,
+    ) -> Option<String> {
         let mut scope = scope.clone();
         scope.set_json("result", result);
         let answers = IndexMap::new();
-        let over = Over {
+        let over = EvalInputs {
             state: scope.state(),
             answers: &answers,
         };
@@ -283,8 +295,8 @@ impl<'s> Session<'s> {
     }
 }
 
-/// Every command of a walk.
-pub(crate) fn commands(found: &Found) -> Vec<&Command> {
+/// Returns every command of a walk.
+pub(crate) fn commands(found: &PassFindings) -> Vec<&StepCommand> {
     let runs = found.effects.iter().filter_map(|effect| match effect {
         Effect::Run(run) => Some(run.commands()),
         _ => None,
@@ -292,16 +304,16 @@ pub(crate) fn commands(found: &Found) -> Vec<&Command> {
     runs.flatten().collect()
 }
 
-/// Every file that a walk writes.
-pub(crate) fn writes(found: &Found) -> impl Iterator<Item = &Write> {
+/// Returns every file that a walk writes.
+pub(crate) fn writes(found: &PassFindings) -> impl Iterator<Item = &FileWrite> {
     found.effects.iter().filter_map(|effect| match effect {
         Effect::Write(write) => Some(write),
         _ => None,
     })
 }
 
-/// The declared variables, and those that prompts of the recipe fill.
-pub(crate) fn with_prompts(recipe: &Recipe) -> IndexMap<String, Variable> {
+/// Returns the declared variables, and those that prompts of the recipe fill.
+pub(crate) fn with_prompts(recipe: &Recipe) -> IndexMap<String, RecipeVariable> {
     let mut variables = recipe.manifest.variables.clone();
     for (name, variable) in prompts(&recipe.manifest.steps) {
         variables.entry(name).or_insert(variable);
@@ -309,15 +321,17 @@ pub(crate) fn with_prompts(recipe: &Recipe) -> IndexMap<String, Variable> {
     variables
 }
 
-fn prompts(steps: &[Step]) -> IndexMap<String, Variable> {
+fn prompts(steps: &[RecipeStep]) -> IndexMap<String, RecipeVariable> {
     let mut found = IndexMap::new();
     for step in steps {
         match &step.tool {
-            Tool::Prompt(tool) => {
+            StepTool::Prompt(tool) => {
                 let message = tool.message.as_ref().map(|text| text.text.clone());
                 found.insert(tool.variable.clone(), prompt_variable(tool, message));
             }
-            Tool::Sequence(group) | Tool::Parallel(group) => found.extend(prompts(&group.steps)),
+            StepTool::Sequence(group) | StepTool::Parallel(group) => {
+                found.extend(prompts(&group.steps))
+            }
             _ => {}
         }
     }

@@ -5,43 +5,43 @@
 
 use serde::Serialize;
 use serde_json::{Map, Value};
-use workspace::diff::Diff;
-use workspace::merge::{Labels, three_way_labelled};
-use workspace::{Change, ChangeSet, RelPath, Root};
+use workspace::diff::ContentDiff;
+use workspace::merge::{ConflictLabels, three_way_labelled};
+use workspace::{ChangeSet, PathChange, RelPath, Root};
 
 use crate::conflict::OnConflict;
 use crate::document;
-use crate::effect::{Effect, Write};
-use crate::error::{Error, Kind};
-use crate::host::Host;
+use crate::effect::{Effect, FileWrite};
+use crate::error::{Error, RecipeErrorKind};
+use crate::generation_record::{GenerationRecord, RecordedRun};
+use crate::host::RecipeHost;
 use crate::load::Recipe;
-use crate::manifest::Migration;
-use crate::migrate::{self, Moved};
-use crate::perform::{Guarded, check_trust};
-use crate::project::Observed;
-use crate::record::{Record, RecordedRun};
-use crate::request::{Mode, Needed, Request};
-use crate::rounds::{self, Rounds};
+use crate::manifest::RecipeMigration;
+use crate::migrate::{self, MovedFiles};
+use crate::perform::{GuardedAction, check_trust};
+use crate::project::ObservedFiles;
+use crate::request::{NeededAnswers, RecipeRunMode, RecipeRunRequest};
+use crate::rounds::{self, RoundsOutcome};
 use crate::run;
-use crate::session::{Session, commands, with_prompts};
+use crate::session::{RecipeSession, commands, with_prompts};
 use crate::variables::assign;
 
-/// How an update ended.
+/// Result of an update.
 #[derive(Debug)]
 pub enum UpdateOutcome {
     Done(UpdateReport),
     /// A dry run: the same report, nothing written.
     Shown(UpdateReport),
     /// The newer recipe asks something the recorded answers do not say.
-    AnswersNeeded(Needed),
+    AnswersNeeded(NeededAnswers),
 }
 
-/// What an update did, or would do.
+/// Report about an update that was made, or planned.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct UpdateReport {
     pub recipe: String,
     pub files: Vec<UpdatedFile>,
-    /// How many places need a person: conflict marks in files.
+    /// Number of conflict marks in files that a person must resolve.
     pub conflicts: usize,
     /// Commands of the recipe; an update runs none.
     pub commands_not_run: Vec<String>,
@@ -54,18 +54,18 @@ pub struct UpdateReport {
 pub struct UpdatedFile {
     pub path: RelPath,
     pub status: UpdateStatus,
-    /// From what is there to what will be, as a unified diff.
+    /// The difference to the current file, as a unified diff.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub diff: String,
 }
 
-/// What became of a generated file.
+/// Result of the update for one generated file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum UpdateStatus {
     /// The newer recipe makes it for the first time.
     Created,
-    /// Nobody had edited it.
+    /// The user had not edited it.
     Updated,
     /// Edits and the newer template went together.
     Merged,
@@ -74,7 +74,7 @@ pub enum UpdateStatus {
     Unchanged,
     /// A migration put it elsewhere; nothing else changed.
     Moved,
-    /// Somebody deleted it, so it stays deleted.
+    /// The user deleted it, so it stays deleted.
     DeletedByUser,
     /// The newer recipe would make it, and something else is there.
     Exists,
@@ -82,34 +82,35 @@ pub enum UpdateStatus {
     NoLongerGenerated,
 }
 
-const LABELS: Labels<'static> = Labels {
+const LABELS: ConflictLabels<'static> = ConflictLabels {
     ours: "your file",
     base: "generated before",
     theirs: "generated now",
 };
 
-/// Merges what the recipe generates now into what it generated before.
+/// Merges the recipe's new output into the files it generated before.
 pub fn update(
     recipe: &Recipe,
     root: &Root,
-    request: &Request,
-    host: &mut dyn Host,
+    request: &RecipeRunRequest,
+    host: &mut dyn RecipeHost,
 ) -> Result<UpdateOutcome, Error> {
     root.recover()?;
     let first = match prepare(recipe, root, request, host)? {
-        Preparation::Ready(prepared) => *prepared,
-        Preparation::Needed(needed) => return Ok(UpdateOutcome::AnswersNeeded(*needed)),
+        UpdatePreparation::Ready(prepared) => *prepared,
+        UpdatePreparation::Needed(needed) => return Ok(UpdateOutcome::AnswersNeeded(*needed)),
     };
-    if request.mode == Mode::DryRun {
+    if request.mode == RecipeRunMode::DryRun {
         return Ok(UpdateOutcome::Shown(first.report));
     }
-    // Somebody may have been asked, so others could write meanwhile; then it is decided once more.
+    // Deciding may have waited for a person, and others could write meanwhile; then it decides once
+    // more.
     let lock = run::lock_writer(root, request, host)?;
     let prepared = match first.observed.changed(root)?.is_empty() {
         true => first,
         false => match prepare(recipe, root, request, host)? {
-            Preparation::Ready(prepared) => *prepared,
-            Preparation::Needed(needed) => return Ok(UpdateOutcome::AnswersNeeded(*needed)),
+            UpdatePreparation::Ready(prepared) => *prepared,
+            UpdatePreparation::Needed(needed) => return Ok(UpdateOutcome::AnswersNeeded(*needed)),
         },
     };
     root.apply(&prepared.changes)?;
@@ -117,46 +118,46 @@ pub fn update(
     Ok(UpdateOutcome::Done(prepared.report))
 }
 
-enum Preparation {
-    Ready(Box<Prepared>),
-    Needed(Box<Needed>),
+enum UpdatePreparation {
+    Ready(Box<PreparedUpdate>),
+    Needed(Box<NeededAnswers>),
 }
 
 /// An update that is decided and not yet made.
-struct Prepared {
+struct PreparedUpdate {
     report: UpdateReport,
     changes: ChangeSet,
-    observed: Observed,
+    observed: ObservedFiles,
 }
 
 fn prepare(
     recipe: &Recipe,
     root: &Root,
-    request: &Request,
-    host: &mut dyn Host,
-) -> Result<Preparation, Error> {
-    let Some(mut record) = Record::read(root, recipe)? else {
+    request: &RecipeRunRequest,
+    host: &mut dyn RecipeHost,
+) -> Result<UpdatePreparation, Error> {
+    let Some(mut record) = GenerationRecord::read(root, recipe)? else {
         let message = format!("`{}` has generated nothing here", recipe.manifest.name);
-        return Err(Error::new(Kind::NotFound, message).hint("run the recipe first"));
+        return Err(Error::new(RecipeErrorKind::NotFound, message).hint("run the recipe first"));
     };
-    let mut prepared = Prepared {
+    let mut prepared = PreparedUpdate {
         report: UpdateReport {
             recipe: recipe.manifest.name.clone(),
             ..Default::default()
         },
         changes: ChangeSet::new(),
-        observed: Observed::default(),
+        observed: ObservedFiles::default(),
     };
-    let mut guarded: Vec<Write> = Vec::new();
-    let path = Record::path(recipe)?;
+    let mut guarded: Vec<FileWrite> = Vec::new();
+    let path = GenerationRecord::path(recipe)?;
     let bytes = root.read(&path)?;
     prepared.observed.note_text(&path, bytes.as_deref());
     let pending = migrate::pending(&recipe.manifest, record.recipe_version.as_deref());
     for run in &mut record.runs {
         let moved = carry_over(recipe, root, (request, run), &pending)?;
         let now = match generate(recipe, root, (request, run), host)? {
-            Generated::Now(now) => now,
-            Generated::Needed(needed) => return Ok(Preparation::Needed(needed)),
+            GenerationOutcome::Now(now) => now,
+            GenerationOutcome::Needed(needed) => return Ok(UpdatePreparation::Needed(needed)),
         };
         record.templates.extend(now.templates.clone());
         let report = &mut prepared.report;
@@ -174,29 +175,29 @@ fn prepare(
     let changed = guarded
         .iter()
         .filter(|write| prepared.changes.get(&write.path).is_some());
-    if request.mode == Mode::Perform {
-        check_trust(changed.filter_map(Guarded::write), request.trust)?;
+    if request.mode == RecipeRunMode::Perform {
+        check_trust(changed.filter_map(GuardedAction::write), request.trust)?;
     }
     prepared.report.commands_not_run.dedup();
     prepared.report.answers_kept.sort();
     prepared.report.answers_kept.dedup();
     record.recipe_version.clone_from(&recipe.manifest.version);
     record.write_to(&mut prepared.changes, recipe)?;
-    Ok(Preparation::Ready(Box::new(prepared)))
+    Ok(UpdatePreparation::Ready(Box::new(prepared)))
 }
 
 /// Carries what an older version recorded over to this one; where files were that have moved.
 fn carry_over(
     recipe: &Recipe,
     root: &Root,
-    (request, run): (&Request, &mut RecordedRun),
-    pending: &[&Migration],
-) -> Result<Moved, Error> {
-    let mut moved = Moved::new();
+    (request, run): (&RecipeRunRequest, &mut RecordedRun),
+    pending: &[&RecipeMigration],
+) -> Result<MovedFiles, Error> {
+    let mut moved = MovedFiles::new();
     if pending.is_empty() {
         return Ok(moved);
     }
-    let session = Session::with_values(recipe, root, request, Map::new())?;
+    let session = RecipeSession::with_values(recipe, root, request, Map::new())?;
     for migration in pending {
         migrate::rename_values(run, migration);
         moved.extend(migrate::move_files(&session, run, migration)?);
@@ -204,26 +205,26 @@ fn carry_over(
     Ok(moved)
 }
 
-struct Now {
+struct NewGeneration {
     run: RecordedRun,
-    writes: Vec<Write>,
+    writes: Vec<FileWrite>,
     commands: Vec<String>,
     templates: std::collections::BTreeMap<String, String>,
     answers_kept: Vec<String>,
 }
 
-enum Generated {
-    Now(Box<Now>),
-    Needed(Box<Needed>),
+enum GenerationOutcome {
+    Now(Box<NewGeneration>),
+    Needed(Box<NeededAnswers>),
 }
 
-/// What the recipe makes now of the values and answers of then.
+/// Runs the recipe of today with the values and answers of the recorded run.
 fn generate(
     recipe: &Recipe,
     root: &Root,
-    (request, run): (&Request, &RecordedRun),
-    host: &mut dyn Host,
-) -> Result<Generated, Error> {
+    (request, run): (&RecipeRunRequest, &RecordedRun),
+    host: &mut dyn RecipeHost,
+) -> Result<GenerationOutcome, Error> {
     let mut request = request.clone();
     request.conflicts = OnConflict::Force;
     let declared = &recipe.manifest.variables;
@@ -234,19 +235,19 @@ fn generate(
     let mut assigned: Map<String, Value> = known
         .map(|(name, value)| (name.clone(), value.clone()))
         .collect();
-    // A newer recipe may declare more; what is given now wins over what was given then.
+    // A newer recipe may declare more variables; values given now win over recorded ones.
     assigned.extend(assign(&with_prompts(recipe), &request.values)?);
     // The recipe sees the project as it was before it made its files.
     let hidden = run
         .files
         .keys()
-        .map(|path| (path.clone(), Change::Delete))
+        .map(|path| (path.clone(), PathChange::Delete))
         .collect();
-    let dry = Request {
-        mode: Mode::DryRun,
+    let dry = RecipeRunRequest {
+        mode: RecipeRunMode::DryRun,
         ..request
     };
-    let session = Session::with_values(recipe, root, &dry, assigned)?
+    let session = RecipeSession::with_values(recipe, root, &dry, assigned)?
         .hiding(hidden)
         .remembering(run.remembered());
     let mut known = session.known();
@@ -258,18 +259,18 @@ fn generate(
         .values
         .extend(other.map(|(name, value)| (name.clone(), value.clone())));
     match rounds::decide(&session, &mut known, host)? {
-        Rounds::Needed(missing, round, walked) => {
+        RoundsOutcome::Needed(missing, round, walked) => {
             let provided = session.values(&walked).into_iter().collect();
             let told = (provided, known.asked.clone());
             let needed = document::write(missing, &round, &dry, told)?;
-            Ok(Generated::Needed(Box::new(needed)))
+            Ok(GenerationOutcome::Needed(Box::new(needed)))
         }
-        Rounds::Decided(walked) => {
+        RoundsOutcome::Decided(walked) => {
             let lines = commands(&walked.found)
                 .into_iter()
                 .map(|command| command.what.line());
             let commands = lines.collect();
-            let writes: Vec<Write> = walked
+            let writes: Vec<FileWrite> = walked
                 .found
                 .effects
                 .iter()
@@ -286,7 +287,7 @@ fn generate(
             };
             let answers_kept = known.answers_kept.into_iter().collect();
             let templates = walked.found.templates;
-            Ok(Generated::Now(Box::new(Now {
+            Ok(GenerationOutcome::Now(Box::new(NewGeneration {
                 run,
                 writes,
                 commands,
@@ -300,11 +301,11 @@ fn generate(
 /// Merges every file of one run and fills in its record.
 fn merge_run(
     root: &Root,
-    (before, moved): (&RecordedRun, &Moved),
-    (run, writes): (&mut RecordedRun, Vec<Write>),
-    prepared: &mut Prepared,
+    (before, moved): (&RecordedRun, &MovedFiles),
+    (run, writes): (&mut RecordedRun, Vec<FileWrite>),
+    prepared: &mut PreparedUpdate,
 ) -> Result<(), Error> {
-    let Prepared {
+    let PreparedUpdate {
         report,
         changes,
         observed,
@@ -337,17 +338,17 @@ fn merge_run(
             if merged.status == UpdateStatus::Unchanged {
                 merged.status = UpdateStatus::Moved;
             }
-            changes.put(was.clone(), Change::Delete);
+            changes.put(was.clone(), PathChange::Delete);
         }
         report.conflicts += merged.conflicts;
         let mut diff = String::new();
         if let Some(text) = merged.text {
             let old = current.as_deref().map(str::as_bytes);
-            diff = Diff::between(old, Some(text.as_bytes())).unified(write.path.as_str());
+            diff = ContentDiff::between(old, Some(text.as_bytes())).unified(write.path.as_str());
             let bytes = text.into_bytes();
             changes.put(
                 write.path.clone(),
-                Change::Write {
+                PathChange::Write {
                     bytes,
                     executable: write.executable,
                 },
@@ -366,7 +367,7 @@ fn merge_run(
     Ok(())
 }
 
-/// Files that the older recipe made and this one does not.
+/// Reports files that the older recipe generated and this one does not.
 fn note_no_longer_generated(before: &RecordedRun, run: &RecordedRun, report: &mut UpdateReport) {
     for path in before
         .files
@@ -385,7 +386,7 @@ fn note_no_longer_generated(before: &RecordedRun, run: &RecordedRun, report: &mu
     }
 }
 
-/// How many conflicts of an earlier update are still in a text.
+/// Counts the conflicts of an earlier update that are still in a text.
 fn conflict_marks(text: &str) -> usize {
     let begin = format!("<<<<<<< {}", LABELS.ours);
     text.lines().filter(|line| *line == begin).count()
@@ -393,7 +394,7 @@ fn conflict_marks(text: &str) -> usize {
 
 struct MergedFile {
     status: UpdateStatus,
-    /// What to write, if anything.
+    /// The new text, if the file changes.
     text: Option<String>,
     conflicts: usize,
 }

@@ -4,18 +4,20 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::rc::Rc;
 
-use workspace::{Kind as PathKind, RelPath, Root};
+use workspace::{PathKind, RelPath, Root};
 
-use crate::error::{Diagnostic, Error, Kind, Place};
-use crate::evaluate::{Settings, is_plain};
+use crate::error::{Diagnostic, Error, FileSpan, RecipeErrorKind};
+use crate::evaluate::{EngineSettings, is_plain};
+use crate::file_finder::{TemplatePath, is_template};
 use crate::frontmatter;
 use crate::load::{self, Recipe};
-use crate::loader::{Meant, is_template};
-use crate::manifest::{AiPrompt, AiSchema, AiStep, Datum, ShellCommand, Step, Text, Tool};
-use crate::unit::{Library, TemplateFile, Unit};
+use crate::loaded_recipe::{LoadedRecipe, RecipeLibrary, TemplateFile};
+use crate::manifest::{
+    AiPrompt, AiSchema, AiStep, ManifestText, ManifestValue, RecipeStep, ShellCommand, StepTool,
+};
 
-/// Everything that is wrong with a recipe and can be known without values: its manifest, however
-/// broken, and all that its readable parts name.
+/// Reports everything that is wrong with a recipe and can be known without values: its manifest,
+/// however broken, and everything that its readable parts name.
 pub fn validate(path: &Path, root: &Root) -> Result<(), Error> {
     let (recipe, mut found) = load::load_with_problems(root, path)?;
     if let Some(recipe) = recipe {
@@ -28,8 +30,8 @@ pub fn validate(path: &Path, root: &Root) -> Result<(), Error> {
 }
 
 fn check(recipe: &Recipe, root: &Root) -> Result<Vec<Diagnostic>, Error> {
-    let library = Library::new(root, Settings::default())?;
-    let mut check = Check {
+    let library = RecipeLibrary::new(root, EngineSettings::default())?;
+    let mut check = RecipeValidator {
         library,
         found: Vec::new(),
         seen: BTreeSet::new(),
@@ -40,20 +42,21 @@ fn check(recipe: &Recipe, root: &Root) -> Result<Vec<Diagnostic>, Error> {
     Ok(check.found)
 }
 
-struct Check {
-    library: Library,
+struct RecipeValidator {
+    library: RecipeLibrary,
     found: Vec<Diagnostic>,
     seen: BTreeSet<String>,
-    /// The recipes being looked at, outermost first.
+    /// The recipes being checked, outermost first.
     chain: Vec<String>,
 }
 
-impl Check {
-    fn unit(&mut self, unit: &Rc<Unit>) {
+impl RecipeValidator {
+    fn unit(&mut self, unit: &Rc<LoadedRecipe>) {
         if !self.seen.insert(unit.recipe.file.clone()) {
             return;
         }
         self.chain.push(unit.recipe.file.clone());
+        self.note(unit.helpers().map(drop));
         self.steps(unit, &unit.recipe.manifest.steps);
         self.chain.pop();
         let manifest = &unit.recipe.manifest;
@@ -63,19 +66,19 @@ impl Check {
         }
     }
 
-    fn steps(&mut self, unit: &Rc<Unit>, steps: &[Step]) {
+    fn steps(&mut self, unit: &Rc<LoadedRecipe>, steps: &[RecipeStep]) {
         for step in steps {
             if let Some(when) = &step.when {
                 self.note(unit.evaluator.check_expression(unit.site(), when));
             }
             match &step.tool {
-                Tool::Template(tool) => {
+                StepTool::Template(tool) => {
                     for text in &tool.templates {
                         let checked = self.template(unit, text);
                         self.note(checked);
                     }
                 }
-                Tool::Shell(tool) => {
+                StepTool::Shell(tool) => {
                     self.note(match &tool.command {
                         ShellCommand::Line(text) => unit.evaluator.check_command(unit.site(), text),
                         ShellCommand::Words(texts) => {
@@ -83,13 +86,13 @@ impl Check {
                         }
                     });
                 }
-                Tool::Action(tool) => {
+                StepTool::Action(tool) => {
                     self.note(match &tool.command[..] {
                         [text] => unit.evaluator.check_split(unit.site(), text),
                         texts => unit.evaluator.check_words(unit.site(), texts),
                     });
                 }
-                Tool::Recipe(tool) if is_plain(&tool.recipe.text) => {
+                StepTool::Recipe(tool) if is_plain(&tool.recipe.text) => {
                     match self.library.sub(unit, tool.recipe.text.trim()) {
                         Ok(sub) => {
                             self.note(self.not_itself(unit, step, (&sub, tool.recipe.place)));
@@ -101,19 +104,21 @@ impl Check {
                         }
                     }
                 }
-                Tool::Sequence(group) | Tool::Parallel(group) => self.steps(unit, &group.steps),
-                Tool::Ai(tool) => self.ai(unit, tool),
+                StepTool::Sequence(group) | StepTool::Parallel(group) => {
+                    self.steps(unit, &group.steps)
+                }
+                StepTool::Ai(tool) => self.ai(unit, tool),
                 _ => {}
             }
         }
     }
 
-    /// A recipe that always runs itself never ends. Under a condition it may.
+    /// Refuses a recipe that always runs itself, which would never end. Under a condition it may.
     fn not_itself(
         &self,
-        unit: &Rc<Unit>,
-        step: &Step,
-        (sub, place): (&Rc<Unit>, Place),
+        unit: &Rc<LoadedRecipe>,
+        step: &RecipeStep,
+        (sub, place): (&Rc<LoadedRecipe>, FileSpan),
     ) -> Result<(), Error> {
         let file = &sub.recipe.file;
         if step.when.is_some() || step.for_each.is_some() || !self.chain.contains(file) {
@@ -122,18 +127,18 @@ impl Check {
         let from = self.chain.iter().skip_while(|link| *link != file);
         let chain: Vec<&str> = from.map(String::as_str).chain([file.as_str()]).collect();
         let message = format!("this recipe runs itself: {}", chain.join(" -> "));
-        let error = unit.error(Kind::Manifest, place, message);
+        let error = unit.error(RecipeErrorKind::Manifest, place, message);
         Err(error.hint("give the step a `when` that ends it"))
     }
 
     /// Compiles every template that a name without `{{ }}` means.
-    fn template(&mut self, unit: &Rc<Unit>, text: &Text) -> Result<(), Error> {
+    fn template(&mut self, unit: &Rc<LoadedRecipe>, text: &ManifestText) -> Result<(), Error> {
         if !is_plain(&text.text) {
             return unit.evaluator.check_text(unit.site(), text);
         }
         let paths = match unit.files.find(&text.text)? {
-            Some(Meant::File(path)) => vec![path],
-            Some(Meant::Dir(dir)) => {
+            Some(TemplatePath::File(path)) => vec![path],
+            Some(TemplatePath::Dir(dir)) => {
                 let entries = unit.files.base().walk(&dir)?.into_iter();
                 let files = entries.filter(|entry| entry.kind == PathKind::File);
                 let files = files.filter(|entry| is_template(entry.path.as_str()));
@@ -143,7 +148,7 @@ impl Check {
         };
         if paths.is_empty() {
             let message = format!("there is no template `{}`", text.text);
-            let error = unit.error(Kind::NotFound, text.place, message);
+            let error = unit.error(RecipeErrorKind::NotFound, text.place, message);
             return Err(error.hint(unit.files.advice(&text.text)));
         }
         for path in paths {
@@ -163,13 +168,13 @@ impl Check {
     }
 
     /// Compiles every text of a question, and looks at the files it names.
-    fn ai(&mut self, unit: &Rc<Unit>, tool: &AiStep) {
+    fn ai(&mut self, unit: &Rc<LoadedRecipe>, tool: &AiStep) {
         let directives = tool.directives.attributes.values();
-        let directives: Vec<Text> = directives
+        let directives: Vec<ManifestText> = directives
             .filter_map(|datum| {
                 let text = datum.value.as_str()?.to_owned();
                 let place = datum.place;
-                Some(Text { text, place })
+                Some(ManifestText { text, place })
             })
             .collect();
         let examples = tool.examples.iter();
@@ -199,12 +204,12 @@ impl Check {
         }
     }
 
-    fn named_file(&self, unit: &Rc<Unit>, name: &Text) -> Result<(), Error> {
+    fn named_file(&self, unit: &Rc<LoadedRecipe>, name: &ManifestText) -> Result<(), Error> {
         if !is_plain(&name.text) || unit.files.find_file(&name.text)?.is_some() {
             return Ok(());
         }
         let message = format!("there is no file `{}` in the recipe", name.text);
-        let error = unit.error(Kind::NotFound, name.place, message);
+        let error = unit.error(RecipeErrorKind::NotFound, name.place, message);
         Err(error.hint(unit.files.advice(&name.text)))
     }
 
@@ -215,7 +220,7 @@ impl Check {
     }
 }
 
-/// A target that can be known, and frontmatter that stands where it does not count.
+/// Checks that the target is valid, and that frontmatter is at the top, where it counts.
 fn check_matter(template: &TemplateFile) -> Result<(), Error> {
     let (file, text) = (&template.file, &template.text);
     if let Some(to) = template.frontmatter.attributes.get("to")
@@ -227,24 +232,24 @@ fn check_matter(template: &TemplateFile) -> Result<(), Error> {
     let Some(line) = frontmatter::misplaced(text) else {
         return Ok(());
     };
-    let place = Place {
+    let place = FileSpan {
         line,
         column: 1,
         width: 3,
     };
     let message = "this looks like frontmatter, and frontmatter counts only from the first line on";
     let hint = "remove what is above it, or put an empty one, two lines `---`, at the top";
-    Err(Error::new(Kind::Template, message)
+    Err(Error::new(RecipeErrorKind::Template, message)
         .hint(hint)
         .at(file, text, place))
 }
 
-/// Whether a schema without `{{ }}` is one.
-fn check_schema(unit: &Unit, schema: &Datum) -> Result<(), Error> {
+/// Checks that a schema without `{{ }}` is valid.
+fn check_schema(unit: &LoadedRecipe, schema: &ManifestValue) -> Result<(), Error> {
     if schema.value.to_string().contains("{{") {
         return Ok(());
     }
-    let source = prompt::Source {
+    let source = prompt::QuestionSource {
         file: unit.recipe.file.clone(),
         line: schema.place.line,
     };
@@ -256,6 +261,6 @@ fn check_schema(unit: &Unit, schema: &Datum) -> Result<(), Error> {
             other => other.to_string(),
         };
         let message = format!("this is not a usable JSON Schema: {message}");
-        unit.error(Kind::Manifest, schema.place, message)
+        unit.error(RecipeErrorKind::Manifest, schema.place, message)
     })
 }

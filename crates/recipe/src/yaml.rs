@@ -1,4 +1,4 @@
-//! YAML as a tree that remembers where everything stands.
+//! YAML as a tree that remembers the position of every node.
 
 use std::fmt;
 
@@ -6,50 +6,51 @@ use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 use serde_saphyr::{Location, Spanned};
 
-use crate::error::{Diagnostic, Error, Kind, Place};
+use crate::error::{Diagnostic, Error, FileSpan, RecipeErrorKind};
 
 /// Largest YAML file that is read: a manifest, frontmatter, or a file to patch.
 pub(crate) const YAML_BYTES_MAX: usize = 4 << 20;
 
 /// A value and its place.
 #[derive(Clone, Debug)]
-pub(crate) struct Node {
-    pub(crate) data: Data,
-    pub(crate) at: At,
+pub(crate) struct ManifestNode {
+    pub(crate) data: ManifestData,
+    pub(crate) at: NodeSpan,
 }
 
 #[derive(Clone, Debug)]
-pub(crate) enum Data {
+pub(crate) enum ManifestData {
     Null,
     Bool(bool),
     Number(Number),
     String(String),
-    List(Vec<Node>),
-    Map(Vec<Entry>),
+    List(Vec<ManifestNode>),
+    Map(Vec<ManifestEntry>),
 }
 
 #[derive(Clone, Debug)]
-pub(crate) struct Entry {
+pub(crate) struct ManifestEntry {
     pub(crate) key: String,
-    pub(crate) key_at: At,
-    pub(crate) value: Node,
+    pub(crate) key_at: NodeSpan,
+    pub(crate) value: ManifestNode,
 }
 
-/// Where a node stands: for a scalar all of it, for a collection its beginning.
+/// Position of a node: for a scalar all of it, for a collection its beginning.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct At {
+pub(crate) struct NodeSpan {
     pub(crate) line: u32,
     pub(crate) column: u32,
     pub(crate) offset: usize,
     pub(crate) len: usize,
 }
 
-impl At {
-    /// The place to point at; a block that spans lines is underlined at its first column only.
-    pub(crate) fn place(self, text: &str) -> Place {
+impl NodeSpan {
+    /// Returns the place to point at; a block that spans lines is underlined at its first column
+    /// only.
+    pub(crate) fn place(self, text: &str) -> FileSpan {
         let shown = text.get(self.offset..self.offset + self.len).unwrap_or("");
         let first = shown.lines().next().unwrap_or("");
-        Place {
+        FileSpan {
             line: self.line,
             column: self.column,
             width: u32::try_from(first.chars().count()).unwrap_or(1).max(1),
@@ -57,42 +58,42 @@ impl At {
     }
 }
 
-impl Node {
+impl ManifestNode {
     pub(crate) fn to_json(&self) -> Value {
         match &self.data {
-            Data::Null => Value::Null,
-            Data::Bool(value) => Value::Bool(*value),
-            Data::Number(value) => Value::Number(value.clone()),
-            Data::String(text) => Value::String(text.clone()),
-            Data::List(items) => items.iter().map(Node::to_json).collect(),
-            Data::Map(entries) => {
+            ManifestData::Null => Value::Null,
+            ManifestData::Bool(value) => Value::Bool(*value),
+            ManifestData::Number(value) => Value::Number(value.clone()),
+            ManifestData::String(text) => Value::String(text.clone()),
+            ManifestData::List(items) => items.iter().map(ManifestNode::to_json).collect(),
+            ManifestData::Map(entries) => {
                 let pairs = entries.iter().map(|e| (e.key.clone(), e.value.to_json()));
                 Value::Object(pairs.collect::<Map<_, _>>())
             }
         }
     }
 
-    /// What kind of value this is, worded to follow "found".
+    /// Returns the kind of the value, worded to follow "found".
     pub(crate) fn kind(&self) -> &'static str {
         match &self.data {
-            Data::Null => "nothing",
-            Data::Bool(_) => "a boolean",
-            Data::Number(_) => "a number",
-            Data::String(_) => "a string",
-            Data::List(_) => "a list",
-            Data::Map(_) => "a map",
+            ManifestData::Null => "nothing",
+            ManifestData::Bool(_) => "a boolean",
+            ManifestData::Number(_) => "a number",
+            ManifestData::String(_) => "a string",
+            ManifestData::List(_) => "a list",
+            ManifestData::Map(_) => "a map",
         }
     }
 
     pub(crate) fn is_null(&self) -> bool {
-        matches!(self.data, Data::Null)
+        matches!(self.data, ManifestData::Null)
     }
 
-    /// A scalar as it was written, so that `version: 1.10` stays `1.10`.
+    /// Returns a scalar as it was written, so that `version: 1.10` stays `1.10`.
     pub(crate) fn written(&self, text: &str) -> Option<String> {
         match &self.data {
-            Data::String(value) => Some(value.clone()),
-            Data::Bool(_) | Data::Number(_) => {
+            ManifestData::String(value) => Some(value.clone()),
+            ManifestData::Bool(_) | ManifestData::Number(_) => {
                 let raw = text.get(self.at.offset..self.at.offset + self.at.len)?;
                 Some(raw.trim().to_owned())
             }
@@ -102,17 +103,17 @@ impl Node {
 }
 
 /// Reads one YAML document.
-pub(crate) fn parse(file: &str, text: &str) -> Result<Node, Error> {
+pub(crate) fn parse(file: &str, text: &str) -> Result<ManifestNode, Error> {
     if text.len() > YAML_BYTES_MAX {
         let message = format!(
             "the file has {} bytes, more than YAML_BYTES_MAX = {YAML_BYTES_MAX}",
             text.len()
         );
         let diagnostic = Diagnostic::new(message).in_file(file, None);
-        return Err(Error::of(Kind::Limit, vec![diagnostic]));
+        return Err(Error::of(RecipeErrorKind::Limit, vec![diagnostic]));
     }
     let options = serde_saphyr::options! { strict_booleans: true };
-    let parsed = serde_saphyr::from_str_with_options::<Spanned<Tree>>(text, options);
+    let parsed = serde_saphyr::from_str_with_options::<Spanned<YamlTree>>(text, options);
     match parsed {
         Ok(tree) => Ok(convert(tree)),
         Err(error) => Err(broken(file, text, &error)),
@@ -120,7 +121,7 @@ pub(crate) fn parse(file: &str, text: &str) -> Result<Node, Error> {
 }
 
 fn broken(file: &str, text: &str, error: &serde_saphyr::Error) -> Error {
-    let place = error.location().map(|location| Place {
+    let place = error.location().map(|location| FileSpan {
         line: u32::try_from(location.line()).unwrap_or(1),
         column: u32::try_from(location.column()).unwrap_or(1),
         width: 1,
@@ -144,10 +145,10 @@ fn broken(file: &str, text: &str, error: &serde_saphyr::Error) -> Error {
         .excerpt
         .as_deref()
         .and_then(|line| hint(line, detail));
-    Error::of(Kind::Manifest, vec![diagnostic.maybe_hint(hint)])
+    Error::of(RecipeErrorKind::Manifest, vec![diagnostic.maybe_hint(hint)])
 }
 
-/// The mistakes people make when templates meet YAML.
+/// Explains the mistakes people make when templates meet YAML.
 fn hint(line: &str, detail: &str) -> Option<String> {
     let value = line
         .split_once(": ")
@@ -179,27 +180,28 @@ fn hint(line: &str, detail: &str) -> Option<String> {
     None
 }
 
-/// What serde builds; `convert` turns it into [`Node`]s, which carry no lifetime of serde's types.
-enum Tree {
+/// The tree that serde builds; `convert` turns it into [`ManifestNode`]s, which carry no lifetime of
+/// serde's types.
+enum YamlTree {
     Null,
     Bool(bool),
     Number(Number),
     String(String),
-    List(Vec<Spanned<Tree>>),
-    Map(Vec<(Spanned<String>, Spanned<Tree>)>),
+    List(Vec<Spanned<YamlTree>>),
+    Map(Vec<(Spanned<String>, Spanned<YamlTree>)>),
 }
 
-fn convert(tree: Spanned<Tree>) -> Node {
+fn convert(tree: Spanned<YamlTree>) -> ManifestNode {
     let data = match tree.value {
-        Tree::Null => Data::Null,
-        Tree::Bool(value) => Data::Bool(value),
-        Tree::Number(value) => Data::Number(value),
-        Tree::String(text) => Data::String(text),
-        Tree::List(items) => Data::List(items.into_iter().map(convert).collect()),
-        Tree::Map(entries) => Data::Map(
+        YamlTree::Null => ManifestData::Null,
+        YamlTree::Bool(value) => ManifestData::Bool(value),
+        YamlTree::Number(value) => ManifestData::Number(value),
+        YamlTree::String(text) => ManifestData::String(text),
+        YamlTree::List(items) => ManifestData::List(items.into_iter().map(convert).collect()),
+        YamlTree::Map(entries) => ManifestData::Map(
             entries
                 .into_iter()
-                .map(|(key, value)| Entry {
+                .map(|(key, value)| ManifestEntry {
                     key_at: at(key.referenced),
                     key: key.value,
                     value: convert(value),
@@ -207,16 +209,16 @@ fn convert(tree: Spanned<Tree>) -> Node {
                 .collect(),
         ),
     };
-    Node {
+    ManifestNode {
         data,
         at: at(tree.referenced),
     }
 }
 
-fn at(location: Location) -> At {
+fn at(location: Location) -> NodeSpan {
     let span = location.span();
     let number = |value: Option<u64>| usize::try_from(value.unwrap_or(0)).unwrap_or(0);
-    At {
+    NodeSpan {
         line: u32::try_from(location.line()).unwrap_or(1),
         column: u32::try_from(location.column()).unwrap_or(1),
         offset: number(span.byte_offset()),
@@ -224,7 +226,7 @@ fn at(location: Location) -> At {
     }
 }
 
-impl<'de> Deserialize<'de> for Tree {
+impl<'de> Deserialize<'de> for YamlTree {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(TreeVisitor)
     }
@@ -233,58 +235,58 @@ impl<'de> Deserialize<'de> for Tree {
 struct TreeVisitor;
 
 impl<'de> Visitor<'de> for TreeVisitor {
-    type Value = Tree;
+    type Value = YamlTree;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a YAML value")
     }
 
-    fn visit_bool<E>(self, value: bool) -> Result<Tree, E> {
-        Ok(Tree::Bool(value))
+    fn visit_bool<E>(self, value: bool) -> Result<YamlTree, E> {
+        Ok(YamlTree::Bool(value))
     }
 
-    fn visit_i64<E>(self, value: i64) -> Result<Tree, E> {
-        Ok(Tree::Number(value.into()))
+    fn visit_i64<E>(self, value: i64) -> Result<YamlTree, E> {
+        Ok(YamlTree::Number(value.into()))
     }
 
-    fn visit_u64<E>(self, value: u64) -> Result<Tree, E> {
-        Ok(Tree::Number(value.into()))
+    fn visit_u64<E>(self, value: u64) -> Result<YamlTree, E> {
+        Ok(YamlTree::Number(value.into()))
     }
 
-    fn visit_f64<E>(self, value: f64) -> Result<Tree, E> {
-        Ok(Number::from_f64(value).map_or(Tree::Null, Tree::Number))
+    fn visit_f64<E>(self, value: f64) -> Result<YamlTree, E> {
+        Ok(Number::from_f64(value).map_or(YamlTree::Null, YamlTree::Number))
     }
 
-    fn visit_str<E>(self, value: &str) -> Result<Tree, E> {
-        Ok(Tree::String(value.to_owned()))
+    fn visit_str<E>(self, value: &str) -> Result<YamlTree, E> {
+        Ok(YamlTree::String(value.to_owned()))
     }
 
-    fn visit_string<E>(self, value: String) -> Result<Tree, E> {
-        Ok(Tree::String(value))
+    fn visit_string<E>(self, value: String) -> Result<YamlTree, E> {
+        Ok(YamlTree::String(value))
     }
 
-    fn visit_unit<E>(self) -> Result<Tree, E> {
-        Ok(Tree::Null)
+    fn visit_unit<E>(self) -> Result<YamlTree, E> {
+        Ok(YamlTree::Null)
     }
 
-    fn visit_none<E>(self) -> Result<Tree, E> {
-        Ok(Tree::Null)
+    fn visit_none<E>(self) -> Result<YamlTree, E> {
+        Ok(YamlTree::Null)
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut access: A) -> Result<Tree, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut access: A) -> Result<YamlTree, A::Error> {
         let mut items = Vec::new();
         while let Some(item) = access.next_element()? {
             items.push(item);
         }
-        Ok(Tree::List(items))
+        Ok(YamlTree::List(items))
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Tree, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<YamlTree, A::Error> {
         let mut entries = Vec::new();
         while let Some(key) = access.next_key()? {
             entries.push((key, access.next_value()?));
         }
-        Ok(Tree::Map(entries))
+        Ok(YamlTree::Map(entries))
     }
 }
 
@@ -306,7 +308,7 @@ mod tests {
     fn a_scalar_is_available_as_it_was_written() {
         let text = "version: 1.10\n";
         let node = parse("x.yml", text).unwrap();
-        let Data::Map(entries) = &node.data else {
+        let ManifestData::Map(entries) = &node.data else {
             panic!("a map")
         };
         assert_eq!(entries[0].value.written(text).as_deref(), Some("1.10"));

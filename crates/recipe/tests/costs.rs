@@ -12,11 +12,11 @@
 
 use std::process::Command;
 
-use prompt::{AnswerKind, Question, Source, Syntax};
+use prompt::{AnswerKind, GuardedSyntax, Question, QuestionSource};
 use serde_json::json;
-use template::{Engine, Input, Layout, MapLoader};
-use workspace::index::{Cache, Index};
-use workspace::{Limits, Policy, Workspace};
+use template::{MapLoader, RenderInput, TemplateEngine, TemplateLayout};
+use workspace::index::{IndexCache, SourceIndex};
+use workspace::{AccessPolicy, Limits, Workspace};
 
 /// Names the case for the child.
 const CASE: &str = "DRAWLOOM_TEST_COST";
@@ -77,25 +77,25 @@ const EXPRESSIONS: [&str; 6] = ["a<", "([a=", "({a=(", "async(a=", "a=>([b=", "`
 #[derive(Debug, Clone)]
 enum Case {
     Indexed(&'static str, &'static str),
-    Answered(Syntax, &'static str),
+    Answered(GuardedSyntax, &'static str),
     Expression(&'static str),
-    Template(&'static str, Layout),
+    Template(&'static str, TemplateLayout),
 }
 
 fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     for part in TYPESCRIPT {
         cases.push(Case::Indexed("a.ts", part));
-        cases.push(Case::Answered(Syntax::TypeScript, part));
+        cases.push(Case::Answered(GuardedSyntax::TypeScript, part));
     }
     cases.extend(JSX.map(|part| Case::Indexed("a.tsx", part)));
-    cases.extend(JSX.map(|part| Case::Answered(Syntax::Tsx, part)));
-    cases.extend(RUST.map(|part| Case::Answered(Syntax::Rust, part)));
+    cases.extend(JSX.map(|part| Case::Answered(GuardedSyntax::Tsx, part)));
+    cases.extend(RUST.map(|part| Case::Answered(GuardedSyntax::Rust, part)));
     cases.extend(RUST.map(|part| Case::Indexed("a.rs", part)));
-    cases.extend(PYTHON.map(|part| Case::Answered(Syntax::Python, part)));
+    cases.extend(PYTHON.map(|part| Case::Answered(GuardedSyntax::Python, part)));
     cases.extend(PYTHON.map(|part| Case::Indexed("a.py", part)));
     cases.extend(EXPRESSIONS.map(Case::Expression));
-    for layout in [Layout::Edge, Layout::Jig] {
+    for layout in [TemplateLayout::Edge, TemplateLayout::Jig] {
         cases.extend(["\n", "a\n", "\r\n", "x"].map(|line| Case::Template(line, layout)));
     }
     cases
@@ -116,12 +116,12 @@ impl Case {
             Case::Indexed(name, _) => {
                 let dir = tempfile::tempdir().unwrap();
                 std::fs::write(dir.path().join(name), text).unwrap();
-                let space =
-                    Workspace::open(dir.path(), Policy::default(), Limits::default()).unwrap();
-                Index::build(&space, &Cache::none()).unwrap();
+                let space = Workspace::open(dir.path(), AccessPolicy::default(), Limits::default())
+                    .unwrap();
+                SourceIndex::build(&space, &IndexCache::none()).unwrap();
             }
             Case::Answered(syntax, _) => {
-                let source = Source {
+                let source = QuestionSource {
                     file: "recipe.yml".to_owned(),
                     line: 1,
                 };
@@ -134,12 +134,12 @@ impl Case {
                 expr::evaluate(&text, &json!({}), &expr::Limits::default()).ok();
             }
             Case::Template(_, layout) => {
-                let engine = Engine::new(std::rc::Rc::new(MapLoader::default()));
-                let printed = engine.render_text(&Input {
+                let engine = TemplateEngine::new(std::rc::Rc::new(MapLoader::default()));
+                let printed = engine.render_text(&RenderInput {
                     name: "main.edge",
                     text: &text,
                     layout: *layout,
-                    state: &expr::Object::default(),
+                    state: &expr::JsObject::default(),
                     answers: &Default::default(),
                 });
                 printed.unwrap();

@@ -16,10 +16,12 @@ use std::path::Path;
 use std::rc::Rc;
 
 use indexmap::IndexMap;
-use recipe::hygen::{Conversion, convert};
-use recipe::{Given, Nobody, OnConflict, Outcome, Request, Trust, load, run};
+use recipe::hygen::{HygenConversion, convert};
+use recipe::{
+    GivenValues, OnConflict, RecipeRunOutcome, RecipeRunRequest, RecipeTrust, SilentHost, load, run,
+};
 use serde_json::Value;
-use template::{Engine, Input, Layout, MapLoader};
+use template::{MapLoader, RenderInput, TemplateEngine, TemplateLayout};
 use workspace::Root;
 
 type Files = BTreeMap<String, String>;
@@ -47,15 +49,15 @@ fn check(case: &str) {
     let root = Root::open(project.path()).unwrap();
     let recipe = load(&root, &folder.join(asked["recipe"].as_str().unwrap()))
         .unwrap_or_else(|error| panic!("{case}: {}", error.report()));
-    let request = Request {
+    let request = RecipeRunRequest {
         values: values(&asked["values"]),
-        trust: Trust::Given,
+        trust: RecipeTrust::Given,
         // A recipe from outside may say `force`; the person has to say it, too.
         conflicts: OnConflict::Force,
-        ..Request::default()
+        ..RecipeRunRequest::default()
     };
-    match run(&recipe, &root, &request, &mut Nobody) {
-        Ok(Outcome::Done(_)) => {}
+    match run(&recipe, &root, &request, &mut SilentHost) {
+        Ok(RecipeRunOutcome::Done(_)) => {}
         Ok(other) => panic!("{case}: {other:?}"),
         Err(error) => panic!("{case}: {}", error.report()),
     }
@@ -347,7 +349,7 @@ fn files_that_are_no_templates_are_said() {
     }
 }
 
-fn values(values: &Value) -> Given {
+fn values(values: &Value) -> GivenValues {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let named = values
         .as_object()
@@ -357,14 +359,14 @@ fn values(values: &Value) -> Given {
             Value::Array(items) => (name.clone(), items.iter().map(text).collect()),
             value => (name.clone(), vec![text(value)]),
         });
-    Given {
+    GivenValues {
         positional: Vec::new(),
         named: named.collect(),
     }
 }
 
 /// A body alone, made a file of an action.
-fn one(template: &str) -> Conversion {
+fn one(template: &str) -> HygenConversion {
     // Blank lines below the frontmatter are not part of the body in hygen.
     let guard = if template.starts_with([' ', '\t', '\n']) {
         "<%# %>"
@@ -375,13 +377,13 @@ fn one(template: &str) -> Conversion {
     convert(&[("g/a/x.ejs.t".to_owned(), source)], "k")
 }
 
-fn body(conversion: &Conversion) -> String {
+fn body(conversion: &HygenConversion) -> String {
     let text = text_of(conversion, "g/a/templates/x.jig");
     text.splitn(3, "---\n").nth(2).unwrap().to_owned()
 }
 
 #[track_caller]
-fn text_of(conversion: &Conversion, path: &str) -> String {
+fn text_of(conversion: &HygenConversion, path: &str) -> String {
     let found = conversion.files.iter().find(|(name, _)| name == path);
     found
         .unwrap_or_else(|| panic!("no {path}: {:?}", conversion.warnings))
@@ -390,7 +392,7 @@ fn text_of(conversion: &Conversion, path: &str) -> String {
 }
 
 /// The line of each warning and its first word.
-fn warnings(conversion: &Conversion) -> Vec<String> {
+fn warnings(conversion: &HygenConversion) -> Vec<String> {
     let shown = conversion.warnings.iter().map(|warning| {
         let word = warning.message.split(' ').next().unwrap_or_default();
         format!("{}: {word}", warning.line)
@@ -399,16 +401,16 @@ fn warnings(conversion: &Conversion) -> Vec<String> {
 }
 
 fn render(text: &str, data: &Value) -> Result<String, String> {
-    let engine = Engine::new(Rc::new(MapLoader::default()));
+    let engine = TemplateEngine::new(Rc::new(MapLoader::default()));
     let pairs = data.as_object().unwrap().iter();
     let state = pairs
         .map(|(key, value)| (Rc::from(key.as_str()), expr::Value::from_json(value)))
         .collect();
     let answers = IndexMap::new();
-    let input = Input {
+    let input = RenderInput {
         name: "x.jig",
         text,
-        layout: Layout::Jig,
+        layout: TemplateLayout::Jig,
         state: &state,
         answers: &answers,
     };

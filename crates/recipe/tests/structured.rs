@@ -8,12 +8,12 @@
 
 use proptest::prelude::{Just, Strategy, any, prop, prop_assert_eq, prop_oneof, proptest};
 use proptest::test_runner::Config;
-use recipe::structured::{Error, Format, merge, merged, read};
+use recipe::structured::{DataFormat, Error, merge, merged, read};
 use serde_json::{Map, Value, json};
 
 /// Merges twice: the second time nothing may change.
 #[track_caller]
-fn check(format: Format, text: &str, changes: &Value, expected: &str) {
+fn check(format: DataFormat, text: &str, changes: &Value, expected: &str) {
     let found = merge(format, text, changes, 2).unwrap_or_else(|error| panic!("{text:?}: {error}"));
     assert_eq!(found, expected, "{text:?} with {changes}");
     assert_eq!(
@@ -24,7 +24,7 @@ fn check(format: Format, text: &str, changes: &Value, expected: &str) {
 }
 
 #[track_caller]
-fn refuses(format: Format, text: &str, changes: &Value, place: Option<(u32, u32)>, says: &str) {
+fn refuses(format: DataFormat, text: &str, changes: &Value, place: Option<(u32, u32)>, says: &str) {
     let error = merge(format, text, changes, 2).expect_err(text);
     assert_eq!(error.line.zip(error.column), place, "{error}");
     assert!(error.to_string().contains(says), "{error}");
@@ -48,7 +48,7 @@ fn cases(file: &str) -> Vec<(String, [String; 3])> {
 }
 
 #[track_caller]
-fn check_file(format: Format, file: &str) {
+fn check_file(format: DataFormat, file: &str) {
     let cases = cases(file);
     assert!(cases.len() > 3, "the case file is read");
     for (name, [before, changes, after]) in cases {
@@ -67,17 +67,17 @@ fn check_file(format: Format, file: &str) {
 
 #[test]
 fn json_keeps_what_it_does_not_change() {
-    check_file(Format::Json, include_str!("structured/json.md"));
+    check_file(DataFormat::Json, include_str!("structured/json.md"));
 }
 
 #[test]
 fn yaml_keeps_what_it_does_not_change() {
-    check_file(Format::Yaml, include_str!("structured/yaml.md"));
+    check_file(DataFormat::Yaml, include_str!("structured/yaml.md"));
 }
 
 #[test]
 fn toml_keeps_what_it_does_not_change() {
-    check_file(Format::Toml, include_str!("structured/toml.md"));
+    check_file(DataFormat::Toml, include_str!("structured/toml.md"));
 }
 
 #[test]
@@ -85,11 +85,11 @@ fn a_new_file_is_written_with_the_indentation_asked_for() {
     let changes = json!({"a": {"b": [1, {"c": null}]}, "d": "yes"});
     for (format, expected) in [
         (
-            Format::Json,
+            DataFormat::Json,
             "{\n    \"a\": {\n        \"b\": [\n            1,\n            {\n                \"c\": null\n            }\n        ]\n    },\n    \"d\": \"yes\"\n}\n",
         ),
         (
-            Format::Yaml,
+            DataFormat::Yaml,
             "a:\n    b:\n        - 1\n        - c: null\nd: \"yes\"\n",
         ),
     ] {
@@ -97,9 +97,9 @@ fn a_new_file_is_written_with_the_indentation_asked_for() {
     }
     let changes = json!({"a": {"b": [1, {"c": 2}]}, "d": "yes", "e": {"f": {"g": 1.5}}});
     let expected = "d = \"yes\"\n\n[a]\nb = [1, { c = 2 }]\n\n[e.f]\ng = 1.5\n";
-    assert_eq!(merge(Format::Toml, "", &changes, 4).unwrap(), expected);
+    assert_eq!(merge(DataFormat::Toml, "", &changes, 4).unwrap(), expected);
     assert!(
-        merge(Format::Json, "", &changes, 0)
+        merge(DataFormat::Json, "", &changes, 0)
             .unwrap_err()
             .to_string()
             .contains("INDENT_MAX")
@@ -110,17 +110,17 @@ fn a_new_file_is_written_with_the_indentation_asked_for() {
 fn nothing_to_do_is_nothing_done() {
     for (format, text, changes) in [
         (
-            Format::Json,
+            DataFormat::Json,
             "{ \"a\" :1,}",
             json!({"a": 1, "b": {"$delete": true}}),
         ),
         (
-            Format::Yaml,
+            DataFormat::Yaml,
             "a:   [1,  2]   # x",
             json!({"a": {"$append": [2, 1]}}),
         ),
-        (Format::Toml, "a   =  'x' # y", json!({"a": "x"})),
-        (Format::Env, "A = 1", json!({"A": "1"})),
+        (DataFormat::Toml, "a   =  'x' # y", json!({"a": "x"})),
+        (DataFormat::Env, "A = 1", json!({"A": "1"})),
     ] {
         assert_eq!(merge(format, text, &changes, 2).unwrap(), text);
     }
@@ -150,13 +150,13 @@ fn markers_delete_and_append() {
         assert_eq!(merged(&before, &changes).unwrap(), after);
     }
     check(
-        Format::Json,
+        DataFormat::Json,
         "[\n  1\n]\n",
         &json!({"$append": [2, 1]}),
         "[\n  1,\n  2\n]\n",
     );
     check(
-        Format::Yaml,
+        DataFormat::Yaml,
         "# c\n- a\n- b\n",
         &json!({"$append": ["c"]}),
         "# c\n- a\n- b\n- c\n",
@@ -166,7 +166,7 @@ fn markers_delete_and_append() {
 #[test]
 fn wrong_changes_are_refused() {
     let says =
-        |changes: Value, says: &str| refuses(Format::Json, "{\"a\": 1}", &changes, None, says);
+        |changes: Value, says: &str| refuses(DataFormat::Json, "{\"a\": 1}", &changes, None, says);
     says(json!({"a": {"$delete": false}}), "with `true`");
     says(json!({"a": {"$delete": true, "b": 1}}), "stand alone");
     says(json!({"a": {"$append": 1}}), "with a list");
@@ -174,22 +174,28 @@ fn wrong_changes_are_refused() {
     says(json!({"$delete": true}), "whole file");
     says(json!([1]), "only a map");
     refuses(
-        Format::Json,
+        DataFormat::Json,
         "[1]",
         &json!({"a": 1}),
         None,
         "does not hold a map",
     );
-    refuses(Format::Toml, "a = 1", &json!({"a": null}), None, "$delete");
     refuses(
-        Format::Toml,
+        DataFormat::Toml,
+        "a = 1",
+        &json!({"a": null}),
+        None,
+        "$delete",
+    );
+    refuses(
+        DataFormat::Toml,
         "a = 1",
         &json!({"a": u64::MAX}),
         None,
         "as large as",
     );
     refuses(
-        Format::Env,
+        DataFormat::Env,
         "A=1",
         &json!({"A": "2"}),
         None,
@@ -202,31 +208,41 @@ fn broken_texts_are_refused_with_their_place() {
     let some = json!({"a": 1});
     for (format, text, place, says) in [
         (
-            Format::Json,
+            DataFormat::Json,
             "{\n  \"a\": 1\n  \"b\": 2\n}",
             (2, 9),
             "comma",
         ),
-        (Format::Json, "{\n  \"é\": x\n}", (2, 8), "not valid JSON"),
-        (Format::Json, "{\"a\": 1} {}", (1, 10), "more than one"),
-        (Format::Json, "{\"a\": Infinity}", (1, 7), "not valid JSON"),
         (
-            Format::Yaml,
+            DataFormat::Json,
+            "{\n  \"é\": x\n}",
+            (2, 8),
+            "not valid JSON",
+        ),
+        (DataFormat::Json, "{\"a\": 1} {}", (1, 10), "more than one"),
+        (
+            DataFormat::Json,
+            "{\"a\": Infinity}",
+            (1, 7),
+            "not valid JSON",
+        ),
+        (
+            DataFormat::Yaml,
             "a: 1\nb: [1, 2\nc: 3\n",
             (3, 2),
             "not valid YAML",
         ),
         (
-            Format::Yaml,
+            DataFormat::Yaml,
             "a: 1\n---\nb: 2\n",
             (3, 1),
             "more than one YAML document",
         ),
-        (Format::Yaml, "a: 1\na: 2\n", (2, 1), "duplicate"),
-        (Format::Toml, "[a]\nb = \n", (2, 5), "not valid TOML"),
-        (Format::Toml, "a = 1\na = 2\n", (2, 1), "duplicate key"),
-        (Format::Env, "A=1\nB\n", (2, 1), "NAME=value"),
-        (Format::Env, "A='1\nB\n", (1, 3), "not closed"),
+        (DataFormat::Yaml, "a: 1\na: 2\n", (2, 1), "duplicate"),
+        (DataFormat::Toml, "[a]\nb = \n", (2, 5), "not valid TOML"),
+        (DataFormat::Toml, "a = 1\na = 2\n", (2, 1), "duplicate key"),
+        (DataFormat::Env, "A=1\nB\n", (2, 1), "NAME=value"),
+        (DataFormat::Env, "A='1\nB\n", (1, 3), "not closed"),
     ] {
         refuses(format, text, &some, Some(place), says);
     }
@@ -236,12 +252,15 @@ fn broken_texts_are_refused_with_their_place() {
 fn endless_nesting_is_refused() {
     let deep = "[".repeat(100_000);
     for (format, text) in [
-        (Format::Json, deep.clone()),
-        (Format::Json, "{\"a\":".repeat(100_000)),
-        (Format::Yaml, deep.clone()),
-        (Format::Yaml, "- ".repeat(100_000)),
-        (Format::Toml, format!("a = {deep}")),
-        (Format::Toml, format!("a = {}", "{ a = ".repeat(100_000))),
+        (DataFormat::Json, deep.clone()),
+        (DataFormat::Json, "{\"a\":".repeat(100_000)),
+        (DataFormat::Yaml, deep.clone()),
+        (DataFormat::Yaml, "- ".repeat(100_000)),
+        (DataFormat::Toml, format!("a = {deep}")),
+        (
+            DataFormat::Toml,
+            format!("a = {}", "{ a = ".repeat(100_000)),
+        ),
     ] {
         assert!(read(format, &text).is_err());
         assert!(merge(format, &text, &json!({"b": 1}), 2).is_err());
@@ -249,21 +268,21 @@ fn endless_nesting_is_refused() {
 }
 
 #[test]
-fn what_cannot_be_changed_alone_is_refused() {
+fn an_edit_that_would_change_more_is_refused() {
     for (format, text, changes) in [
         // The anchored map is read in two places.
         (
-            Format::Yaml,
+            DataFormat::Yaml,
             "base: &b\n  x: 1\nother: *b\n",
             json!({"base": {"x": 2}}),
         ),
         // What a merge key brings cannot be taken away below it.
         (
-            Format::Yaml,
+            DataFormat::Yaml,
             "b: &b\n  x: 1\nc:\n  <<: *b\n  y: 1\n",
             json!({"c": {"x": {"$delete": true}}}),
         ),
-        (Format::Json, "{\"a\": 1, \"a\": 2}", json!({"a": 3})),
+        (DataFormat::Json, "{\"a\": 1, \"a\": 2}", json!({"a": 3})),
     ] {
         let error = merge(format, text, &changes, 2).expect_err(text);
         assert!(error.to_string().contains("by hand"), "{error}");
@@ -271,13 +290,13 @@ fn what_cannot_be_changed_alone_is_refused() {
     }
     // An alias is replaced by the merged values; what it pointed at stays.
     check(
-        Format::Yaml,
+        DataFormat::Yaml,
         "base: &b\n  x: 1\nother: *b\n",
         &json!({"other": {"z": 2}}),
         "base: &b\n  x: 1\nother:\n  x: 1\n  z: 2\n",
     );
     check(
-        Format::Yaml,
+        DataFormat::Yaml,
         "b: &b\n  x: 1\nc:\n  <<: *b\n  y: 1\n",
         &json!({"c": {"x": 2}}),
         "b: &b\n  x: 1\nc:\n  <<: *b\n  y: 1\n  x: 2\n",
@@ -290,17 +309,17 @@ fn env_files_are_read() {
     let expected = json!({
         "A": "1", "B": "x # y\n", "C": "a\\nb", "D": "", "E": "a#b", "F": "two\nlines", "G": "x",
     });
-    assert_eq!(read(Format::Env, text).unwrap(), expected);
+    assert_eq!(read(DataFormat::Env, text).unwrap(), expected);
 }
 
 #[test]
 fn json5_liberties_are_read() {
     let text = "// c\n{a: 'x', \"b\": +1, c: .5, d: 0xff, /* e */ 'f': [1,],}";
     let expected = json!({"a": "x", "b": 1, "c": 0.5, "d": 255, "f": [1]});
-    assert_eq!(read(Format::Json, text).unwrap(), expected);
-    assert_eq!(read(Format::Json, "").unwrap(), Value::Null);
+    assert_eq!(read(DataFormat::Json, text).unwrap(), expected);
+    assert_eq!(read(DataFormat::Json, "").unwrap(), Value::Null);
     check(
-        Format::Json,
+        DataFormat::Json,
         "{a: 'x', // n\n}\n",
         &json!({"a": "y"}),
         "{a: 'y', // n\n}\n",
@@ -310,16 +329,16 @@ fn json5_liberties_are_read() {
 #[test]
 fn names_give_formats_away() {
     for (path, format) in [
-        ("tsconfig.json", Some(Format::Json)),
-        ("a/.prettierrc.JSON5", Some(Format::Json)),
-        (".github/workflows/ci.yml", Some(Format::Yaml)),
-        ("Cargo.toml", Some(Format::Toml)),
-        (".env.local", Some(Format::Env)),
-        ("prod.env", Some(Format::Env)),
+        ("tsconfig.json", Some(DataFormat::Json)),
+        ("a/.prettierrc.JSON5", Some(DataFormat::Json)),
+        (".github/workflows/ci.yml", Some(DataFormat::Yaml)),
+        ("Cargo.toml", Some(DataFormat::Toml)),
+        (".env.local", Some(DataFormat::Env)),
+        ("prod.env", Some(DataFormat::Env)),
         ("Makefile", None),
         ("notes.txt", None),
     ] {
-        assert_eq!(Format::of_path(path), format, "{path}");
+        assert_eq!(DataFormat::of_path(path), format, "{path}");
     }
 }
 
@@ -444,13 +463,13 @@ fn changes(null: bool) -> impl Strategy<Value = Value> {
 }
 
 /// Several ways to write the same values.
-fn texts(format: Format, value: &Value) -> Vec<String> {
+fn texts(format: DataFormat, value: &Value) -> Vec<String> {
     match format {
-        Format::Json => vec![
+        DataFormat::Json => vec![
             value.to_string(),
             serde_json::to_string_pretty(value).unwrap(),
         ],
-        Format::Yaml => vec![
+        DataFormat::Yaml => vec![
             serde_saphyr::to_string(value).unwrap(),
             serde_json::to_string_pretty(value).unwrap(),
             merge(format, "# nothing yet\n", value, 4).unwrap(),
@@ -486,7 +505,7 @@ fn inline(value: &Value) -> String {
 }
 
 fn exact(
-    format: Format,
+    format: DataFormat,
     before: &Value,
     changes: &Value,
 ) -> Result<(), proptest::test_runner::TestCaseError> {
@@ -511,10 +530,10 @@ fn exact(
 }
 
 /// The texts of all case files, to be damaged.
-fn samples(format: Format) -> Vec<String> {
+fn samples(format: DataFormat) -> Vec<String> {
     let file = match format {
-        Format::Json => include_str!("structured/json.md"),
-        Format::Yaml => include_str!("structured/yaml.md"),
+        DataFormat::Json => include_str!("structured/json.md"),
+        DataFormat::Yaml => include_str!("structured/yaml.md"),
         _ => include_str!("structured/toml.md"),
     };
     cases(file)
@@ -559,17 +578,17 @@ proptest! {
 
     #[test]
     fn merging_into_json_is_merging_the_values(before in maps(true), changes in changes(true)) {
-        exact(Format::Json, &before, &changes)?;
+        exact(DataFormat::Json, &before, &changes)?;
     }
 
     #[test]
     fn merging_into_yaml_is_merging_the_values(before in maps(true), changes in changes(true)) {
-        exact(Format::Yaml, &before, &changes)?;
+        exact(DataFormat::Yaml, &before, &changes)?;
     }
 
     #[test]
     fn merging_into_toml_is_merging_the_values(before in maps(false), changes in changes(false)) {
-        exact(Format::Toml, &before, &changes)?;
+        exact(DataFormat::Toml, &before, &changes)?;
     }
 
     #[test]
@@ -578,7 +597,7 @@ proptest! {
         wounds in prop::collection::vec((any::<prop::sample::Index>(), 0u8..8), 0..4),
         changes in changes(true),
     ) {
-        for format in [Format::Json, Format::Yaml, Format::Toml] {
+        for format in [DataFormat::Json, DataFormat::Yaml, DataFormat::Toml] {
             let samples = samples(format);
             let text = damaged(&samples[which.index(samples.len())], &wounds);
             let Ok(before) = read(format, &text) else { continue };

@@ -1,44 +1,47 @@
-//! The attempts of a task: who had it when, and what came of it.
+//! The attempts of a task: who had it when, and how each attempt ended.
 //!
-//! Every claim and every end of one is an event of the run, so that attempts are read from there and
-//! written nowhere a second time.
+//! Every claim and every end of one is an event of the run, so that attempts are read from the
+//! events and stored nowhere a second time.
 
-use flow::engine::{Event, FailureClass, Move, Spent, TaskStatus, What};
-use flow::{Store, StoreError, TaskId};
+use flow::engine::{EventKind, FailureClass, RunEvent, SpentAmount, StatusMove, TaskStatus};
+use flow::{StoreError, TaskId, WorkflowStore};
 
-/// How many events are read at a time.
+/// Limits the events that one query reads.
 const EVENTS_MAX: usize = 5_000;
 
-/// One time that somebody had a task in their hands.
+/// One claim of a task by a worker or a person, until it ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Attempt {
-    /// From 1; also those before a retry are counted.
+pub struct AttemptRecord {
+    /// The number, from 1; attempts before a retry count as well.
     pub number: u32,
-    /// The worker or the person; nothing where the clock acted for a person who was too late.
+    /// The worker or the person; `None` where a timeout acted for a person.
     pub by: Option<String>,
-    /// When it began, in milliseconds since 1970.
+    /// The start, in milliseconds since 1970.
     pub begun_ms: u64,
-    /// When it ended, and how; nothing while it is under way.
+    /// The end; `None` while the attempt is in progress.
     pub end: Option<AttemptEnd>,
-    /// What was paid for; nothing while it is under way.
-    pub spent: Option<Spent>,
+    /// The tokens and money spent; `None` while the attempt is in progress.
+    pub spent: Option<SpentAmount>,
 }
 
-/// How an attempt ended.
+/// The end of an attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AttemptEnd {
-    /// When.
+    /// The time, in milliseconds since 1970.
     pub at_ms: u64,
-    /// Where it left the task.
+    /// The status that the task got.
     pub status: TaskStatus,
-    /// The failure, the reason for a hold, what is still to do.
+    /// The failure, the reason for a hold, or the work that is left.
     pub message: Option<String>,
-    /// What sort of failure it was, if it was one.
+    /// The class of the failure, if the attempt failed.
     pub class: Option<FailureClass>,
 }
 
-/// The attempts of a task, the first one first; none of a task that is not there.
-pub async fn attempts(store: &dyn Store, task: &TaskId) -> Result<Vec<Attempt>, StoreError> {
+/// Returns the attempts of a task, the earliest first; empty if the task does not exist.
+pub async fn attempts(
+    store: &dyn WorkflowStore,
+    task: &TaskId,
+) -> Result<Vec<AttemptRecord>, StoreError> {
     let mut found = Vec::new();
     let mut after = 0;
     loop {
@@ -52,8 +55,8 @@ pub async fn attempts(store: &dyn Store, task: &TaskId) -> Result<Vec<Attempt>, 
     Ok(found)
 }
 
-fn take(attempts: &mut Vec<Attempt>, task: &TaskId, event: &Event) {
-    let What::TaskMoved {
+fn take(attempts: &mut Vec<AttemptRecord>, task: &TaskId, event: &RunEvent) {
+    let EventKind::TaskMoved {
         task: moved,
         by,
         why,
@@ -67,8 +70,8 @@ fn take(attempts: &mut Vec<Attempt>, task: &TaskId, event: &Event) {
     if moved != task {
         return;
     }
-    if matches!(by, Move::Claim | Move::TakeUp) {
-        attempts.push(Attempt {
+    if matches!(by, StatusMove::Claim | StatusMove::TakeUp) {
+        attempts.push(AttemptRecord {
             number: u32::try_from(attempts.len() + 1).unwrap_or(u32::MAX),
             by: why.clone(),
             begun_ms: event.at_ms,

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-/// What went wrong, for callers that branch.
+/// The kind of an error, for callers that branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// The place of the database cannot be opened or made.
+pub enum DatabaseErrorKind {
+    /// The database cannot be opened or created.
     Open,
     /// The file is damaged, or is not a database of ours.
     Corrupt,
@@ -13,19 +13,19 @@ pub enum Kind {
     Newer,
     /// The disk or the limit is full.
     Full,
-    /// Somebody else kept it locked for too long.
+    /// Another process kept it locked for too long.
     Busy,
-    /// The server is gone, or gave the transaction up: the same again may work.
+    /// The server is gone, or gave the transaction up: a retry may succeed.
     Lost,
-    /// The run belongs to another process that lives.
+    /// Another living process holds the run.
     Locked,
-    /// There is no such run.
+    /// The object does not exist.
     Missing,
     /// Reading or writing failed.
     Io,
-    /// What was asked for does not fit what is stored.
+    /// The request does not fit what is stored.
     Conflict,
-    /// What was given cannot be kept as it is.
+    /// A given value cannot be stored as it is.
     Invalid,
 }
 
@@ -33,31 +33,31 @@ pub enum Kind {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Error {
-    kind: Kind,
+    kind: DatabaseErrorKind,
     message: String,
 }
 
-/// The result of everything here.
+/// The result type of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
-    /// An error of this kind; the message is a sentence or two.
-    pub fn new(kind: Kind, message: impl Into<String>) -> Error {
+    /// Creates an error of this kind; the message is a sentence or two.
+    pub fn new(kind: DatabaseErrorKind, message: impl Into<String>) -> Error {
         Error {
             kind,
             message: message.into(),
         }
     }
 
-    /// The kind to branch on.
-    pub fn kind(&self) -> Kind {
+    /// Returns the kind to branch on.
+    pub fn kind(&self) -> DatabaseErrorKind {
         self.kind
     }
 
-    /// The place of the database cannot be used.
+    /// Creates the error of a path that cannot be used for the database.
     pub(crate) fn place(place: &Path, doing: &str, cause: impl std::fmt::Display) -> Error {
         Error::new(
-            Kind::Open,
+            DatabaseErrorKind::Open,
             format!(
                 "{doing} {} failed: {cause}. Check the folder and its permissions.",
                 place.display()
@@ -68,12 +68,12 @@ impl Error {
 
 impl From<Error> for builder::Error {
     fn from(error: Error) -> builder::Error {
-        builder::Error::new(builder::Kind::Store, error.message)
+        builder::Error::new(builder::BuildErrorKind::Store, error.message)
     }
 }
 
 impl From<Error> for agent::Error {
     fn from(error: Error) -> agent::Error {
-        agent::Error::new(agent::Kind::Journal, error.message)
+        agent::Error::new(agent::AgentErrorKind::Journal, error.message)
     }
 }

@@ -1,55 +1,112 @@
-//! What agents do, kept in a database: runs, their conversations turn by turn, results and costs.
+//! The database: runs of agents with their conversations, results and costs, and the runs of
+//! workflows.
 //!
-//! This crate is the door to SQL. [`Store`] is the database of a project, `.drawloom/drawloom.db`;
-//! a [`Run`] is one `task run` or `plan run` in it, held by one process at a time, and gives out
-//! a [`Conversation`], which is an [`agent::Journal`], for everything that talks to a model.
+//! This crate is the door to SQL. [`SqliteDatabase`] is the database of a project, `.drawloom/drawloom.db`;
+//! a [`LockedRun`] is one `task run` or `plan run` in it, held by one process at a time, and gives out a
+//! [`StoredConversation`], which is an [`agent::TurnJournal`], for everything that talks to a model.
 //!
-//! [`Store`] is [`builder::Jobs`] as well: a build job is a document whose every change names what
-//! it was before, and has a run for its conversations and its lock.
+//! [`SqliteDatabase`] is [`builder::JobStore`] as well: a build job is a document whose every change names the
+//! revision it replaces, and has a run for its conversations and its lock.
 //!
-//! What returned `Ok` survives `kill -9` and the loss of power: every commit is flushed to the
-//! disk. Several processes may use one database; writers wait for each other, and whoever holds a
-//! run holds a lock that the system takes back when they die. The file is for its owner's eyes
-//! only, and known keys are taken out of everything before it is kept.
+//! A change that returned `Ok` survives `kill -9` and the loss of power: every commit is flushed to
+//! the disk. Several processes may use one database; writers wait for each other, and a process
+//! that holds a run holds a lock that the operating system releases when the process dies. Only the
+//! owner can read the file, and known secrets are removed from everything before it is stored.
 //!
-//! Workflows are kept behind [`flow::Store`], in the same file ([`Store::workflows`]) or, for workers
-//! on several machines, in PostgreSQL ([`Postgres`]). What decides, and how orders are grouped into
-//! transactions, is the same for both; an engine only finds and writes rows.
+//! Workflows are stored behind [`flow::WorkflowStore`], in the same file ([`SqliteDatabase::workflows`]) or, for
+//! workers on several machines, in PostgreSQL ([`PostgresDatabase`]). The deciding code, and the grouping
+//! of requests into transactions, is the same for both; an engine only reads and writes rows.
 //!
-//! Users, schedules, saved views and tokens have a port each ([`People`], [`Schedules`], [`Views`],
-//! [`Tokens`], [`Outbox`]), which both engines implement. The [`attempts`] of a task are told from the events of
-//! its run: they are written nowhere a second time.
+//! Users, schedules, saved views, tokens, notices and triggers have a port each ([`UserStore`],
+//! [`ScheduleStore`], [`ViewStore`], [`TokenStore`], [`Outbox`], [`TriggerMemory`]), which both engines
+//! implement. The [`attempts`] of a task are derived from the events of its run and stored nowhere
+//! a second time.
 //!
-//! [`Queries`] is what people ask about runs and tasks; the engine's own questions are in [`flow::Store`].
+//! A server uses more ports, whose tables are plain and whose SQL both engines share (`tables`):
+//! [`PersonCredentials`] and [`WebSessions`] for people who sign in, [`IdempotencyKeys`],
+//! [`AuditLog`], [`WebhookEndpoints`], [`WorkflowVersions`] and [`TaskNotes`]. [`EventStream`] is
+//! the one order of everything that happens.
+//!
+//! [`RunQueries`] answers people's questions about runs and tasks; the engine's own questions are in
+//! [`flow::WorkflowStore`].
+//! [`TaskLists`] (the inbox, lists page by page), [`RunParts`] (a run as a page shows it),
+//! [`CostQueries`] and [`SearchIndex`] complete it.
 //!
 //! Each engine has a folder of its own with the same file names in it.
 
 mod attempts;
+mod audit;
+mod costs;
+mod credentials;
+mod details;
 mod error;
+mod idempotency;
+mod inbox;
 mod lock;
 mod outbox;
-mod people;
 mod queries;
 mod record;
+mod run_parts;
 mod schedules;
+mod search;
+mod secrets;
+mod sessions;
+mod stream;
+mod tables;
 mod tokens;
+mod triggers;
+mod urgency;
+mod users;
+mod versions;
 mod views;
+mod webhooks;
 mod workflows;
 
 mod postgres;
 mod sqlite;
 
-pub use attempts::{Attempt, AttemptEnd, attempts};
-pub use error::{Error, Kind, Result};
-pub use outbox::{KeptNotice, Outbox};
-pub use people::{AGENT_PROMPT_BYTES_MAX, DISPLAY_NAME_CHARS_MAX, EMAIL_CHARS_MAX, SLUG_CHARS_MAX};
-pub use people::{Nature, People, Role, Slug, User, Who};
-pub use postgres::{Hints, Postgres, PostgresOptions};
-pub use queries::{PendingWork, Queries, RunCursor, RunFilter, TaskFilter};
-pub use record::{Kept, NewRun, RunId, RunKind, RunRecord, RunState, Spent};
-pub use schedules::{Firing, Schedule, Schedules};
-pub use sqlite::{Conversation, Options, Run, Scrub, Store};
-pub use tokens::{Admission, Bearer, NewToken, Token, TokenId, TokenSecret, Tokens};
-pub use tokens::{TOKEN_NAME_CHARS_MAX, TOKEN_PREFIX, TOKEN_USE_MS_STEP};
-pub use views::{List, NewView, View, ViewId, Views};
+pub use attempts::{AttemptEnd, AttemptRecord, attempts};
+pub use audit::{AUDIT_DETAIL_CHARS_MAX, AUDIT_NAME_CHARS_MAX};
+pub use audit::{AuditEntry, AuditFilter, AuditLog, AuditOutcome, NewAuditEntry};
+pub use costs::{CostDays, CostKind, CostQueries, CostSum};
+pub use credentials::{ClaimProof, ForeignIdentity, LinkPurpose, NewLink, OneTimeLink};
+pub use credentials::{IDENTITY_CHARS_MAX, PASSWORD_HASH_CHARS_MAX};
+pub use credentials::{PasswordHash, PersonCredentials};
+pub use details::{TASK_TAG_CHARS_MAX, TASK_TAGS_MAX, TASK_TEXT_BYTES_MAX, TASK_TITLE_CHARS_MAX};
+pub use details::{TaskComment, TaskDetails, TaskNotes};
+pub use error::{DatabaseErrorKind, Error, Result};
+pub use idempotency::{IDEMPOTENCY_BODY_BYTES_MAX, IDEMPOTENCY_KEY_CHARS_MAX};
+pub use idempotency::{IdempotencyKeys, KeyClaim, KeyTimes, RequestKey, StoredResponse};
+pub use inbox::{InboxOwners, TaskCursor, TaskEntry, TaskLists};
+pub use outbox::{Outbox, StoredNotice};
+pub use postgres::{PostgresDatabase, PostgresOptions, ReadyHints};
+pub use queries::{PendingWork, RunCursor, RunFilter, RunQueries, TaskFilter};
+pub use record::{CallTotals, DatabaseFuture, NewRun, RunKind, RunNumber, RunRecord, RunState};
+pub use run_parts::RunParts;
+pub use schedules::{OverlapRule, Schedule, ScheduleFiring, SchedulePolicy, ScheduleStore};
+pub use search::{DocumentKind, SearchHit, SearchIndex, SearchPage, SearchQuery};
+pub use search::{SEARCH_BODY_BYTES_MAX, SEARCH_MATCHES_MAX, SEARCH_WORDS_MAX};
+pub use secrets::OpaqueSecret;
+pub use sessions::{NewSession, SessionCheck, SessionId, WebSession, WebSessions};
+pub use sessions::{SESSION_CLIENT_CHARS_MAX, SESSION_SEEN_MS_STEP};
+pub use sqlite::{
+    LockedRun, Options, SecretScrub, SqliteDatabase, StoredConversation, restore_file,
+};
+pub use stream::{ChangedKind, EventStream, StreamContent, StreamEvent, StreamFilter, StreamPage};
+pub use stream::{STREAM_ROWS_KEPT, STREAM_SCAN_ROWS_MAX, StreamPosition, StreamWatch};
+pub use tokens::TOKEN_USE_MS_STEP;
+pub use tokens::{
+    AccessToken, NewToken, TokenBearer, TokenCheck, TokenId, TokenSecret, TokenStore,
+};
+pub use tokens::{TOKEN_NAME_CHARS_MAX, TOKEN_PREFIX, TOKEN_SCOPE_CHARS_MAX, TOKEN_SCOPES_MAX};
+pub use triggers::TriggerMemory;
+pub use urgency::TaskUrgency;
+pub use users::{AGENT_PROMPT_BYTES_MAX, DISPLAY_NAME_CHARS_MAX, EMAIL_CHARS_MAX, SLUG_CHARS_MAX};
+pub use users::{Slug, User, UserFilter, UserKind, UserRole, UserStore};
+pub use versions::{NewVersion, VersionOrigin, WorkflowVersion, WorkflowVersions};
+pub use versions::{VERSION_MESSAGE_CHARS_MAX, WORKFLOW_NAME_CHARS_MAX, WORKFLOW_TEXT_BYTES_MAX};
+pub use views::{NewView, SavedView, ViewId, ViewStore, ViewedList};
 pub use views::{VIEW_FILTER_BYTES_MAX, VIEW_NAME_CHARS_MAX};
+pub use webhooks::{DeliveryAttempt, DeliveryStatus, NewDelivery, SigningSecrets, WebhookDelivery};
+pub use webhooks::{WEBHOOK_SECRETS_MAX, WEBHOOK_URL_CHARS_MAX};
+pub use webhooks::{WebhookEndpoint, WebhookEndpoints, WebhookId};

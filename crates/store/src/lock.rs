@@ -1,7 +1,8 @@
-//! The lock on a run: a file beside the database that the system unlocks when its holder dies.
+//! The lock on a run: a file beside the database that the operating system unlocks when its holder
+//! dies.
 //!
-//! A row with a process number would have to guess whether that process still lives, and whether
-//! the number is still its own. Here the kernel knows.
+//! A row with a process id would have to guess whether that process still lives, and whether the id
+//! is still its own. Here the kernel knows.
 
 use std::ffi::OsString;
 use std::os::fd::OwnedFd;
@@ -13,28 +14,28 @@ use rustix::fs::{FlockOperation, Mode, OFlags, flock, fstat, open, stat, unlink}
 use rustix::io::Errno;
 
 use crate::error::{Error, Result};
-use crate::record::RunId;
+use crate::record::RunNumber;
 
-/// Somebody who only looks whether a run is held has its lock for a moment; it is not refused for
-/// that.
+/// Limits the tries for a lock. A process that only checks whether a run is held has the lock for a
+/// moment, and the next try gets it.
 const TRIES_MAX: u32 = 5;
 const TRY_AGAIN_AFTER: Duration = Duration::from_millis(20);
 
-/// A run that is ours until this is dropped.
+/// The lock of a run, held until this is dropped.
 #[derive(Debug)]
-pub(crate) struct Lock {
+pub(crate) struct RunLock {
     path: PathBuf,
-    /// Closing it unlocks. It is not handed down to commands.
+    /// Closing the file unlocks it. Child processes do not inherit it.
     _file: OwnedFd,
 }
 
-impl Lock {
-    /// The lock of a run, or `None` if somebody who lives has it.
-    pub(crate) fn take(database: &Path, run: RunId) -> Result<Option<Lock>> {
+impl RunLock {
+    /// Takes the lock of a run; `None` if a living process has it.
+    pub(crate) fn take(database: &Path, run: RunNumber) -> Result<Option<RunLock>> {
         let path = beside(database, run);
         let failed = |cause: Errno| Error::place(&path, "locking", cause);
         let mut tries = 0;
-        // Whoever had it may have removed the file between our opening and our locking it.
+        // The previous holder may have removed the file between our opening and our locking it.
         loop {
             let flags = OFlags::CREATE | OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW;
             let file = open(&path, flags, Mode::RUSR | Mode::WUSR).map_err(failed)?;
@@ -51,7 +52,7 @@ impl Lock {
             let ours = fstat(&file).map_err(failed)?;
             match stat(&path) {
                 Ok(there) if (there.st_dev, there.st_ino) == (ours.st_dev, ours.st_ino) => {
-                    return Ok(Some(Lock { path, _file: file }));
+                    return Ok(Some(RunLock { path, _file: file }));
                 }
                 Ok(_) | Err(Errno::NOENT) => {}
                 Err(cause) => return Err(failed(cause)),
@@ -60,8 +61,8 @@ impl Lock {
     }
 }
 
-/// Whether somebody who lives has the lock of a run. Leaves no trace.
-pub(crate) fn is_taken(database: &Path, run: RunId) -> Result<bool> {
+/// Tells whether a living process has the lock of a run. Leaves no file behind.
+pub(crate) fn is_taken(database: &Path, run: RunNumber) -> Result<bool> {
     let path = beside(database, run);
     let failed = |cause: Errno| Error::place(&path, "looking at the lock", cause);
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
@@ -77,14 +78,15 @@ pub(crate) fn is_taken(database: &Path, run: RunId) -> Result<bool> {
     }
 }
 
-impl Drop for Lock {
+impl Drop for RunLock {
     fn drop(&mut self) {
-        // Still locked, so nobody else can have it; a file that stays behind does no harm.
+        // We still hold the lock, so that no other process can have it; a file that stays behind
+        // does no harm.
         let _ = unlink(&self.path);
     }
 }
 
-fn beside(database: &Path, run: RunId) -> PathBuf {
+fn beside(database: &Path, run: RunNumber) -> PathBuf {
     let mut name = OsString::from(database);
     name.push(format!("-run-{run}.lock"));
     PathBuf::from(name)

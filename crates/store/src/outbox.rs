@@ -1,37 +1,43 @@
-//! The outbox as its readers see it: notices that wait for delivery, whatever engine keeps them.
+//! The outbox as its readers see it: notices that wait for delivery, whatever engine stores them.
 //!
-//! A notice is written in the transaction that it tells of, and stays until a reader has delivered it or
-//! its run is deleted. A reader that dies between the two delivers again: at least once, never lost.
+//! A notice is written in the same transaction as the change it tells of, and stays until a reader
+//! has delivered it or its run is deleted. A reader that dies between delivering and acknowledging
+//! delivers again: at least once, never lost.
 
 use flow::engine::Notice;
 
-use crate::record::Kept;
+use crate::record::DatabaseFuture;
 
-/// A notice that waits.
+/// A notice that waits for delivery.
 #[derive(Clone, Debug, PartialEq)]
-pub struct KeptNotice {
+pub struct StoredNotice {
     /// Its number; a notice that is delivered again has the same.
     pub id: u64,
-    /// How often delivering it has failed.
+    /// The number of failed deliveries.
     pub tries: u64,
-    /// When it is tried next, in milliseconds since 1970; `None` if it is not tried any more.
+    /// The time of the next try, in milliseconds since 1970; `None` if there is no next try.
     pub due_ms: Option<u64>,
-    /// What it says.
+    /// The notice itself.
     pub notice: Notice,
 }
 
-/// The port behind which notices wait.
+/// The port to the outbox.
 pub trait Outbox: Send + Sync {
-    /// Takes notices that are due, those that are due for longest first. Nobody else gets them before
-    /// the lease has ended: whoever takes them acknowledges or postpones each before that.
-    fn claim_notices(&self, now_ms: u64, lease_ms: u64, max: usize) -> Kept<'_, Vec<KeptNotice>>;
+    /// Takes notices that are due, the longest due first. No other reader gets them before the
+    /// lease ends; until then the caller acknowledges or postpones each of them.
+    fn claim_notices(
+        &self,
+        now_ms: u64,
+        lease_ms: u64,
+        max: usize,
+    ) -> DatabaseFuture<'_, Vec<StoredNotice>>;
 
-    /// All notices, in the order in which they were written.
-    fn list_notices(&self, max: usize) -> Kept<'_, Vec<KeptNotice>>;
+    /// Lists all notices, in the order of writing.
+    fn list_notices(&self, max: usize) -> DatabaseFuture<'_, Vec<StoredNotice>>;
 
-    /// Notes that delivering a notice has failed, and when it is tried next: `None` for never.
-    fn postpone_notice(&self, id: u64, due_ms: Option<u64>) -> Kept<'_, ()>;
+    /// Records a failed delivery, and the time of the next try: `None` for never.
+    fn postpone_notice(&self, id: u64, due_ms: Option<u64>) -> DatabaseFuture<'_, ()>;
 
-    /// Removes notices that were delivered, or that nobody wants.
-    fn acknowledge_notices<'a>(&'a self, ids: &'a [u64]) -> Kept<'a, ()>;
+    /// Removes notices that were delivered, or that no reader wants.
+    fn acknowledge_notices<'a>(&'a self, ids: &'a [u64]) -> DatabaseFuture<'a, ()>;
 }

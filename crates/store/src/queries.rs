@@ -1,17 +1,17 @@
-//! What people ask about runs and tasks, apart from what the engine asks to decide.
+//! Queries of people about runs and tasks, apart from the queries of the engine.
 //!
-//! Every question here is answered from an index on both engines, so that a list takes as long with a
-//! hundred thousand finished runs as with ten. Lists of runs are read page by page: a [`RunCursor`]
-//! names the last run that was seen, and stays valid when runs come and go.
+//! Both engines answer every query here from an index, so that a list takes as long with a hundred
+//! thousand finished runs as with ten. Lists of runs are read page by page: a [`RunCursor`] names
+//! the last run that was seen, and stays valid when runs are added and deleted.
 
 use std::collections::BTreeSet;
 
 use flow::engine::{RunRow, RunStatus, TaskRow, TaskStatus};
 use flow::{RunId, TextHash};
 
-use crate::record::Kept;
+use crate::record::DatabaseFuture;
 
-/// Which runs are listed. What is `None` or `false` leaves nothing out.
+/// Selects the runs of a list. A field that is `None` or `false` excludes nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RunFilter {
     /// Only runs of this status.
@@ -28,17 +28,17 @@ pub struct RunFilter {
     pub is_top: bool,
 }
 
-/// The last run of a page: when it began, and its id.
+/// The last run of a page: its start and its id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunCursor {
-    /// When the run began, in milliseconds since 1970.
+    /// The start of the run, in milliseconds since 1970.
     pub created_ms: u64,
     /// The run's id.
     pub id: RunId,
 }
 
 impl RunCursor {
-    /// The place right behind a run.
+    /// Returns the cursor right behind a run.
     pub fn of(run: &RunRow) -> RunCursor {
         RunCursor {
             created_ms: run.created_ms,
@@ -47,12 +47,12 @@ impl RunCursor {
     }
 }
 
-/// Which tasks are listed. What is empty, `None` or `false` leaves nothing out.
+/// Selects the tasks of a list. A field that is empty, `None` or `false` excludes nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TaskFilter {
     /// Only tasks of this run.
     pub run: Option<RunId>,
-    /// Also tasks that have ended.
+    /// Includes tasks that have ended.
     pub has_ended: bool,
     /// Only tasks of this status.
     pub status: Option<TaskStatus>,
@@ -64,19 +64,19 @@ pub struct TaskFilter {
     pub is_anybodys: bool,
 }
 
-/// What will change without a person, and when, in milliseconds since 1970.
+/// The next changes that need no person, in milliseconds since 1970.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PendingWork {
-    /// When the next task may be claimed: now, or when a retry is due.
+    /// The time when the next task may be claimed: now, or when a retry is due.
     pub ready_ms: Option<u64>,
-    /// When the next lease ends.
+    /// The time when the next lease ends.
     pub lease_ms: Option<u64>,
-    /// When the next timer fires.
+    /// The time when the next timer fires.
     pub timer_ms: Option<u64>,
 }
 
 impl PendingWork {
-    /// When something changes next; `None` if nothing does before a person acts.
+    /// Returns the time of the next change; `None` if nothing changes before a person acts.
     pub fn next_ms(&self) -> Option<u64> {
         [self.ready_ms, self.lease_ms, self.timer_ms]
             .into_iter()
@@ -85,41 +85,49 @@ impl PendingWork {
     }
 }
 
-/// The port for people's questions about runs and tasks.
-pub trait Queries: Send + Sync {
-    /// The runs that a filter wants, the newest first, from behind a cursor.
+/// The port for people's queries about runs and tasks.
+pub trait RunQueries: Send + Sync {
+    /// Lists the runs of a filter, the newest first, from behind a cursor.
     fn list_runs<'a>(
         &'a self,
         filter: &'a RunFilter,
         after: Option<&'a RunCursor>,
         max: usize,
-    ) -> Kept<'a, Vec<RunRow>>;
+    ) -> DatabaseFuture<'a, Vec<RunRow>>;
 
-    /// How many runs a filter wants, counted up to `max`.
-    fn count_runs<'a>(&'a self, filter: &'a RunFilter, max: usize) -> Kept<'a, usize>;
+    /// Counts the runs of a filter, up to `max`.
+    fn count_runs<'a>(&'a self, filter: &'a RunFilter, max: usize) -> DatabaseFuture<'a, usize>;
 
-    /// The runs whose id begins with a text, in the order of their ids.
-    fn runs_with_prefix<'a>(&'a self, prefix: &'a str, max: usize) -> Kept<'a, Vec<RunRow>>;
+    /// Lists the runs whose id begins with a text, in the order of their ids.
+    fn runs_with_prefix<'a>(
+        &'a self,
+        prefix: &'a str,
+        max: usize,
+    ) -> DatabaseFuture<'a, Vec<RunRow>>;
 
-    /// The tasks that a filter wants, the oldest first; those of all runs run by run.
-    fn list_tasks<'a>(&'a self, filter: &'a TaskFilter, max: usize) -> Kept<'a, Vec<TaskRow>>;
+    /// Lists the tasks of a filter, the oldest first; those of all runs run by run.
+    fn list_tasks<'a>(
+        &'a self,
+        filter: &'a TaskFilter,
+        max: usize,
+    ) -> DatabaseFuture<'a, Vec<TaskRow>>;
 
-    /// How many tasks a filter wants, counted up to `max`.
-    fn count_tasks<'a>(&'a self, filter: &'a TaskFilter, max: usize) -> Kept<'a, usize>;
+    /// Counts the tasks of a filter, up to `max`.
+    fn count_tasks<'a>(&'a self, filter: &'a TaskFilter, max: usize) -> DatabaseFuture<'a, usize>;
 
-    /// What will change without a person, for workers that do the tasks of these assignees; empty
-    /// means of anybody.
-    fn pending_work<'a>(&'a self, assignees: &'a [String]) -> Kept<'a, PendingWork>;
+    /// Returns the next changes that need no person, for workers that execute the tasks of these
+    /// assignees; empty means all assignees.
+    fn pending_work<'a>(&'a self, assignees: &'a [String]) -> DatabaseFuture<'a, PendingWork>;
 
-    /// When the run began that so many newer ones were begun after, of those that no run has started;
-    /// `None` if there are not as many.
-    fn begin_of_newest(&self, number: u64) -> Kept<'_, Option<u64>>;
+    /// Returns the start of the run at position `number`, counted from the newest, among the runs
+    /// that no other run has started; `None` if there are fewer. Retention keeps this many runs.
+    fn begin_of_newest(&self, number: u64) -> DatabaseFuture<'_, Option<u64>>;
 
-    /// Notes that a workflow's text is known by a name: its title, or the name of its file.
-    fn name_workflow<'a>(&'a self, hash: &'a TextHash, name: &'a str) -> Kept<'a, ()>;
+    /// Stores a name of a workflow text: its title, or the name of its file.
+    fn name_workflow<'a>(&'a self, hash: &'a TextHash, name: &'a str) -> DatabaseFuture<'a, ()>;
 }
 
-/// The keys that a list of runs is read by. Each has an index of its own, in the order of the list.
+/// The key that a list of runs is read by. Each has an index of its own, in the order of the list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum RunKey {
     Newest,
@@ -127,7 +135,7 @@ pub(crate) enum RunKey {
     Status(RunStatus),
     /// The hash of a text, and a status.
     Workflow(String, RunStatus),
-    /// A tag; what else is wanted is looked at row by row.
+    /// A tag; the rest of the filter is checked row by row.
     Tag(String),
 }
 
@@ -147,7 +155,7 @@ pub(crate) struct RunScan {
 }
 
 impl RunScan {
-    /// The parts that a filter is made of; `texts` are those that its workflow names.
+    /// Splits a filter into index scans; `texts` are the ones that its workflow name matches.
     pub(crate) fn all(
         filter: &RunFilter,
         after: Option<&RunCursor>,
@@ -198,29 +206,29 @@ const STATUSES: [RunStatus; 5] = [
     RunStatus::Cancelled,
 ];
 
-/// Which index a list of tasks is read from.
+/// The index that a list of tasks is read from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum TaskKey {
+pub(crate) enum TaskIndex {
     Run,
     Active,
-    /// Failed or cancelled: few are.
+    /// Failed or cancelled tasks, of which there are few.
     Unfinished,
     All,
 }
 
-impl TaskKey {
-    pub(crate) fn of(filter: &TaskFilter) -> TaskKey {
+impl TaskIndex {
+    pub(crate) fn of(filter: &TaskFilter) -> TaskIndex {
         match (&filter.run, filter.has_ended, filter.status) {
-            (Some(_), ..) => TaskKey::Run,
-            (None, false, _) => TaskKey::Active,
-            (None, true, Some(TaskStatus::Failed | TaskStatus::Cancelled)) => TaskKey::Unfinished,
-            (None, true, Some(status)) if !status.is_terminal() => TaskKey::Active,
-            (None, true, _) => TaskKey::All,
+            (Some(_), ..) => TaskIndex::Run,
+            (None, false, _) => TaskIndex::Active,
+            (None, true, Some(TaskStatus::Failed | TaskStatus::Cancelled)) => TaskIndex::Unfinished,
+            (None, true, Some(status)) if !status.is_terminal() => TaskIndex::Active,
+            (None, true, _) => TaskIndex::All,
         }
     }
 }
 
-/// The newest runs of several parts of a list.
+/// Merges the newest runs of several scans.
 pub(crate) fn newest(mut runs: Vec<RunRow>, max: usize) -> Vec<RunRow> {
     runs.sort_by(|one, other| {
         let key = |run: &RunRow| (run.created_ms, run.id.clone());
@@ -230,10 +238,10 @@ pub(crate) fn newest(mut runs: Vec<RunRow>, max: usize) -> Vec<RunRow> {
     runs
 }
 
-/// The texts that fit a name: by the names they were given, or by what their diagrams say.
+/// Returns the texts that match a name: by the names they were given, or by their diagrams.
 ///
-/// Texts that an older drawloom kept have no names. Their title counts, or the name of the first step,
-/// which is what those versions called a run.
+/// Texts stored by an older drawloom have no names. Their title counts, or the name of the first
+/// step, because those versions named a run so.
 pub(crate) fn texts_named(
     wanted: &str,
     names: &[(String, String)],
@@ -253,7 +261,7 @@ pub(crate) fn texts_named(
     hashes.into_iter().cloned().collect()
 }
 
-/// The first text behind all texts that begin with this one.
+/// Returns the first text behind all texts that begin with this one.
 pub(crate) fn prefix_end(prefix: &str) -> String {
     format!("{prefix}\u{10ffff}")
 }

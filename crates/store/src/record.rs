@@ -1,24 +1,24 @@
-//! The records as callers see them, whatever engine keeps them.
+//! The records of runs as callers see them, whatever engine stores them.
 
 use std::fmt;
 use std::pin::Pin;
 
 use crate::error::Result;
 
-/// What a port answers, once it is on the disk.
-pub type Kept<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>>;
+/// The future of a port's answer. Changes are on the disk when it is ready.
+pub type DatabaseFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>>;
 
-/// The number of a run, as people name it.
+/// The number of a run that people use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct RunId(pub i64);
+pub struct RunNumber(pub i64);
 
-impl fmt::Display for RunId {
+impl fmt::Display for RunNumber {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.0)
     }
 }
 
-/// What was started.
+/// The command that started a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunKind {
     /// One task.
@@ -30,7 +30,7 @@ pub enum RunKind {
 }
 
 impl RunKind {
-    /// The word in the database and in messages.
+    /// Returns the word in the database and in messages.
     pub fn as_str(self) -> &'static str {
         match self {
             RunKind::Task => "task",
@@ -46,21 +46,21 @@ impl RunKind {
     }
 }
 
-/// How far a run has come.
+/// The progress of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunState {
-    /// Under way, or left so by a process that died.
+    /// In progress, or left so by a process that died.
     Running,
-    /// It ended before its end: a limit, an error, somebody's wish. It can be resumed.
+    /// It ended early, by a limit, an error or a user's interrupt, and can be resumed.
     Stopped,
-    /// It came to its end, and not everything in it went well.
+    /// It ran to its end, and part of it failed.
     Failed,
-    /// It came to its end.
+    /// It ran to its end, and everything succeeded.
     Done,
 }
 
 impl RunState {
-    /// The word in the database and in messages.
+    /// Returns the word in the database and in messages.
     pub fn as_str(self) -> &'static str {
         match self {
             RunState::Running => "running",
@@ -82,14 +82,14 @@ impl RunState {
     }
 }
 
-/// What a run is begun with.
+/// The parameters of a new run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewRun {
-    /// What is started.
+    /// The command that starts it.
     pub kind: RunKind,
     /// The file it is started from, relative to the project.
     pub name: String,
-    /// A digest of what that file says, so that a resume knows whether it still does.
+    /// A digest of that file, so that a resume notices a changed file.
     pub digest: String,
 }
 
@@ -97,29 +97,29 @@ pub struct NewRun {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunRecord {
     /// Its number.
-    pub id: RunId,
-    /// What was started.
+    pub id: RunNumber,
+    /// The command that started it.
     pub kind: RunKind,
     /// The file it was started from.
     pub name: String,
-    /// The digest of what that file said.
+    /// The digest of that file when the run began.
     pub digest: String,
-    /// How far it has come.
+    /// The progress.
     pub state: RunState,
     /// The process that worked on it last.
     pub pid: u32,
-    /// When it was begun, in milliseconds since 1970.
+    /// The start, in milliseconds since 1970.
     pub created_ms: u64,
 }
 
-/// What the calls of a run took.
+/// The totals of the model calls of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Spent {
+pub struct CallTotals {
     /// Calls that were paid for.
     pub calls: u64,
     /// Tokens of all buckets.
     pub tokens: u64,
-    /// Money of the calls whose price is known, in millionths of a dollar.
+    /// The cost of all calls with a known price, in millionths of a dollar.
     pub micro_usd: u64,
     /// Calls whose price is not known.
     pub unpriced_calls: u64,

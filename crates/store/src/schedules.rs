@@ -1,90 +1,135 @@
-//! Schedules as callers see them, whatever engine keeps them: which workflow is started when.
+//! Schedules as callers see them, whatever engine stores them: which workflow starts when.
 //!
-//! What a cron expression means is not known here; whoever does says when the next time is.
+//! This crate does not interpret cron expressions; the caller computes the next time.
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::error::{Error, Kind};
-use crate::people::Slug;
-use crate::record::Kept;
+use crate::error::{DatabaseErrorKind, Error};
+use crate::record::DatabaseFuture;
+use crate::users::Slug;
 
-/// A workflow that is started by the clock.
+/// A workflow that the clock starts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Schedule {
-    /// What it is called.
+    /// The name of the schedule.
     pub slug: Slug,
-    /// The file or the name of the workflow, as seen from the project's folder.
+    /// The workflow's file or name, relative to the project's folder.
     pub workflow: String,
-    /// When, as cron writes it.
+    /// The cron expression.
     pub cron: String,
-    /// Where the clock hangs: a name of the time zone database.
+    /// The time zone of the cron expression, by its name in the time zone database.
     pub time_zone: String,
-    /// What every run is given.
+    /// The input of every run.
     pub input: Value,
-    /// Whether it starts anything.
+    /// Says that the schedule is switched on.
     pub is_enabled: bool,
-    /// When it is due next, in milliseconds since 1970; nothing when it never is.
+    /// The next time it is due, in milliseconds since 1970; `None` if it never is.
     pub next_ms: Option<u64>,
-    /// What came of the last time.
-    pub last: Option<Firing>,
-    /// When it was added.
+    /// The last time it was due, and the run that it started.
+    pub last: Option<ScheduleFiring>,
+    /// The time of creation, in milliseconds since 1970.
     pub created_ms: u64,
+    /// The rules for times that do not fit.
+    pub policy: SchedulePolicy,
+}
+
+/// The rules for times of a schedule that do not fit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SchedulePolicy {
+    /// The rule while the previous run is in progress.
+    pub overlap: OverlapRule,
+    /// Limits how late a missed time is still made up for, in milliseconds; `None` makes up for the
+    /// latest one only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub catch_up_ms: Option<u64>,
+    /// Limits the random delay of every time, in milliseconds.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub jitter_ms: u64,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde hands in a reference"
+)]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+/// The rule for a time while the previous run is in progress.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OverlapRule {
+    /// Both run.
+    #[default]
+    Allow,
+    /// The time is skipped.
+    Skip,
+    /// The run begins when the previous one has ended; of several such times only the latest
+    /// counts.
+    Queue,
+    /// The previous run is cancelled.
+    Cancel,
 }
 
 /// One time at which a schedule was due.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Firing {
-    /// When it was due.
+pub struct ScheduleFiring {
+    /// The time it was due.
     pub due_ms: u64,
-    /// The run it started, or the sentence that says why there is none.
+    /// The run it started, or a sentence that says why it started no run.
     pub outcome: std::result::Result<String, String>,
 }
 
-/// The port behind which schedules are kept.
-pub trait Schedules: Send + Sync {
-    /// The time as the database sees it: all processes that share it see the same.
+/// The port to the schedules.
+pub trait ScheduleStore: Send + Sync {
+    /// Returns the database's time, the same for all processes that share it.
     fn now_ms(&self) -> u64;
 
-    /// Adds a schedule; a slug that is taken is a [`Kind::Conflict`].
-    fn add_schedule<'a>(&'a self, schedule: &'a Schedule) -> Kept<'a, ()>;
+    /// Adds a schedule; a slug that is taken is a [`DatabaseErrorKind::Conflict`].
+    fn add_schedule<'a>(&'a self, schedule: &'a Schedule) -> DatabaseFuture<'a, ()>;
 
-    /// The schedule of this slug.
-    fn schedule<'a>(&'a self, slug: &'a Slug) -> Kept<'a, Option<Schedule>>;
+    /// Returns the schedule with this slug.
+    fn schedule<'a>(&'a self, slug: &'a Slug) -> DatabaseFuture<'a, Option<Schedule>>;
 
-    /// All of them, by slug.
-    fn schedules(&self) -> Kept<'_, Vec<Schedule>>;
+    /// Lists all schedules by slug.
+    fn schedules(&self) -> DatabaseFuture<'_, Vec<Schedule>>;
 
-    /// Forgets a schedule; [`Kind::Missing`] when there is none. Runs it has started stay.
-    fn remove_schedule<'a>(&'a self, slug: &'a Slug) -> Kept<'a, ()>;
+    /// Deletes a schedule; [`DatabaseErrorKind::Missing`] if it does not exist. Runs it has started stay.
+    fn remove_schedule<'a>(&'a self, slug: &'a Slug) -> DatabaseFuture<'a, ()>;
 
-    /// Switches it on, with the time it is due next, or off.
+    /// Switches a schedule on, with its next time, or off.
     fn enable_schedule<'a>(
         &'a self,
         slug: &'a Slug,
         next_ms: Option<u64>,
         on: bool,
-    ) -> Kept<'a, ()>;
+    ) -> DatabaseFuture<'a, ()>;
 
-    /// Those that are switched on and due at this time, the longest due first.
-    fn due_schedules(&self, now_ms: u64, max: usize) -> Kept<'_, Vec<Schedule>>;
+    /// Returns the schedules that are switched on and due at this time, the longest due first.
+    fn due_schedules(&self, now_ms: u64, max: usize) -> DatabaseFuture<'_, Vec<Schedule>>;
 
-    /// Notes what came of a time, and when the next one is. Nothing happens when somebody else has
-    /// done so: `schedule` says what was seen.
+    /// Stores the outcome of a due time, and the next one. Changes nothing if another process has
+    /// done so already: `schedule` is the state that the caller has seen.
     fn note_firing<'a>(
         &'a self,
         schedule: &'a Schedule,
-        firing: &'a Firing,
+        firing: &'a ScheduleFiring,
         next_ms: Option<u64>,
-    ) -> Kept<'a, ()>;
+    ) -> DatabaseFuture<'a, ()>;
 }
 
 pub(crate) fn no_schedule(slug: &Slug) -> Error {
-    Error::new(Kind::Missing, format!("There is no schedule `{slug}`."))
+    Error::new(
+        DatabaseErrorKind::Missing,
+        format!("There is no schedule `{slug}`."),
+    )
 }
 
 pub(crate) fn schedule_taken(slug: &Slug) -> Error {
     Error::new(
-        Kind::Conflict,
+        DatabaseErrorKind::Conflict,
         format!("There is a schedule `{slug}` already. Remove it, or choose another name."),
     )
 }

@@ -1,46 +1,53 @@
-//! Tokens as callers see them, whatever engine keeps them: what programs show instead of signing in.
+//! Access tokens as callers see them, whatever engine stores them: programs send one instead of
+//! signing in.
 //!
-//! A token belongs to a user and never lets anybody do more than that user may at the moment of its
-//! use. Its secret is shown once and kept nowhere: what is kept is a digest. One round of SHA-256 is
-//! enough, because the secret is 256 bits of chance and not something a person thought of. For the
-//! same reason a token may be looked up by its digest: how long the lookup takes says something about
-//! digests at most, and from a digest there is no way back to a secret.
+//! A token belongs to a user and never permits more than that user may do at the moment of its use.
+//! Its secret is shown once and never stored; the database has a digest. One round of SHA-256 is
+//! enough, because the secret is 256 random bits and not something a person thought of. For the
+//! same reason the database may find a token by its digest: the time of the lookup reveals
+//! something about digests at most, and no digest leads back to a secret.
 
 use std::fmt;
 use std::str::FromStr;
 
 use sha2::{Digest as _, Sha256};
 
-use crate::error::{Error, Kind, Result};
-use crate::people::{Role, Slug, User, check_line, invalid};
-use crate::record::Kept;
+use crate::error::{DatabaseErrorKind, Error, Result};
+use crate::record::DatabaseFuture;
+use crate::users::{Slug, User, UserRole, check_line, invalid};
 
-/// How every secret begins, so that people and scanners recognise one.
+/// The prefix of every secret, so that people and secret scanners recognise one.
 pub const TOKEN_PREFIX: &str = "dl_";
-/// How long the name of a token may be.
+/// Limits the length of a token's name.
 pub const TOKEN_NAME_CHARS_MAX: usize = 100;
-/// How exactly it is known when a token was used, in milliseconds: not every use is written down.
+/// The precision of a token's last use, in milliseconds: storing every use would cost a write per
+/// request.
 pub const TOKEN_USE_MS_STEP: u64 = 60_000;
+
+/// Limits the scopes of a token.
+pub const TOKEN_SCOPES_MAX: usize = 32;
+/// Limits the length of a scope.
+pub const TOKEN_SCOPE_CHARS_MAX: usize = 40;
 
 const SECRET_BYTES: usize = 32;
 
-/// What a program shows. Nothing prints it but [`TokenSecret::reveal`].
+/// The secret that a program sends. Only [`TokenSecret::reveal`] prints it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct TokenSecret([u8; SECRET_BYTES]);
 
 impl TokenSecret {
-    /// The secret made of these bytes, which must come from the system's source of chance.
+    /// Makes a secret of these bytes, which must come from the system's random source.
     pub fn new(random: [u8; SECRET_BYTES]) -> TokenSecret {
         TokenSecret(random)
     }
 
-    /// The text of it, to be shown once.
+    /// Returns the text, to be shown once.
     pub fn reveal(&self) -> String {
         let digits = self.0.iter().map(|byte| format!("{byte:02x}"));
         format!("{TOKEN_PREFIX}{}", digits.collect::<String>())
     }
 
-    /// What is kept of it.
+    /// Returns the digest, which is all that the database stores.
     pub(crate) fn digest(&self) -> Vec<u8> {
         Sha256::digest(self.0).to_vec()
     }
@@ -50,7 +57,7 @@ impl FromStr for TokenSecret {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<TokenSecret> {
-        // The text is not repeated: it may be a secret with a letter too many.
+        // Does not repeat the text: it may be a secret with a letter too many.
         let wrong = || {
             invalid(format!(
                 "this is no token: one is {TOKEN_PREFIX} and {} digits from 0 to f.",
@@ -58,15 +65,7 @@ impl FromStr for TokenSecret {
             ))
         };
         let digits = text.strip_prefix(TOKEN_PREFIX).ok_or_else(wrong)?;
-        let fits = |digit: &u8| digit.is_ascii_digit() || matches!(digit, b'a'..=b'f');
-        if digits.len() != 2 * SECRET_BYTES || !digits.as_bytes().iter().all(fits) {
-            return Err(wrong());
-        }
-        let mut secret = [0; SECRET_BYTES];
-        for (byte, pair) in secret.iter_mut().zip(digits.as_bytes().chunks(2)) {
-            let pair = std::str::from_utf8(pair).map_err(|_| wrong())?;
-            *byte = u8::from_str_radix(pair, 16).map_err(|_| wrong())?;
-        }
+        let secret = crate::secrets::read_digits(digits).ok_or_else(wrong)?;
         Ok(TokenSecret(secret))
     }
 }
@@ -87,92 +86,106 @@ impl fmt::Display for TokenId {
     }
 }
 
-/// A token to keep.
+/// A token to store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewToken {
-    /// Whose it is.
+    /// The owner.
     pub user: Slug,
-    /// What it is for; one name once among those of a user that are not revoked.
+    /// The purpose; unique among the owner's tokens that are not revoked.
     pub name: String,
-    /// What it lets do; not more than the user may.
-    pub role: Role,
-    /// When it ends, in milliseconds since 1970; nothing where it does not.
+    /// The role it grants, at most the owner's own.
+    pub role: UserRole,
+    /// Scopes that narrow it further, such as `runs` or `tasks.read`; empty means all permissions
+    /// of the role.
+    pub scopes: Vec<String>,
+    /// The end, in milliseconds since 1970; `None` if it does not expire.
     pub expires_ms: Option<u64>,
 }
 
-/// A token that is kept; everything but its secret.
+/// A stored token; everything but its secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Token {
+pub struct AccessToken {
     /// Its number.
     pub id: TokenId,
-    /// Whose it is.
+    /// The owner.
     pub user: Slug,
-    /// What it is for.
+    /// The purpose.
     pub name: String,
-    /// What it lets do at most.
-    pub role: Role,
-    /// When it was added, in milliseconds since 1970.
+    /// The highest role it grants.
+    pub role: UserRole,
+    /// Scopes that narrow it further; empty means all permissions of the role.
+    pub scopes: Vec<String>,
+    /// The time of creation, in milliseconds since 1970.
     pub created_ms: u64,
-    /// When it ends.
+    /// The time it expires.
     pub expires_ms: Option<u64>,
-    /// When it was used last, give or take [`TOKEN_USE_MS_STEP`].
+    /// The last use, with the precision of [`TOKEN_USE_MS_STEP`].
     pub used_ms: Option<u64>,
-    /// When it was revoked.
+    /// The time it was revoked.
     pub revoked_ms: Option<u64>,
 }
 
-/// What comes of showing a token. Whoever asks from outside is told "no" for all but the first.
+/// The result of checking a token. Clients outside get the same refusal for all variants but the
+/// first, so that they cannot probe for tokens.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Admission {
-    /// They are let in.
-    Granted(Box<Bearer>),
+pub enum TokenCheck {
+    /// The token is valid.
+    Granted(Box<TokenBearer>),
     /// There is no such token.
     Unknown,
-    /// It has ended.
+    /// The token has expired.
     Expired(TokenId),
-    /// It was revoked.
+    /// The token was revoked.
     Revoked(TokenId),
-    /// Its user takes part no more.
+    /// Its owner was deactivated.
     Inactive(TokenId),
 }
 
-/// Somebody who is let in.
+/// The user behind a valid token, with the permissions that the token leaves.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Bearer {
-    /// Who.
+pub struct TokenBearer {
+    /// The owner of the token.
     pub user: User,
-    /// With what.
+    /// The token that was used.
     pub token: TokenId,
-    /// What they may do: what the token lets, and the user may.
-    pub role: Role,
+    /// The lower one of the token's role and the owner's.
+    pub role: UserRole,
+    /// The token's scopes; empty means all permissions of the role.
+    pub scopes: Vec<String>,
 }
 
-/// The port behind which tokens are kept.
-pub trait Tokens: Send + Sync {
-    /// Adds a token. [`Kind::Missing`] without such a user, [`Kind::Conflict`] when they have one of
-    /// this name, [`Kind::Invalid`] when it would let do more than the user may, or when the user
-    /// takes part no more.
-    fn add_token<'a>(&'a self, token: &'a NewToken, secret: &'a TokenSecret) -> Kept<'a, Token>;
+/// The port to the tokens.
+pub trait TokenStore: Send + Sync {
+    /// Adds a token. [`DatabaseErrorKind::Missing`] without such a user, [`DatabaseErrorKind::Conflict`] when they have one
+    /// of this name, [`DatabaseErrorKind::Invalid`] when it would grant more than the user may do, or when the
+    /// user is deactivated.
+    fn add_token<'a>(
+        &'a self,
+        token: &'a NewToken,
+        secret: &'a TokenSecret,
+    ) -> DatabaseFuture<'a, AccessToken>;
 
-    /// Whom this secret lets in.
-    fn admit<'a>(&'a self, secret: &'a TokenSecret) -> Kept<'a, Admission>;
+    /// Finds the token of a secret and checks it.
+    fn admit<'a>(&'a self, secret: &'a TokenSecret) -> DatabaseFuture<'a, TokenCheck>;
 
-    /// Notes that a token was used now, unless that was noted a moment ago.
-    fn note_token_use(&self, token: TokenId) -> Kept<'_, ()>;
+    /// Records that a token was used now, unless that was recorded less than [`TOKEN_USE_MS_STEP`]
+    /// ago.
+    fn note_token_use(&self, token: TokenId) -> DatabaseFuture<'_, ()>;
 
-    /// The tokens of a user, or all of them: the newest first, those that are revoked among them.
-    fn tokens<'a>(&'a self, user: Option<&'a Slug>) -> Kept<'a, Vec<Token>>;
+    /// Lists the tokens of a user, or of all users: the newest first, including revoked ones.
+    fn tokens<'a>(&'a self, user: Option<&'a Slug>) -> DatabaseFuture<'a, Vec<AccessToken>>;
 
-    /// Lets nobody in with it any more, from now on and for good. [`Kind::Missing`] when there is no
-    /// such token; one that is revoked stays as it is.
-    fn revoke_token(&self, token: TokenId) -> Kept<'_, Token>;
+    /// Revokes a token, from now on and for good. [`DatabaseErrorKind::Missing`] when there is no such token; a
+    /// revoked one stays as it is.
+    fn revoke_token(&self, token: TokenId) -> DatabaseFuture<'_, AccessToken>;
 }
 
-/// Refuses what cannot be kept. Every way into a database goes through this.
+/// Refuses a token that cannot be stored. Every way into a database calls this.
 pub(crate) fn check(token: &NewToken, user: Option<&User>, now_ms: u64) -> Result<()> {
     let limit = ("TOKEN_NAME_CHARS_MAX", TOKEN_NAME_CHARS_MAX);
     check_line("the token's name", &token.name, limit)?;
-    let user = user.ok_or_else(|| crate::people::no_user(&token.user))?;
+    check_scopes(&token.scopes)?;
+    let user = user.ok_or_else(|| crate::users::no_user(&token.user))?;
     if !user.is_active {
         let message = format!(
             "`{}` takes part no more and gets no token. Make them active first.",
@@ -196,31 +209,60 @@ pub(crate) fn check(token: &NewToken, user: Option<&User>, now_ms: u64) -> Resul
     }
 }
 
-/// Decides about a token that was found, and its user as they are now.
-pub(crate) fn judge(token: &Token, user: User, now_ms: u64) -> Admission {
+fn check_scopes(scopes: &[String]) -> Result<()> {
+    let limit = ("TOKEN_SCOPES_MAX", TOKEN_SCOPES_MAX);
+    crate::users::limited("the list of scopes", scopes.len(), limit)?;
+    let is_part = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || ".:_-*".contains(c);
+    for scope in scopes {
+        let limit = ("TOKEN_SCOPE_CHARS_MAX", TOKEN_SCOPE_CHARS_MAX);
+        check_line("a scope", scope, limit)?;
+        if !scope.chars().all(is_part) {
+            return Err(invalid(format!(
+                "`{scope}` is no scope. Use small letters, digits and . : _ - *, as in runs.start."
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Joins scopes for the database with spaces; no scope contains one.
+pub(crate) fn joined_scopes(scopes: &[String]) -> String {
+    scopes.join(" ")
+}
+
+pub(crate) fn split_scopes(text: &str) -> Vec<String> {
+    text.split_whitespace().map(str::to_owned).collect()
+}
+
+/// Checks a token that was found, with the present state of its owner.
+pub(crate) fn judge(token: &AccessToken, user: User, now_ms: u64) -> TokenCheck {
     if token.revoked_ms.is_some() {
-        return Admission::Revoked(token.id);
+        return TokenCheck::Revoked(token.id);
     }
     if token.expires_ms.is_some_and(|end_ms| end_ms <= now_ms) {
-        return Admission::Expired(token.id);
+        return TokenCheck::Expired(token.id);
     }
     if !user.is_active {
-        return Admission::Inactive(token.id);
+        return TokenCheck::Inactive(token.id);
     }
-    Admission::Granted(Box::new(Bearer {
+    TokenCheck::Granted(Box::new(TokenBearer {
         role: token.role.lower(user.role),
+        scopes: token.scopes.clone(),
         token: token.id,
         user,
     }))
 }
 
 pub(crate) fn no_token(id: TokenId) -> Error {
-    Error::new(Kind::Missing, format!("There is no token {id}."))
+    Error::new(
+        DatabaseErrorKind::Missing,
+        format!("There is no token {id}."),
+    )
 }
 
 pub(crate) fn token_taken(token: &NewToken) -> Error {
     let (user, name) = (&token.user, &token.name);
     let message =
         format!("`{user}` has a token `{name}` already. Revoke it, or choose another name.");
-    Error::new(Kind::Conflict, message)
+    Error::new(DatabaseErrorKind::Conflict, message)
 }

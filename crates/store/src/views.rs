@@ -1,6 +1,6 @@
-//! Saved views as callers see them, whatever engine keeps them: named filters over a list.
+//! Saved views as callers see them, whatever engine stores them: named filters over a list.
 //!
-//! What a filter means is known to whoever shows the list; here it is a document. Users see their own
+//! The code that shows the list interprets the filter; here it is a document. Users see their own
 //! views and those that others share; only the owner changes one.
 
 use std::fmt;
@@ -8,13 +8,13 @@ use std::str::FromStr;
 
 use serde_json::Value;
 
-use crate::error::{Error, Kind, Result};
-use crate::people::{Slug, check_line, invalid, limited};
-use crate::record::Kept;
+use crate::error::{DatabaseErrorKind, Error, Result};
+use crate::record::DatabaseFuture;
+use crate::users::{Slug, check_line, invalid, limited};
 
-/// How long the name of a view may be.
+/// Limits the length of a view's name.
 pub const VIEW_NAME_CHARS_MAX: usize = 100;
-/// How long a filter may be, written as JSON.
+/// Limits the length of a filter, written as JSON.
 pub const VIEW_FILTER_BYTES_MAX: usize = 16 << 10;
 
 /// The number of a view. It stays when the view is renamed.
@@ -27,35 +27,37 @@ impl fmt::Display for ViewId {
     }
 }
 
-/// What can be filtered.
+/// The list that a view filters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum List {
+pub enum ViewedList {
     /// Runs of workflows.
     Runs,
     /// Their tasks.
     Tasks,
 }
 
-impl List {
+impl ViewedList {
     /// Both of them.
-    pub const ALL: [List; 2] = [List::Runs, List::Tasks];
+    pub const ALL: [ViewedList; 2] = [ViewedList::Runs, ViewedList::Tasks];
 
-    /// The word in the database and in addresses.
+    /// Returns the word in the database and in addresses.
     pub fn as_str(self) -> &'static str {
         match self {
-            List::Runs => "runs",
-            List::Tasks => "tasks",
+            ViewedList::Runs => "runs",
+            ViewedList::Tasks => "tasks",
         }
     }
 }
 
-impl FromStr for List {
+impl FromStr for ViewedList {
     type Err = Error;
 
-    fn from_str(text: &str) -> Result<List> {
-        let found = List::ALL.into_iter().find(|list| list.as_str() == text);
+    fn from_str(text: &str) -> Result<ViewedList> {
+        let found = ViewedList::ALL
+            .into_iter()
+            .find(|list| list.as_str() == text);
         found.ok_or_else(|| {
-            let words = List::ALL.map(List::as_str).join(" and ");
+            let words = ViewedList::ALL.map(ViewedList::as_str).join(" and ");
             invalid(format!(
                 "`{text}` is no list with views; those are {words}."
             ))
@@ -63,72 +65,73 @@ impl FromStr for List {
     }
 }
 
-/// A view to keep.
+/// A view to store.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewView {
-    /// Whose it is.
+    /// The owner.
     pub owner: Slug,
-    /// What it is called; one name once for each owner.
+    /// The name; unique among the owner's views.
     pub name: String,
-    /// What it filters.
-    pub list: List,
-    /// How: a JSON object.
+    /// The list it filters.
+    pub list: ViewedList,
+    /// The filter: a JSON object.
     pub filter: Value,
-    /// Whether others see it.
+    /// Says that other users see it.
     pub is_shared: bool,
 }
 
-/// A view that is kept.
+/// A stored view.
 #[derive(Clone, Debug, PartialEq)]
-pub struct View {
+pub struct SavedView {
     /// Its number.
     pub id: ViewId,
-    /// Whose it is; that does not change.
+    /// The owner; never changes.
     pub owner: Slug,
-    /// What it is called.
+    /// The name.
     pub name: String,
-    /// What it filters; that does not change.
-    pub list: List,
-    /// How.
+    /// The list it filters; never changes.
+    pub list: ViewedList,
+    /// The filter: a JSON object.
     pub filter: Value,
-    /// Whether others see it.
+    /// Says that other users see it.
     pub is_shared: bool,
-    /// How often it was edited; an edit names the one it has seen.
+    /// The number of edits. An edit names the revision it was based on.
     pub revision: u64,
-    /// When it was added, in milliseconds since 1970.
+    /// The time of creation, in milliseconds since 1970.
     pub created_ms: u64,
-    /// When it was edited last.
+    /// The time of the last edit.
     pub updated_ms: u64,
 }
 
-impl View {
-    /// Whether this user may look through it.
+impl SavedView {
+    /// Tells whether this user may use the view.
     pub fn is_visible_to(&self, user: &Slug) -> bool {
         self.is_shared || self.owner == *user
     }
 }
 
-/// The port behind which views are kept.
-pub trait Views: Send + Sync {
-    /// Adds a view. [`Kind::Missing`] without such an owner, [`Kind::Conflict`] when they have one of
+/// The port to the saved views.
+pub trait ViewStore: Send + Sync {
+    /// Adds a view. [`DatabaseErrorKind::Missing`] without such an owner, [`DatabaseErrorKind::Conflict`] when they have one of
     /// this name.
-    fn add_view<'a>(&'a self, view: &'a NewView) -> Kept<'a, View>;
+    fn add_view<'a>(&'a self, view: &'a NewView) -> DatabaseFuture<'a, SavedView>;
 
-    /// The view of this number, whoever asks: see [`View::is_visible_to`].
-    fn view(&self, id: ViewId) -> Kept<'_, Option<View>>;
+    /// Returns the view with this number, for any user: callers check [`SavedView::is_visible_to`].
+    fn view(&self, id: ViewId) -> DatabaseFuture<'_, Option<SavedView>>;
 
-    /// What a user sees of a list: their own views and the shared ones, by name.
-    fn views<'a>(&'a self, user: &'a Slug, list: List) -> Kept<'a, Vec<View>>;
+    /// Lists the views that a user sees, their own and the shared ones, by name.
+    fn views<'a>(&'a self, user: &'a Slug, list: ViewedList) -> DatabaseFuture<'a, Vec<SavedView>>;
 
-    /// Keeps name, filter and sharing of an edited view, if nobody has edited it since this revision:
-    /// otherwise it is a [`Kind::Conflict`], and [`Kind::Missing`] when its owner has no such view.
-    fn edit_view<'a>(&'a self, view: &'a View) -> Kept<'a, View>;
+    /// Stores the name, filter and sharing of an edited view, if no other edit came after the one
+    /// this is based on. Otherwise it is a [`DatabaseErrorKind::Conflict`], and [`DatabaseErrorKind::Missing`] when its owner
+    /// has no such view.
+    fn edit_view<'a>(&'a self, view: &'a SavedView) -> DatabaseFuture<'a, SavedView>;
 
-    /// Forgets a view of this owner, if it still stands at this revision.
-    fn remove_view<'a>(&'a self, view: &'a View) -> Kept<'a, ()>;
+    /// Deletes a view of this owner, if it is still at this revision.
+    fn remove_view<'a>(&'a self, view: &'a SavedView) -> DatabaseFuture<'a, ()>;
 }
 
-/// The filter as it is kept. Every way into a database goes through this.
+/// Returns the filter as it is stored. Every way into a database calls this.
 pub(crate) fn written(name: &str, filter: &Value) -> Result<String> {
     let limit = ("VIEW_NAME_CHARS_MAX", VIEW_NAME_CHARS_MAX);
     check_line("the view's name", name, limit)?;
@@ -142,22 +145,25 @@ pub(crate) fn written(name: &str, filter: &Value) -> Result<String> {
 }
 
 pub(crate) fn no_view(id: ViewId) -> Error {
-    Error::new(Kind::Missing, format!("There is no view {id}."))
+    Error::new(
+        DatabaseErrorKind::Missing,
+        format!("There is no view {id}."),
+    )
 }
 
 pub(crate) fn view_taken(owner: &Slug, name: &str) -> Error {
     let message =
         format!("`{owner}` has a view `{name}` already. Edit it, or choose another name.");
-    Error::new(Kind::Conflict, message)
+    Error::new(DatabaseErrorKind::Conflict, message)
 }
 
 pub(crate) fn view_edited_meanwhile(name: &str) -> Error {
     let message = format!("The view `{name}` was edited meanwhile. Look at it and do it again.");
-    Error::new(Kind::Conflict, message)
+    Error::new(DatabaseErrorKind::Conflict, message)
 }
 
-/// What became of a view that could not be changed, by what is there now.
-pub(crate) fn unchanged(view: &View, now: Option<View>) -> Error {
+/// Explains why a view could not be changed, by its present state.
+pub(crate) fn unchanged(view: &SavedView, now: Option<SavedView>) -> Error {
     match now.filter(|now| now.owner == view.owner) {
         None => no_view(view.id),
         Some(now) if now.revision == view.revision => view_taken(&view.owner, &view.name),

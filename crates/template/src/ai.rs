@@ -1,22 +1,23 @@
-//! `@ai` at work: a block becomes a question, and its answer stands where the block stood.
+//! `@ai` at render time: a block becomes a question, and its answer is printed in place of the
+//! block.
 
 use std::rc::Rc;
 
-use expr::{Context, Frame, Value};
-use prompt::{AnswerKind, Question, Source};
+use expr::{EvalContext, Frame, Value};
+use prompt::{AnswerKind, Question, QuestionSource};
 
+use crate::answer_reads::AnswerKeys;
 use crate::engine::Postponed;
-use crate::error::{Error, Fault};
+use crate::error::{CompileFault, Error};
 use crate::lines::is_blank;
-use crate::node::{Ai, Part, Template};
+use crate::node::{AiNode, AiPartNode, Template};
 use crate::options::{self, Options};
-use crate::reads::Keys;
-use crate::render::{Activation, Run};
+use crate::render::{Activation, RenderState};
 use crate::tags::AiPart;
 
-/// What the tags inside an `@ai` block have said so far.
+/// The contents of the tags inside an `@ai` block, collected so far.
 #[derive(Default)]
-pub(crate) struct Block {
+pub(crate) struct AiBlock {
     contexts: Vec<String>,
     prompts: Vec<String>,
     examples: Vec<String>,
@@ -24,10 +25,15 @@ pub(crate) struct Block {
 }
 
 impl Activation {
-    pub(crate) fn ai(&self, cx: &mut Context<'_>, ai: &Ai, out: &mut String) -> Result<(), Error> {
+    pub(crate) fn ai(
+        &self,
+        cx: &mut EvalContext<'_>,
+        ai: &AiNode,
+        out: &mut String,
+    ) -> Result<(), Error> {
         // Expressions may read keys that become known inside, so reads are followed from here on.
         self.run.follow_reads();
-        let outer = self.run.block.replace(Some(Block::default()));
+        let outer = self.run.block.replace(Some(AiBlock::default()));
         let (read, mut needs) = self.run.reads.measure(|| self.read_block(cx, ai));
         let block = self.run.block.replace(outer).unwrap_or_default();
         let key = read?;
@@ -54,7 +60,7 @@ impl Activation {
             if let Some(answer) = answer {
                 let start = out.len();
                 out.push_str(&options::shown(cx, &answer).map_err(|error| {
-                    let fault = Fault::new("E_RUNTIME_EXCEPTION", error.message(), ai.at);
+                    let fault = CompileFault::new("E_RUNTIME_EXCEPTION", error.message(), ai.at);
                     fault.in_file(&self.template.file, &self.template.source)
                 })?);
                 self.set_apart(&key, out, start);
@@ -64,7 +70,7 @@ impl Activation {
     }
 
     /// Runs the tags inside a block; the key its own argument names.
-    fn read_block(&self, cx: &mut Context<'_>, ai: &Ai) -> Result<Option<Rc<str>>, Error> {
+    fn read_block(&self, cx: &mut EvalContext<'_>, ai: &AiNode) -> Result<Option<Rc<str>>, Error> {
         let key = match &ai.key {
             None => None,
             Some(code) => {
@@ -81,17 +87,17 @@ impl Activation {
         }
         let first = text.trim().lines().next().unwrap_or_default();
         let message = format!("@ai holds text that belongs to none of its tags: \"{first}\"");
-        let fault = Fault::new("E_AI_STRAY_TEXT", message, ai.at);
+        let fault = CompileFault::new("E_AI_STRAY_TEXT", message, ai.at);
         Err(self.fault(fault.hint("put it inside @prompt() … @end or @context() … @end")))
     }
 
-    /// The key of the question: named by `@ai` or by `@output`, and by both alike.
+    /// Returns the key of the question: named by `@ai` or by `@output`, and by both alike.
     fn key(
         &self,
-        ai: &Ai,
+        ai: &AiNode,
         own: Option<Rc<str>>,
-        block: &Block,
-        needs: &Keys,
+        block: &AiBlock,
+        needs: &AnswerKeys,
     ) -> Result<Rc<str>, Error> {
         let output = block
             .output
@@ -100,13 +106,14 @@ impl Activation {
         match (own, output) {
             (Some(own), Some(output)) if own != output => {
                 let message = format!("one question has two keys: `{own}` and `{output}`");
-                let fault = Fault::new("E_AI_KEY_CONFLICT", message, ai.at);
+                let fault = CompileFault::new("E_AI_KEY_CONFLICT", message, ai.at);
                 Err(self.fault(fault.hint("name the key once, in @ai or in @output")))
             }
             (Some(key), _) | (None, Some(key)) => Ok(key),
             (None, None) if !needs.is_empty() => Ok("".into()),
             (None, None) => {
-                let fault = Fault::new("E_AI_KEY_MISSING", "this @ai block has no key", ai.at);
+                let fault =
+                    CompileFault::new("E_AI_KEY_MISSING", "this @ai block has no key", ai.at);
                 Err(self
                     .fault(fault.hint("write @ai('key'), or @output({ key: 'key' }) inside it")))
             }
@@ -115,12 +122,12 @@ impl Activation {
 
     fn question(
         &self,
-        ai: &Ai,
+        ai: &AiNode,
         key: &Rc<str>,
-        block: Block,
-        needs: &Keys,
+        block: AiBlock,
+        needs: &AnswerKeys,
     ) -> Result<Question, Error> {
-        let source = Source {
+        let source = QuestionSource {
             file: self.template.file.to_string(),
             line: ai.at.0,
         };
@@ -130,7 +137,7 @@ impl Activation {
         question.examples = block.examples;
         if is_blank(&question.prompt) && needs.is_empty() {
             let message = format!("the question `{key}` has no @prompt");
-            let fault = Fault::new("E_AI_PROMPT_MISSING", message, ai.at);
+            let fault = CompileFault::new("E_AI_PROMPT_MISSING", message, ai.at);
             return Err(self.fault(fault.hint("say what is asked in @prompt() … @end")));
         }
         if let Some((options, format)) = block.output {
@@ -143,7 +150,7 @@ impl Activation {
         Ok(question)
     }
 
-    pub(crate) fn ai_part(&self, cx: &mut Context<'_>, part: &Part) -> Result<(), Error> {
+    pub(crate) fn ai_part(&self, cx: &mut EvalContext<'_>, part: &AiPartNode) -> Result<(), Error> {
         let options = match (&part.options, part.part) {
             (Some(code), AiPart::Output) => {
                 let value = self.eval(cx, code)?;
@@ -173,7 +180,11 @@ impl Activation {
             AiPart::Output => {
                 if block.output.is_some() {
                     let message = "one question has two @output blocks";
-                    return Err(self.fault(Fault::new("E_AI_OUTPUT_REPEATED", message, part.at)));
+                    return Err(self.fault(CompileFault::new(
+                        "E_AI_OUTPUT_REPEATED",
+                        message,
+                        part.at,
+                    )));
                 }
                 block.output = Some((options, text));
             }
@@ -181,8 +192,8 @@ impl Activation {
         Ok(())
     }
 
-    fn ai_error(&self, refused: options::Refused, at: (u32, u32)) -> Error {
-        let fault = Fault::new(refused.code, refused.message, at);
+    fn ai_error(&self, refused: options::RefusedOptions, at: (u32, u32)) -> Error {
+        let fault = CompileFault::new(refused.code, refused.message, at);
         self.fault(match refused.hint {
             Some(hint) => fault.hint(hint),
             None => fault,
@@ -196,15 +207,15 @@ impl Activation {
             prompt::Error::TooLarge { .. } => "E_LIMIT_EXCEEDED",
             _ => "E_AI_OUTPUT_INVALID",
         };
-        self.fault(Fault::new(code, error.to_string(), at))
+        self.fault(CompileFault::new(code, error.to_string(), at))
     }
 
-    fn fault(&self, fault: Fault) -> Error {
+    fn fault(&self, fault: CompileFault) -> Error {
         fault.in_file(&self.template.file, &self.template.source)
     }
 }
 
-impl Run {
+impl RenderState {
     /// Makes the keys a template asks for or reads known, before it runs.
     pub(crate) fn know(&self, template: &Template, frame: &Frame) {
         let names = &template.answers;
@@ -225,7 +236,7 @@ impl Run {
         }
     }
 
-    /// Gives the key its answer in the state, typed, or what stands for it.
+    /// Puts the key's answer into the state, typed, or its stand-in.
     fn bind(&self, key: &Rc<str>, frame: &Frame) {
         let value = match self.given.get(&**key) {
             Some(answer) => Value::from_json(answer),
@@ -234,7 +245,7 @@ impl Run {
         frame.state().borrow_mut().insert(key.clone(), value);
     }
 
-    /// The answer to a key, which from here on both its names hold.
+    /// Returns the answer to a key, and gives it to both names of the key.
     fn answer(&self, key: &Rc<str>, frame: &Frame) -> Option<Value> {
         let given = self.given.get(&**key);
         if given.is_none() && !self.answers.borrow().contains(key) {
@@ -255,7 +266,8 @@ impl Run {
     }
 }
 
-/// What an unanswered question reads as: its first example, else something empty of its kind.
+/// Returns the stand-in for an unanswered question: its first example, else an empty value of its
+/// kind.
 fn stand_in(question: &Question) -> Value {
     let Some(example) = question
         .examples

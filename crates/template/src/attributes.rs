@@ -1,9 +1,9 @@
 //! Values as HTML attributes and class names, as Edge writes them.
 
-use expr::{Context, Error, Object, Value, to_text};
+use expr::{Error, EvalContext, JsObject, Value, to_text};
 
-/// `class="a b" id="x"`: false and empty values are left out, `true` is the bare name.
-pub(crate) fn of(cx: &mut Context<'_>, values: &Object) -> Result<String, Error> {
+/// Writes `class="a b" id="x"`: false and empty values are left out, `true` is the bare name.
+pub(crate) fn of(cx: &mut EvalContext<'_>, values: &JsObject) -> Result<String, Error> {
     let mut attributes = Vec::new();
     for (key, value) in values.entries() {
         cx.charge(1)?;
@@ -12,7 +12,7 @@ pub(crate) fn of(cx: &mut Context<'_>, values: &Object) -> Result<String, Error>
         }
         if let (Some(prefix), Value::Object(inner)) = (alpine_prefix(&key), &value) {
             let inner = inner.borrow().clone();
-            let prefixed: Object = inner
+            let prefixed: JsObject = inner
                 .entries()
                 .into_iter()
                 .map(|(key, value)| (format!("{prefix}{key}").into(), value))
@@ -40,8 +40,8 @@ pub(crate) fn of(cx: &mut Context<'_>, values: &Object) -> Result<String, Error>
     Ok(attributes.join(" "))
 }
 
-/// The class names in strings, lists and `{ name: condition }` objects.
-pub(crate) fn class_names(cx: &mut Context<'_>, values: &[Value]) -> Result<String, Error> {
+/// Collects the class names in strings, lists and `{ name: condition }` objects.
+pub(crate) fn class_names(cx: &mut EvalContext<'_>, values: &[Value]) -> Result<String, Error> {
     let mut names: Vec<String> = Vec::new();
     for value in values.iter().filter(|value| value.is_truthy()) {
         match value {
@@ -72,7 +72,7 @@ fn alpine_prefix(key: &str) -> Option<&'static str> {
     })
 }
 
-/// HTML's name for a property: `tabIndex` is `tabindex`, `className` is `class`.
+/// Returns HTML's name for a property: `tabIndex` is `tabindex`, `className` is `class`.
 fn attribute_name(key: &str) -> String {
     const MULTI_WORD: &str = " accesskey allowfullscreen autocapitalize autocomplete autofocus \
         autoplay colspan contenteditable crossorigin datetime enctype enterkeyhint formaction \

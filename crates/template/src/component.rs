@@ -3,19 +3,19 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use expr::{Context, Frame, Object, Value};
+use expr::{EvalContext, Frame, JsObject, Value};
 
 use crate::error::Error;
-use crate::include::Site;
-use crate::node::{Code, Component, ComponentName, SLOT_CONTEXT_SLOT, SlotBody};
+use crate::include::IncludeSite;
+use crate::node::{ComponentName, ComponentNode, LocatedExpr, SLOT_CONTEXT_SLOT, SlotBody};
 use crate::props;
 use crate::render::Activation;
 
 impl Activation {
     pub(crate) fn component(
         &self,
-        cx: &mut Context<'_>,
-        component: &Component,
+        cx: &mut EvalContext<'_>,
+        component: &ComponentNode,
         out: &mut String,
     ) -> Result<(), Error> {
         let enclosing = self.run.reads.enclosing();
@@ -31,7 +31,7 @@ impl Activation {
         };
         let (props, keys) = self.run.reads.measure(|| match &component.props {
             Some(code) => self.eval(cx, code),
-            None => Ok(Value::object(Object::new())),
+            None => Ok(Value::object(JsObject::new())),
         });
         enclosing.add(keys);
         let state = self.component_state(cx, component, &props?);
@@ -39,7 +39,7 @@ impl Activation {
         let inner = Activation::new(&self.run, template, Rc::new(RefCell::new(state)), context);
         self.run.know(&inner.template, &inner.frame);
         self.place(&component.placing, out, |out| {
-            let site = Site {
+            let site = IncludeSite {
                 origin: &component.origin,
                 what: "component used",
             };
@@ -47,16 +47,16 @@ impl Activation {
         })
     }
 
-    /// What a component sees: its props and what comes with them, nothing of the caller's.
+    /// Builds the state of a component: its props and their methods, no variable of the caller.
     fn component_state(
         &self,
-        cx: &mut Context<'_>,
-        component: &Component,
+        cx: &mut EvalContext<'_>,
+        component: &ComponentNode,
         props: &Value,
-    ) -> Object {
+    ) -> JsObject {
         let mut state = props::own_properties(props);
         state.insert("$slots", self.slots(cx, component));
-        let mut caller = Object::new();
+        let mut caller = JsObject::new();
         caller.insert("filename", Value::String(self.template.file.clone()));
         caller.insert("line", Value::Number(f64::from(component.origin.line)));
         caller.insert("col", Value::Number(0.0));
@@ -65,11 +65,11 @@ impl Activation {
         state
     }
 
-    /// `$slots`: a function per slot, and the context they share with the component.
-    fn slots(&self, cx: &mut Context<'_>, component: &Component) -> Value {
+    /// Makes `$slots`: a function per slot, and the context they share with the component.
+    fn slots(&self, cx: &mut EvalContext<'_>, component: &ComponentNode) -> Value {
         let context = component.context.eval(cx, &self.frame).unwrap_or_default();
         let shared = Rc::new(RefCell::new(props::own_properties(&context)));
-        let mut slots = Object::new();
+        let mut slots = JsObject::new();
         slots.insert("$context", Value::Object(shared.clone()));
         slots.insert(
             "main",
@@ -81,7 +81,7 @@ impl Activation {
         Value::object(slots)
     }
 
-    fn slot(&self, name: &str, body: Rc<SlotBody>, context: Rc<RefCell<Object>>) -> Value {
+    fn slot(&self, name: &str, body: Rc<SlotBody>, context: Rc<RefCell<JsObject>>) -> Value {
         let caller = self.clone();
         Value::host(name, move |cx, arguments| {
             let frame = Frame::child(&caller.frame, body.slots);
@@ -106,12 +106,12 @@ impl Activation {
         })
     }
 
-    /// An error that leaves a slot through the expression that called it.
+    /// Converts an error that leaves a slot through the expression that called it.
     fn carried(&self, error: Error) -> expr::Error {
         let code = if error.is_limit() {
-            expr::Code::Limit
+            expr::ExprErrorCode::Limit
         } else {
-            expr::Code::Runtime
+            expr::ExprErrorCode::Runtime
         };
         let carried = expr::Error::new(code, error.message()).placed(
             error.file(),
@@ -123,7 +123,7 @@ impl Activation {
     }
 
     /// Shares values with the slots of the component's caller.
-    pub(crate) fn inject(&self, cx: &mut Context<'_>, code: &Code) -> Result<(), Error> {
+    pub(crate) fn inject(&self, cx: &mut EvalContext<'_>, code: &LocatedExpr) -> Result<(), Error> {
         let value = self.eval(cx, code)?;
         let slots = self.frame.state().borrow().get("$slots");
         let context = match slots {

@@ -1,17 +1,17 @@
 //! Conditions, loops, variables and errors of a template's own.
 
-use expr::{Context, Frame, Value};
+use expr::{EvalContext, Frame, Value};
 
-use crate::error::{Error, Fault, Place};
-use crate::node::{Code, Each, If, Let, NewError};
+use crate::error::{CompileFault, Error, TemplatePosition};
+use crate::node::{EachNode, IfNode, LetNode, LocatedExpr, NewError};
 use crate::parser::bound_by_let;
 use crate::render::Activation;
 
 impl Activation {
     pub(crate) fn if_node(
         &self,
-        cx: &mut Context<'_>,
-        node: &If,
+        cx: &mut EvalContext<'_>,
+        node: &IfNode,
         out: &mut String,
     ) -> Result<(), Error> {
         if !self.run.reads.is_active() {
@@ -33,7 +33,12 @@ impl Activation {
         self.otherwise(cx, node, out)
     }
 
-    fn otherwise(&self, cx: &mut Context<'_>, node: &If, out: &mut String) -> Result<(), Error> {
+    fn otherwise(
+        &self,
+        cx: &mut EvalContext<'_>,
+        node: &IfNode,
+        out: &mut String,
+    ) -> Result<(), Error> {
         match &node.otherwise {
             Some(body) => self.body(cx, body, out),
             None => Ok(()),
@@ -42,8 +47,8 @@ impl Activation {
 
     pub(crate) fn each(
         &self,
-        cx: &mut Context<'_>,
-        each: &Each,
+        cx: &mut EvalContext<'_>,
+        each: &EachNode,
         out: &mut String,
     ) -> Result<(), Error> {
         let (list, keys) = self.run.reads.measure(|| self.eval(cx, &each.list));
@@ -95,8 +100,8 @@ impl Activation {
 
     fn iteration(
         &self,
-        cx: &mut Context<'_>,
-        each: &Each,
+        cx: &mut EvalContext<'_>,
+        each: &EachNode,
         (item, index): (Value, Value),
         out: &mut String,
     ) -> Result<(), Error> {
@@ -125,7 +130,7 @@ impl Activation {
         }
     }
 
-    pub(crate) fn let_node(&self, cx: &mut Context<'_>, node: &Let) -> Result<(), Error> {
+    pub(crate) fn let_node(&self, cx: &mut EvalContext<'_>, node: &LetNode) -> Result<(), Error> {
         let (bound, keys) = self.run.reads.measure(|| {
             let value = node.head.value.eval(cx, &self.frame);
             let bound = value.and_then(|value| node.head.pattern.bind(cx, &self.frame, value));
@@ -149,26 +154,35 @@ impl Activation {
         }
     }
 
-    pub(crate) fn eval_node(&self, cx: &mut Context<'_>, code: &Code) -> Result<(), Error> {
+    pub(crate) fn eval_node(
+        &self,
+        cx: &mut EvalContext<'_>,
+        code: &LocatedExpr,
+    ) -> Result<(), Error> {
         let (value, keys) = self.run.reads.measure(|| self.eval(cx, code));
         self.run.reads.taint_text(&code.origin.text, &keys);
         value.map(|_| ())
     }
 
-    pub(crate) fn new_error(&self, cx: &mut Context<'_>, node: &NewError) -> Result<(), Error> {
+    pub(crate) fn new_error(&self, cx: &mut EvalContext<'_>, node: &NewError) -> Result<(), Error> {
         let message = self.eval_text(cx, &node.message)?;
-        let fault = Fault::new("E_RUNTIME_EXCEPTION", &*message, node.at);
+        let fault = CompileFault::new("E_RUNTIME_EXCEPTION", &*message, node.at);
         let mut error = fault.in_file(&self.template.file, &self.template.source);
         if let Some(file) = &node.file {
             let file = self.eval_text(cx, file)?.to_string();
             let line = self.number(cx, node.line.as_ref(), node.at.0)?;
             let column = self.number(cx, node.column.as_ref(), node.at.1)?;
-            error = error.moved(Place { file, line, column });
+            error = error.moved(TemplatePosition { file, line, column });
         }
         self.excuse_error(error)
     }
 
-    fn number(&self, cx: &mut Context<'_>, code: Option<&Code>, or: u32) -> Result<u32, Error> {
+    fn number(
+        &self,
+        cx: &mut EvalContext<'_>,
+        code: Option<&LocatedExpr>,
+        or: u32,
+    ) -> Result<u32, Error> {
         let Some(code) = code else { return Ok(or) };
         let value = self.eval(cx, code)?;
         let number =

@@ -5,25 +5,25 @@ use std::collections::HashMap;
 use std::fmt;
 use std::rc::Rc;
 
-use expr::{Context, Object, Value};
+use expr::{EvalContext, JsObject, Value};
 use indexmap::IndexMap;
-use prompt::{Questionnaire, Source};
+use prompt::{QuestionSource, Questionnaire};
 
-use crate::apart::{Apart, Printed};
+use crate::answer_reads::AnswerReads;
 use crate::error::Error;
 use crate::globals;
-use crate::layout::Layout;
+use crate::layout::TemplateLayout;
 use crate::limits::Limits;
-use crate::loader::{Components, ENDINGS, Loaded, Loader};
+use crate::loader::{ComponentTags, ENDINGS, LoadedTemplate, TemplateLoader};
 use crate::node::Template;
-use crate::parser::{self, Unit};
-use crate::reads::Reads;
-use crate::render::{Activation, Run};
-use crate::stack::Stacks;
+use crate::parser::{self, CompileUnit};
+use crate::render::{Activation, RenderState};
+use crate::separated_values::{PrintedValue, SeparatedValues};
+use crate::stack::StackTexts;
 
 /// Renders templates. Partials are compiled once per engine.
-pub struct Engine {
-    core: Rc<Core>,
+pub struct TemplateEngine {
+    core: Rc<EngineCore>,
     limits: Limits,
     now_ms: Option<f64>,
     strict: bool,
@@ -31,42 +31,42 @@ pub struct Engine {
 
 /// A template that is ready to render.
 #[derive(Clone)]
-pub struct Compiled {
+pub struct CompiledTemplate {
     template: Rc<Template>,
 }
 
 /// A template to compile and render in one step.
-pub struct Input<'a> {
-    /// How errors and `$filename` call the template.
+pub struct RenderInput<'a> {
+    /// Name of the template in errors and in `$filename`.
     pub name: &'a str,
     pub text: &'a str,
-    pub layout: Layout,
-    pub state: &'a Object,
+    pub layout: TemplateLayout,
+    pub state: &'a JsObject,
     /// Checked answers by key.
     pub answers: &'a IndexMap<String, serde_json::Value>,
 }
 
-/// What a render gave.
+/// Result of a render.
 #[derive(Default)]
-pub struct Rendered {
+pub struct RenderResult {
     pub text: String,
-    /// The values [`Engine::render_apart`] kept out of the text, in the order of their numbers.
-    pub values: Vec<Printed>,
+    /// The values [`TemplateEngine::render_apart`] kept out of the text, in the order of their numbers.
+    pub values: Vec<PrintedValue>,
     /// Every question the template asks, answered or not.
     pub questionnaire: Questionnaire,
     /// Questions whose text depends on answers that are missing; another round will ask them.
     pub postponed: Vec<Postponed>,
-    /// What `provide(key, value)` handed out.
-    pub provided: Object,
+    /// Values that the template exported with `provide(key, value)`.
+    pub provided: JsObject,
     /// Free names that nothing defines, in strict mode.
-    pub undefined: Vec<Undefined>,
+    pub undefined: Vec<UndefinedVariable>,
     /// Keys that were read and have no answer yet; the text is not final while there are any.
     pub unanswered: Vec<String>,
     /// Errors that missing answers may explain. They are real if they are still there in the end.
     pub provisional: Vec<Error>,
 }
 
-impl fmt::Debug for Rendered {
+impl fmt::Debug for RenderResult {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Rendered")
             .field("text", &self.text)
@@ -87,28 +87,28 @@ pub struct Postponed {
     pub key: String,
     /// The keys it waits for.
     pub needs: Vec<String>,
-    pub source: Source,
+    pub source: QuestionSource,
 }
 
 /// A name that nothing defines.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Undefined {
+pub struct UndefinedVariable {
     pub name: String,
     pub file: String,
     pub line: u32,
     pub column: u32,
 }
 
-/// What engine and renders share.
-pub(crate) struct Core {
-    loader: Rc<dyn Loader>,
-    components: Components,
-    globals: Object,
-    files: RefCell<HashMap<Rc<str>, Rc<Loaded>>>,
+/// State that the engine and its renders share.
+pub(crate) struct EngineCore {
+    loader: Rc<dyn TemplateLoader>,
+    components: ComponentTags,
+    globals: JsObject,
+    files: RefCell<HashMap<Rc<str>, Rc<LoadedTemplate>>>,
     partials: RefCell<HashMap<PartialKey, Rc<Template>>>,
 }
 
-/// What a compiled partial depends on beside its text.
+/// Cache key of a compiled partial: everything it depends on besides its text.
 #[derive(PartialEq, Eq, Hash)]
 struct PartialKey {
     path: String,
@@ -116,7 +116,7 @@ struct PartialKey {
     in_ai: bool,
 }
 
-/// Why a partial cannot be used.
+/// Reason why a partial cannot be used.
 pub(crate) enum NotFound {
     Missing {
         message: String,
@@ -125,17 +125,17 @@ pub(crate) enum NotFound {
     Broken(Error),
 }
 
-impl Engine {
-    pub fn new(loader: Rc<dyn Loader>) -> Self {
-        let components = Components::of(&*loader);
-        let core = Core {
+impl TemplateEngine {
+    pub fn new(loader: Rc<dyn TemplateLoader>) -> Self {
+        let components = ComponentTags::of(&*loader);
+        let core = EngineCore {
             loader,
             components,
             globals: globals::all(),
             files: RefCell::default(),
             partials: RefCell::default(),
         };
-        Engine {
+        TemplateEngine {
             core: Rc::new(core),
             limits: Limits::default(),
             now_ms: None,
@@ -156,15 +156,20 @@ impl Engine {
         self
     }
 
-    /// Lists undefined names in [`Rendered::undefined`]; they still print `undefined`.
+    /// Lists undefined names in [`RenderResult::undefined`]; they still print `undefined`.
     #[must_use]
     pub fn strict(mut self) -> Self {
         self.strict = true;
         self
     }
 
-    pub fn compile(&self, name: &str, text: &str, layout: Layout) -> Result<Compiled, Error> {
-        let unit = Unit {
+    pub fn compile(
+        &self,
+        name: &str,
+        text: &str,
+        layout: TemplateLayout,
+    ) -> Result<CompiledTemplate, Error> {
+        let unit = CompileUnit {
             file: name,
             text,
             layout,
@@ -172,13 +177,13 @@ impl Engine {
             in_ai: false,
         };
         let template = parser::parse(&unit, &self.core.components, &self.limits)?;
-        Ok(Compiled {
+        Ok(CompiledTemplate {
             template: Rc::new(template),
         })
     }
 
     /// Compiles and renders.
-    pub fn render_text(&self, input: &Input<'_>) -> Result<Rendered, Error> {
+    pub fn render_text(&self, input: &RenderInput<'_>) -> Result<RenderResult, Error> {
         let compiled = self.compile(input.name, input.text, input.layout)?;
         self.render(&compiled, input.state, input.answers)
     }
@@ -187,28 +192,33 @@ impl Engine {
     /// changes stay changed, so hand in fresh ones where that matters.
     pub fn render(
         &self,
-        compiled: &Compiled,
-        state: &Object,
+        compiled: &CompiledTemplate,
+        state: &JsObject,
         answers: &IndexMap<String, serde_json::Value>,
-    ) -> Result<Rendered, Error> {
+    ) -> Result<RenderResult, Error> {
         self.render_run(compiled, state, self.run(answers))
     }
 
-    /// Renders like [`Engine::render`], with every printed value kept apart: the text has only what
+    /// Renders like [`TemplateEngine::render`], with every printed value kept apart: the text has only what
     /// the template's author wrote, and [`split_apart`](crate::split_apart) finds the places.
     pub fn render_apart(
         &self,
-        compiled: &Compiled,
-        state: &Object,
+        compiled: &CompiledTemplate,
+        state: &JsObject,
         answers: &IndexMap<String, serde_json::Value>,
-    ) -> Result<Rendered, Error> {
+    ) -> Result<RenderResult, Error> {
         let mut run = self.run(answers);
         run.apart = Some(RefCell::default());
         self.render_run(compiled, state, run)
     }
 
-    fn render_run(&self, compiled: &Compiled, state: &Object, run: Run) -> Result<Rendered, Error> {
-        let provided = Rc::new(RefCell::new(Object::new()));
+    fn render_run(
+        &self,
+        compiled: &CompiledTemplate,
+        state: &JsObject,
+        run: RenderState,
+    ) -> Result<RenderResult, Error> {
+        let provided = Rc::new(RefCell::new(JsObject::new()));
         let run = Rc::new(run);
         let mut globals = self.core.globals.clone();
         globals.insert("answers", Value::Object(run.answers.clone()));
@@ -220,7 +230,7 @@ impl Engine {
             }
         }
         let state = Rc::new(RefCell::new(state));
-        let mut cx = Context::new(self.limits.expr, &globals);
+        let mut cx = EvalContext::new(self.limits.expr, &globals);
         if let Some(now_ms) = self.now_ms {
             cx = cx.with_now_ms(now_ms);
         }
@@ -228,7 +238,7 @@ impl Engine {
             cx = cx.strict();
         }
         let template = compiled.template.clone();
-        let context = Value::object(Object::new());
+        let context = Value::object(JsObject::new());
         let activation = Activation::new(&run, template, state, context);
         run.know(&activation.template, &activation.frame);
         let mut out = String::new();
@@ -238,7 +248,7 @@ impl Engine {
         let text = finished(out, &activation.template, run.stacks.take());
         activation.check_output(&text)?;
         drop(activation);
-        Ok(Rendered {
+        Ok(RenderResult {
             text,
             values: run
                 .apart
@@ -254,15 +264,15 @@ impl Engine {
         })
     }
 
-    fn run(&self, answers: &IndexMap<String, serde_json::Value>) -> Run {
+    fn run(&self, answers: &IndexMap<String, serde_json::Value>) -> RenderState {
         let values = answers.iter();
         let values = values.map(|(key, value)| (Rc::from(key.as_str()), Value::from_json(value)));
-        Run {
+        RenderState {
             core: self.core.clone(),
             limits: self.limits,
             strict: self.strict,
             observing: Cell::new(self.strict),
-            reads: Rc::new(Reads::default()),
+            reads: Rc::new(AnswerReads::default()),
             answers: Rc::new(RefCell::new(values.collect())),
             given: answers.clone(),
             questionnaire: RefCell::default(),
@@ -277,22 +287,23 @@ impl Engine {
     }
 }
 
-impl Compiled {
-    /// The name the template was compiled under.
+impl CompiledTemplate {
+    /// Returns the name the template was compiled under.
     pub fn name(&self) -> &str {
         &self.template.file
     }
 
-    /// What the author wrote, with a place for every value: all branches, one after the other. For
-    /// checking a text before there are values.
-    pub fn outline(&self) -> (String, Vec<Printed>) {
-        Apart::outline(&self.template.body)
+    /// Returns the author's text with a placeholder for every value: all branches, one after the
+    /// other. Used to check a text before there are values.
+    pub fn outline(&self) -> (String, Vec<PrintedValue>) {
+        SeparatedValues::outline(&self.template.body)
     }
 }
 
-/// Edge takes one newline off either end; a template that ends its last line keeps that end.
-fn finished(mut out: String, template: &Template, stacks: Stacks) -> String {
-    if template.layout == Layout::Jig {
+/// Takes one newline off either end, as Edge does; a template that ends its last line keeps that
+/// end.
+fn finished(mut out: String, template: &Template, stacks: StackTexts) -> String {
+    if template.layout == TemplateLayout::Jig {
         out = stacks.fill(out);
         trim_newlines(&mut out);
     } else {
@@ -315,8 +326,8 @@ fn trim_newlines(out: &mut String) {
     }
 }
 
-impl Core {
-    /// The compiled partial or component with this name.
+impl EngineCore {
+    /// Finds and compiles the partial or component with this name.
     pub(crate) fn partial(
         &self,
         name: &Rc<str>,
@@ -333,10 +344,10 @@ impl Core {
         if let Some(template) = self.partials.borrow().get(&key) {
             return Ok(template.clone());
         }
-        let unit = Unit {
+        let unit = CompileUnit {
             file: &loaded.path,
             text: &loaded.text,
-            layout: Layout::of_path(&loaded.path),
+            layout: TemplateLayout::of_path(&loaded.path),
             locals,
             in_ai,
         };
@@ -346,7 +357,7 @@ impl Core {
         Ok(template)
     }
 
-    fn load(&self, name: &Rc<str>) -> Result<Rc<Loaded>, NotFound> {
+    fn load(&self, name: &Rc<str>) -> Result<Rc<LoadedTemplate>, NotFound> {
         if let Some(loaded) = self.files.borrow().get(name) {
             return Ok(loaded.clone());
         }

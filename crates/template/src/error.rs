@@ -2,46 +2,46 @@
 
 use std::fmt;
 
-/// How many links of an include chain an error remembers.
+/// Number of links of an include chain that an error remembers.
 const CHAIN_LINKS_MAX: usize = 8;
-/// How many characters of a source line an error shows.
+/// Number of characters of a source line that an error shows.
 const EXCERPT_CHARS_MAX: usize = 120;
 
-/// What went wrong in a template, and where.
+/// An error in a template, with its position.
 ///
 /// Lines count from 1 and columns from 0 in UTF-16 units, as Edge counts them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Error(Box<Detail>);
+pub struct Error(Box<TemplateErrorDetail>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Detail {
+struct TemplateErrorDetail {
     code: &'static str,
     message: String,
-    place: Place,
+    place: TemplatePosition,
     excerpt: Vec<(u32, String)>,
-    chain: Vec<Link>,
+    chain: Vec<ChainLink>,
     chain_cut: usize,
     hint: Option<String>,
 }
 
 /// A position in a template.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct TemplatePosition {
     pub file: String,
     pub line: u32,
     pub column: u32,
 }
 
-/// How rendering got to the place of an error: one include, component or slot.
+/// One step on the way to the place of an error: an include, a component or a slot.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Link {
+pub struct ChainLink {
     pub what: &'static str,
-    pub place: Place,
+    pub place: TemplatePosition,
 }
 
-/// A fault found while reading one template, before it is known which file that is.
+/// An error found while reading one template; the caller adds the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Fault {
+pub(crate) struct CompileFault {
     pub(crate) code: &'static str,
     pub(crate) message: String,
     pub(crate) line: u32,
@@ -49,9 +49,9 @@ pub(crate) struct Fault {
     pub(crate) hint: Option<String>,
 }
 
-impl Fault {
+impl CompileFault {
     pub(crate) fn new(code: &'static str, message: impl Into<String>, at: (u32, u32)) -> Self {
-        Fault {
+        CompileFault {
             code,
             message: message.into(),
             line: at.0,
@@ -65,14 +65,14 @@ impl Fault {
         self
     }
 
-    /// The fault as an error of a file, with the lines around it.
+    /// Makes an error of a file, with the lines around it.
     pub(crate) fn in_file(self, file: &str, source: &str) -> Error {
-        let place = Place {
+        let place = TemplatePosition {
             file: file.to_owned(),
             line: self.line,
             column: self.column,
         };
-        Error(Box::new(Detail {
+        Error(Box::new(TemplateErrorDetail {
             code: self.code,
             message: self.message,
             excerpt: excerpt(source, self.line),
@@ -85,7 +85,7 @@ impl Fault {
 }
 
 impl Error {
-    /// The code, such as `E_UNCLOSED_TAG`.
+    /// Returns the code, such as `E_UNCLOSED_TAG`.
     pub fn code(&self) -> &'static str {
         self.0.code
     }
@@ -98,12 +98,12 @@ impl Error {
         &self.0.place.file
     }
 
-    /// Counted from 1; 0 when the error belongs to no line.
+    /// Returns the line, counted from 1; 0 if the error belongs to no line.
     pub fn line(&self) -> u32 {
         self.0.place.line
     }
 
-    /// Counted from 0.
+    /// Returns the column, counted from 0.
     pub fn column(&self) -> u32 {
         self.0.place.column
     }
@@ -112,39 +112,40 @@ impl Error {
         self.0.hint.as_deref()
     }
 
-    /// The source line of the error.
+    /// Returns the source line of the error.
     pub fn excerpt(&self) -> Option<&str> {
         let line = self.line();
         let shown = self.0.excerpt.iter().find(|(number, _)| *number == line);
         shown.map(|(_, text)| text.as_str())
     }
 
-    /// The includes that led here, innermost first.
-    pub fn chain(&self) -> &[Link] {
+    /// Returns the includes that led here, innermost first.
+    pub fn chain(&self) -> &[ChainLink] {
         &self.0.chain
     }
 
-    /// Whether a limit was hit, which no missing answer can excuse.
+    /// Returns true if a limit was hit, which no missing answer can excuse.
     pub(crate) fn is_limit(&self) -> bool {
         self.0.code == "E_LIMIT_EXCEEDED"
     }
 
-    pub(crate) fn moved(mut self, place: Place) -> Self {
+    pub(crate) fn moved(mut self, place: TemplatePosition) -> Self {
         self.0.excerpt.clear();
         self.0.place = place;
         self
     }
 
-    pub(crate) fn reached_by(mut self, what: &'static str, place: Place) -> Self {
+    pub(crate) fn reached_by(mut self, what: &'static str, place: TemplatePosition) -> Self {
         if self.0.chain.len() < CHAIN_LINKS_MAX {
-            self.0.chain.push(Link { what, place });
+            self.0.chain.push(ChainLink { what, place });
         } else {
             self.0.chain_cut += 1;
         }
         self
     }
 
-    /// The error on several lines: message, place, the source with a caret, how it was reached.
+    /// Prints the error on several lines: message, place, the source with a caret, the chain of
+    /// includes.
     pub fn report(&self) -> String {
         let detail = &*self.0;
         let mut text = format!("{}: {}\n", detail.code, detail.message);
@@ -184,7 +185,7 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-impl fmt::Display for Place {
+impl fmt::Display for TemplatePosition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.line {
             0 => f.write_str(&self.file),
@@ -193,12 +194,12 @@ impl fmt::Display for Place {
     }
 }
 
-/// The line itself and one on either side.
+/// Returns the line itself and one on either side.
 fn excerpt(source: &str, line: u32) -> Vec<(u32, String)> {
     if line == 0 {
         return Vec::new();
     }
-    crate::lines::Lines::new(source)
+    crate::lines::NumberedLines::new(source)
         .skip_while(|(number, _)| *number + 1 < line)
         .take_while(|(number, _)| *number <= line + 1)
         .filter(|(number, text)| *number == line || !text.trim().is_empty())
@@ -214,7 +215,7 @@ fn shortened(line: &str) -> String {
     short
 }
 
-/// What stands before the caret: a tab for a tab, so that the caret keeps its place.
+/// Returns the padding before the caret: a tab for a tab, so that the caret is below its column.
 fn caret_pad(line: &str, column: u32) -> String {
     let mut units = 0;
     line.chars()

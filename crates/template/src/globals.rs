@@ -3,30 +3,30 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use expr::names::{self, Arg, NameFn, Out};
-use expr::{Context, Error, Object, Value, to_text};
+use expr::text_functions::{self, FunctionArg, FunctionOutput, NameFn};
+use expr::{Error, EvalContext, JsObject, Value, to_text};
 
 use crate::attributes;
 
-/// All of them. Filters are the same functions, called as `{{ name :: value }}`.
-pub(crate) fn all() -> Object {
-    let mut globals = Object::new();
-    for helper in names::all() {
+/// Returns all of them. Filters are the same functions, called as `{{ name :: value }}`.
+pub(crate) fn all() -> JsObject {
+    let mut globals = JsObject::new();
+    for helper in text_functions::all() {
         globals.insert(helper.name, name_function(helper));
     }
     globals.insert("h", Value::lazy(hygen_helpers));
     globals.insert("inspect", Value::host("inspect", inspect));
     globals.insert("json", Value::host("json", json));
     globals.insert("nl2br", Value::host("nl2br", nl2br));
-    let mut js = Object::new();
+    let mut js = JsObject::new();
     js.insert("stringify", Value::host("stringify", js_stringify));
     globals.insert("js", Value::object(js));
     globals.insert("html", Value::object(html()));
     globals
 }
 
-/// `provide(key, value)`: hands a value out of the template and prints nothing.
-pub(crate) fn provide(provided: Rc<RefCell<Object>>) -> Value {
+/// Makes `provide(key, value)`, which exports a value from the template and prints nothing.
+pub(crate) fn provide(provided: Rc<RefCell<JsObject>>) -> Value {
     Value::host("provide", move |cx, arguments| {
         let key = to_text(cx, &argument(arguments, 0))?;
         provided.borrow_mut().insert(key, argument(arguments, 1));
@@ -34,17 +34,17 @@ pub(crate) fn provide(provided: Rc<RefCell<Object>>) -> Value {
     })
 }
 
-/// What hygen's templates know as `h`.
+/// Returns the helpers that hygen's templates call `h`.
 fn hygen_helpers() -> Value {
-    let mut h = Object::new();
+    let mut h = JsObject::new();
     for set in ["changeCase", "inflection"] {
-        let helpers = names::set_named(set).unwrap_or_default();
+        let helpers = text_functions::set_named(set).unwrap_or_default();
         let helpers = helpers
             .iter()
             .map(|helper| (Rc::from(helper.name), name_function(helper)));
         h.insert(set, Value::object(helpers.collect()));
     }
-    for helper in names::set_named("helpers").unwrap_or_default() {
+    for helper in text_functions::set_named("helpers").unwrap_or_default() {
         h.insert(helper.name, name_function(helper));
     }
     Value::object(h)
@@ -52,62 +52,62 @@ fn hygen_helpers() -> Value {
 
 fn name_function(function: &'static NameFn) -> Value {
     Value::host(function.name, |cx, arguments| {
-        let texts: Result<Vec<Given>, Error> =
+        let texts: Result<Vec<OwnedArgument>, Error> =
             arguments.iter().map(|value| given(cx, value)).collect();
         let texts = texts?;
-        let arguments: Vec<Arg<'_>> = texts.iter().map(Given::arg).collect();
+        let arguments: Vec<FunctionArg<'_>> = texts.iter().map(OwnedArgument::arg).collect();
         match (function.call)(&arguments) {
-            Ok(Out::Str(text)) => {
+            Ok(FunctionOutput::Str(text)) => {
                 cx.reserve_string(text.len())?;
                 Ok(Value::from(text))
             }
-            Ok(Out::Num(number)) => Ok(Value::Number(number)),
-            Ok(Out::Null) => Ok(Value::Null),
+            Ok(FunctionOutput::Num(number)) => Ok(Value::Number(number)),
+            Ok(FunctionOutput::Null) => Ok(Value::Null),
             Err(message) => Err(Error::runtime(message)),
         }
     })
 }
 
 /// An argument with the texts it borrows kept alive.
-enum Given {
+enum OwnedArgument {
     Text(Rc<str>),
     Number(f64),
     Bool(bool),
     List(Vec<String>),
-    Options(Vec<(String, Given)>),
+    Options(Vec<(String, OwnedArgument)>),
     Undefined,
 }
 
-impl Given {
-    fn arg(&self) -> Arg<'_> {
+impl OwnedArgument {
+    fn arg(&self) -> FunctionArg<'_> {
         match self {
-            Given::Text(text) => Arg::Str(text),
-            Given::Number(number) => Arg::Num(*number),
-            Given::Bool(value) => Arg::Bool(*value),
-            Given::List(items) => Arg::List(items.clone()),
-            Given::Options(options) => {
+            OwnedArgument::Text(text) => FunctionArg::Str(text),
+            OwnedArgument::Number(number) => FunctionArg::Num(*number),
+            OwnedArgument::Bool(value) => FunctionArg::Bool(*value),
+            OwnedArgument::List(items) => FunctionArg::List(items.clone()),
+            OwnedArgument::Options(options) => {
                 let options = options
                     .iter()
                     .map(|(name, value)| (name.clone(), value.arg()));
-                Arg::Opts(options.collect())
+                FunctionArg::Opts(options.collect())
             }
-            Given::Undefined => Arg::Undefined,
+            OwnedArgument::Undefined => FunctionArg::Undefined,
         }
     }
 }
 
-fn given(cx: &mut Context<'_>, value: &Value) -> Result<Given, Error> {
+fn given(cx: &mut EvalContext<'_>, value: &Value) -> Result<OwnedArgument, Error> {
     cx.charge(1)?;
     Ok(match value {
-        Value::Undefined => Given::Undefined,
-        Value::Number(number) => Given::Number(*number),
-        Value::Bool(value) => Given::Bool(*value),
+        Value::Undefined => OwnedArgument::Undefined,
+        Value::Number(number) => OwnedArgument::Number(*number),
+        Value::Bool(value) => OwnedArgument::Bool(*value),
         Value::Array(items) => {
             let items = items.borrow().clone();
             let texts = items
                 .iter()
                 .map(|item| to_text(cx, item).map(|text| text.to_string()));
-            Given::List(texts.collect::<Result<_, _>>()?)
+            OwnedArgument::List(texts.collect::<Result<_, _>>()?)
         }
         Value::Object(object) => {
             let entries = object.borrow().entries();
@@ -115,19 +115,19 @@ fn given(cx: &mut Context<'_>, value: &Value) -> Result<Given, Error> {
             for (name, value) in entries {
                 // Options are flat; anything deeper is as good as its text.
                 let value = match value {
-                    Value::Object(_) | Value::Array(_) => Given::Text(to_text(cx, &value)?),
+                    Value::Object(_) | Value::Array(_) => OwnedArgument::Text(to_text(cx, &value)?),
                     flat => given(cx, &flat)?,
                 };
                 options.push((name.to_string(), value));
             }
-            Given::Options(options)
+            OwnedArgument::Options(options)
         }
-        other => Given::Text(to_text(cx, other)?),
+        other => OwnedArgument::Text(to_text(cx, other)?),
     })
 }
 
-/// A value for reading: indented JSON, and what JSON leaves out by its text.
-fn inspect(cx: &mut Context<'_>, arguments: &[Value]) -> Result<Value, Error> {
+/// Prints a value for reading: as indented JSON, and by its text if JSON leaves it out.
+fn inspect(cx: &mut EvalContext<'_>, arguments: &[Value]) -> Result<Value, Error> {
     let value = argument(arguments, 0);
     let text = match &value {
         Value::Array(_) | Value::Object(_) | Value::String(_) => {
@@ -143,8 +143,8 @@ fn inspect(cx: &mut Context<'_>, arguments: &[Value]) -> Result<Value, Error> {
     Ok(Value::from(text))
 }
 
-/// `json(value, indent?)`.
-fn json(cx: &mut Context<'_>, arguments: &[Value]) -> Result<Value, Error> {
+/// Implements `json(value, indent?)`.
+fn json(cx: &mut EvalContext<'_>, arguments: &[Value]) -> Result<Value, Error> {
     let value = argument(arguments, 0);
     if matches!(value, Value::Undefined) || value.is_callable() {
         return Ok(Value::Undefined);
@@ -164,8 +164,8 @@ fn json(cx: &mut Context<'_>, arguments: &[Value]) -> Result<Value, Error> {
     Ok(Value::from(String::from_utf8_lossy(&bytes).as_ref()))
 }
 
-/// JSON that can stand inside an HTML script.
-fn js_stringify(cx: &mut Context<'_>, arguments: &[Value]) -> Result<Value, Error> {
+/// Prints JSON that is safe inside an HTML script.
+fn js_stringify(cx: &mut EvalContext<'_>, arguments: &[Value]) -> Result<Value, Error> {
     let value = argument(arguments, 0);
     if matches!(value, Value::Undefined) || value.is_callable() {
         return Ok(Value::from("undefined"));
@@ -191,7 +191,7 @@ fn js_stringify(cx: &mut Context<'_>, arguments: &[Value]) -> Result<Value, Erro
     }))
 }
 
-fn nl2br(cx: &mut Context<'_>, arguments: &[Value]) -> Result<Value, Error> {
+fn nl2br(cx: &mut EvalContext<'_>, arguments: &[Value]) -> Result<Value, Error> {
     let value = argument(arguments, 0);
     if !value.is_truthy() {
         return Ok(Value::Undefined);
@@ -202,8 +202,8 @@ fn nl2br(cx: &mut Context<'_>, arguments: &[Value]) -> Result<Value, Error> {
     Ok(Value::from(text.replace('\n', "<br>")))
 }
 
-fn html() -> Object {
-    let mut html = Object::new();
+fn html() -> JsObject {
+    let mut html = JsObject::new();
     let escape = Value::host("escape", |cx, arguments| {
         let text = to_text(cx, &argument(arguments, 0))?;
         cx.reserve_string(text.len() * 6)?;

@@ -2,24 +2,24 @@
 
 use std::rc::Rc;
 
-use expr::Context;
+use expr::EvalContext;
 
 use crate::engine::NotFound;
-use crate::error::{Error, Fault};
-use crate::node::{CONTEXT_SLOT, Include, Origin, Template};
+use crate::error::{CompileFault, Error};
+use crate::node::{CONTEXT_SLOT, CodeOrigin, IncludeNode, Template};
 use crate::render::{Activation, first_in};
 
-/// Where another template is entered, and how.
-pub(crate) struct Site<'a> {
-    pub(crate) origin: &'a Origin,
+/// The tag that enters another template, and its kind for messages.
+pub(crate) struct IncludeSite<'a> {
+    pub(crate) origin: &'a CodeOrigin,
     pub(crate) what: &'static str,
 }
 
 impl Activation {
     pub(crate) fn include(
         &self,
-        cx: &mut Context<'_>,
-        include: &Include,
+        cx: &mut EvalContext<'_>,
+        include: &IncludeNode,
         out: &mut String,
     ) -> Result<(), Error> {
         let enclosing = self.run.reads.enclosing();
@@ -39,12 +39,12 @@ impl Activation {
         let state = self.frame.state().clone();
         let partial = Activation::new(&self.run, template, state, context);
         for (at, value) in include.values.iter().enumerate() {
-            // A variable whose block has ended is an error to read, and not one to pass on.
+            // Reading a variable whose block has ended is an error; passing it on is not.
             let value = value.eval(cx, &self.frame).unwrap_or_default();
             partial.frame.set(CONTEXT_SLOT + 1 + at, value);
         }
         self.place(&include.placing, out, |out| {
-            let site = Site {
+            let site = IncludeSite {
                 origin: &include.path.origin,
                 what: "included",
             };
@@ -52,8 +52,12 @@ impl Activation {
         })
     }
 
-    /// The template an include names; nothing when a missing answer keeps it unknown.
-    fn partial(&self, include: &Include, path: &Rc<str>) -> Result<Option<Rc<Template>>, Error> {
+    /// Finds the template an include names; `None` if its name depends on a missing answer.
+    fn partial(
+        &self,
+        include: &IncludeNode,
+        path: &Rc<str>,
+    ) -> Result<Option<Rc<Template>>, Error> {
         if let Some((name, template)) = &*include.found.borrow()
             && name == path
         {
@@ -72,11 +76,11 @@ impl Activation {
         Ok(Some(template))
     }
 
-    /// Places what went wrong when a template was looked for.
+    /// Adds the position of the tag to an error of finding a template.
     pub(crate) fn found(
         &self,
         found: Result<Rc<Template>, NotFound>,
-        origin: &Origin,
+        origin: &CodeOrigin,
         what: &'static str,
     ) -> Result<Option<Rc<Template>>, Error> {
         match found {
@@ -86,7 +90,7 @@ impl Activation {
             }
             Err(NotFound::Missing { message, hint }) => {
                 let at = first_in(origin);
-                let mut fault = Fault::new("E_RUNTIME_EXCEPTION", message, at);
+                let mut fault = CompileFault::new("E_RUNTIME_EXCEPTION", message, at);
                 fault.hint = hint;
                 self.excuse_error(fault.in_file(&self.template.file, &self.template.source))?;
                 Ok(None)
@@ -97,9 +101,9 @@ impl Activation {
     /// Runs another template, one level deeper.
     pub(crate) fn enter(
         &self,
-        cx: &mut Context<'_>,
+        cx: &mut EvalContext<'_>,
         inner: &Activation,
-        site: &Site<'_>,
+        site: &IncludeSite<'_>,
         out: &mut String,
     ) -> Result<(), Error> {
         let entered = cx.deeper(|cx| Ok(inner.body(cx, &inner.template.body, out)));

@@ -4,43 +4,43 @@ use std::borrow::Cow;
 
 use crate::lines::{indent_of, is_blank};
 use crate::tags::TagKind;
-use crate::token::{Tag, Token};
+use crate::token::{TagToken, TemplateToken};
 
-/// How white space around tags is treated.
+/// Treatment of white space around tags.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Layout {
+pub enum TemplateLayout {
     /// Exactly as Edge does.
     Edge,
-    /// Blocks lose the indentation they add, what a tag prints stands at the tag's column, and a
-    /// tag line leaves nothing behind.
+    /// Blocks lose the indentation they add, a tag's output begins in the tag's column, and a tag
+    /// line leaves nothing behind.
     Jig,
 }
 
-impl Layout {
-    /// Jig for `.jig` and `.jig.t`, Edge for anything else.
-    pub fn of_path(path: &str) -> Layout {
+impl TemplateLayout {
+    /// Returns Jig for `.jig` and `.jig.t`, Edge for anything else.
+    pub fn of_path(path: &str) -> TemplateLayout {
         if path.ends_with(".jig") || path.ends_with(".jig.t") {
-            Layout::Jig
+            TemplateLayout::Jig
         } else {
-            Layout::Edge
+            TemplateLayout::Edge
         }
     }
 }
 
 /// Takes off the indentation that block tags add to their bodies.
-pub(crate) fn dedent(tokens: &mut [Token<'_>]) {
+pub(crate) fn dedent(tokens: &mut [TemplateToken<'_>]) {
     dedent_by(tokens, 0);
 }
 
 /// Takes `columns` off every line, and off nested lines what their own blocks add.
-fn dedent_by(tokens: &mut [Token<'_>], columns: usize) {
+fn dedent_by(tokens: &mut [TemplateToken<'_>], columns: usize) {
     for token in tokens {
         match token {
-            Token::Text {
+            TemplateToken::Text {
                 text,
                 leading: true,
             } => shorten(text, columns),
-            Token::Tag(tag) => {
+            TemplateToken::Tag(tag) => {
                 dedent_body(tag, columns);
                 tag.indent = without(tag.indent, columns);
             }
@@ -49,7 +49,7 @@ fn dedent_by(tokens: &mut [Token<'_>], columns: usize) {
     }
 }
 
-fn dedent_body(tag: &mut Tag<'_>, columns: usize) {
+fn dedent_body(tag: &mut TagToken<'_>, columns: usize) {
     let width = tag.indent.chars().count();
     match tag.kind {
         TagKind::If | TagKind::Unless | TagKind::Each => {
@@ -63,7 +63,7 @@ fn dedent_body(tag: &mut Tag<'_>, columns: usize) {
                 let Some((other, after)) = after.split_first_mut() else {
                     return;
                 };
-                if let Token::Tag(tag) = other {
+                if let TemplateToken::Tag(tag) = other {
                     base = tag.indent.chars().count();
                 }
                 rest = after;
@@ -73,9 +73,9 @@ fn dedent_body(tag: &mut Tag<'_>, columns: usize) {
             let added = first_indent(&tag.children).saturating_sub(width);
             dedent_by(&mut tag.children, columns + added);
         }
-        // The component's output is moved to its tag's column as a whole, so its slots start at 0.
-        // What an AI tag says is a text of its own: its lines start where its first one does, whatever
-        // several lines an expression in it prints.
+        // A component's output is moved to its tag's column as a whole, so its slots start at 0.
+        // The text of an AI tag stands alone: its lines start in the column of the first one, even
+        // if an expression in it prints several lines.
         TagKind::Component | TagKind::Custom(_) | TagKind::Slot | TagKind::AiPart(_) => {
             let first = first_indent(&tag.children);
             dedent_by(&mut tag.children, first);
@@ -84,21 +84,21 @@ fn dedent_body(tag: &mut Tag<'_>, columns: usize) {
     }
 }
 
-fn is_else(token: &Token<'_>) -> bool {
-    matches!(token, Token::Tag(tag) if matches!(tag.kind, TagKind::Else | TagKind::ElseIf))
+fn is_else(token: &TemplateToken<'_>) -> bool {
+    matches!(token, TemplateToken::Tag(tag) if matches!(tag.kind, TagKind::Else | TagKind::ElseIf))
 }
 
-/// The indentation of the first line that has something on it.
-fn first_indent(tokens: &[Token<'_>]) -> usize {
+/// Returns the indentation of the first line that has something on it.
+fn first_indent(tokens: &[TemplateToken<'_>]) -> usize {
     for (at, token) in tokens.iter().enumerate() {
         match token {
-            Token::Text {
+            TemplateToken::Text {
                 text,
                 leading: true,
             } => {
                 let goes_on = matches!(
                     tokens.get(at + 1),
-                    Some(Token::Mustache(_) | Token::Text { leading: false, .. })
+                    Some(TemplateToken::Mustache(_) | TemplateToken::Text { leading: false, .. })
                 );
                 let mut lines = text.split('\n').peekable();
                 while let Some(line) = lines.next() {
@@ -108,8 +108,8 @@ fn first_indent(tokens: &[Token<'_>]) -> usize {
                     }
                 }
             }
-            Token::Tag(tag) if tag.kind == TagKind::Slot => {}
-            Token::Tag(tag) => return tag.indent.chars().count(),
+            TemplateToken::Tag(tag) if tag.kind == TagKind::Slot => {}
+            TemplateToken::Tag(tag) => return tag.indent.chars().count(),
             _ => {}
         }
     }

@@ -8,27 +8,27 @@ mod pieces;
 
 use std::borrow::Cow;
 
-use crate::error::Fault;
-use crate::layout::Layout;
+use crate::error::CompileFault;
+use crate::layout::TemplateLayout;
 use crate::limits::Limits;
-use crate::lines::{Lines, indent_of, is_blank, is_space, trim, units};
-use crate::loader::Components;
-use crate::scanner::{Close, Endless, Scanned, Scanner, Start};
+use crate::lines::{NumberedLines, indent_of, is_blank, is_space, trim, units};
+use crate::loader::ComponentTags;
+use crate::scanner::{ClosingPattern, ScanStart, ScannedText, TemplateScanner, UnclosedText};
 use crate::tags::{self, TagKind, TagSpec};
-use crate::token::{Source, Tag, Token};
+use crate::token::{JsSource, TagToken, TemplateToken};
 use pieces::{contiguous, escaped_mustache, suffix};
 
 /// Reads a template.
 pub(crate) fn lex<'s>(
     text: &'s str,
-    layout: Layout,
-    components: &Components,
+    layout: TemplateLayout,
+    components: &ComponentTags,
     limits: &Limits,
-) -> Result<Vec<Token<'s>>, Fault> {
-    let mut lexer = Lexer {
+) -> Result<Vec<TemplateToken<'s>>, CompileFault> {
+    let mut lexer = TemplateLexer {
         whole: text,
-        lines: Lines::new(text),
-        scanner: Scanner::new(),
+        lines: NumberedLines::new(text),
+        scanner: TemplateScanner::new(),
         layout,
         components,
         limits,
@@ -46,38 +46,38 @@ pub(crate) fn lex<'s>(
     lexer.finish()
 }
 
-struct Lexer<'s, 'e> {
+struct TemplateLexer<'s, 'e> {
     whole: &'s str,
-    lines: Lines<'s>,
-    scanner: Scanner,
-    layout: Layout,
-    components: &'e Components,
+    lines: NumberedLines<'s>,
+    scanner: TemplateScanner,
+    layout: TemplateLayout,
+    components: &'e ComponentTags,
     limits: &'e Limits,
     line: u32,
     parts: usize,
     last_line_was_tag: bool,
     /// The next newline is not printed.
     drop_newline: bool,
-    open: Vec<Tag<'s>>,
-    tokens: Vec<Token<'s>>,
+    open: Vec<TagToken<'s>>,
+    tokens: Vec<TemplateToken<'s>>,
 }
 
 /// The beginning of a line that is a tag.
-struct Opening<'s> {
+struct TagOpening<'s> {
     spec: TagSpec,
     name: &'s str,
     escaped: bool,
     self_closed: bool,
     indent: &'s str,
-    /// What follows the name and up to two spaces.
+    /// The text after the name and up to two spaces.
     rest: &'s str,
     column: u32,
     /// Jig's content type after the arguments.
     suffix: Option<&'s str>,
 }
 
-impl<'s> Lexer<'s, '_> {
-    fn line(&mut self, line: &'s str) -> Result<(), Fault> {
+impl<'s> TemplateLexer<'s, '_> {
+    fn line(&mut self, line: &'s str) -> Result<(), CompileFault> {
         if self.closes(line) {
             self.close(line);
             return Ok(());
@@ -91,7 +91,7 @@ impl<'s> Lexer<'s, '_> {
         }
     }
 
-    /// Whether the line ends the innermost open block.
+    /// Returns true if the line ends the innermost open block.
     fn closes(&self, line: &str) -> bool {
         let Some(tag) = self.open.last() else {
             return false;
@@ -106,7 +106,7 @@ impl<'s> Lexer<'s, '_> {
         let Some(mut tag) = self.open.pop() else {
             return;
         };
-        if tag.escaped && self.layout == Layout::Jig {
+        if tag.escaped && self.layout == TemplateLayout::Jig {
             let children = std::mem::take(&mut tag.children);
             self.siblings().extend(children);
             self.push_newline();
@@ -116,14 +116,14 @@ impl<'s> Lexer<'s, '_> {
         if tag.kind == TagKind::Ai {
             self.last_line_was_tag = false;
         }
-        self.push(Token::Tag(Box::new(tag)));
+        self.push(TemplateToken::Tag(Box::new(tag)));
         if line.ends_with('~') {
             self.drop_newline = true;
         }
     }
 
-    /// Reads the beginning of a tag line; nothing when the line is text.
-    fn opening(&self, line: &'s str) -> Option<Opening<'s>> {
+    /// Reads the beginning of a tag line; `None` if the line is text.
+    fn opening(&self, line: &'s str) -> Option<TagOpening<'s>> {
         let indent = indent_of(line);
         let after_at = line[indent.len()..].strip_prefix('@')?;
         let (escaped, after_at) = match after_at.strip_prefix('@') {
@@ -146,7 +146,7 @@ impl<'s> Lexer<'s, '_> {
             return None;
         }
         let column = units(&line[..line.len() - rest.len()]);
-        Some(Opening {
+        Some(TagOpening {
             spec,
             name,
             escaped,
@@ -158,9 +158,9 @@ impl<'s> Lexer<'s, '_> {
         })
     }
 
-    fn tag(&mut self, opening: Opening<'s>, line: &'s str) -> Result<(), Fault> {
+    fn tag(&mut self, opening: TagOpening<'s>, line: &'s str) -> Result<(), CompileFault> {
         self.count_part((self.line, opening.column))?;
-        if opening.escaped && self.layout == Layout::Jig {
+        if opening.escaped && self.layout == TemplateLayout::Jig {
             return self.escaped_tag(opening, line);
         }
         let newline_before = self.newline_before_tag(&opening);
@@ -168,7 +168,7 @@ impl<'s> Lexer<'s, '_> {
         let at = (self.line, opening.column);
         if !opening.spec.seekable {
             let drops = self.drops_newline(&opening.spec);
-            let source = Source {
+            let source = JsSource {
                 text: Cow::Borrowed(""),
                 line: at.0,
                 column: at.1,
@@ -178,52 +178,54 @@ impl<'s> Lexer<'s, '_> {
             return Ok(());
         }
         let Some(inside) = opening.rest.strip_prefix('(') else {
-            return Err(Fault::new("E_UNOPENED_PAREN", "Missing token \"(\"", at)
-                .hint(format!("write @{}(…)", opening.name)));
+            return Err(
+                CompileFault::new("E_UNOPENED_PAREN", "Missing token \"(\"", at)
+                    .hint(format!("write @{}(…)", opening.name)),
+            );
         };
         let column = opening.column + 1;
-        let start = Start {
+        let start = ScanStart {
             text: inside,
             line: self.line,
             column,
         };
-        let scanned = self
-            .scan(start, Close::Arguments)
-            .map_err(|_| Fault::new("E_UNCLOSED_PAREN", "Missing token \")\"", (at.0, column)))?;
+        let scanned = self.scan(start, ClosingPattern::Arguments).map_err(|_| {
+            CompileFault::new("E_UNCLOSED_PAREN", "Missing token \")\"", (at.0, column))
+        })?;
         let (rest, end) = (scanned.rest, (scanned.line, scanned.column));
-        let source = Source {
+        let source = JsSource {
             text: scanned.text,
             line: at.0,
             column,
         };
         let drops = self.drops_newline(&opening.spec);
         let (suffix, rest) = suffix(rest, self.layout);
-        self.consume(Opening { suffix, ..opening }, source, newline_before)?;
+        self.consume(TagOpening { suffix, ..opening }, source, newline_before)?;
         match trim(rest) {
             "~" => self.drop_newline = true,
             "" => self.drop_newline |= drops,
             _ => {
                 let message = format!("Unexpected token \"{rest}\"");
-                return Err(Fault::new("E_CANNOT_SEEK_STATEMENT", message, end)
+                return Err(CompileFault::new("E_CANNOT_SEEK_STATEMENT", message, end)
                     .hint("a tag stands alone on its line; put the text on the next one"));
             }
         }
         Ok(())
     }
 
-    /// Jig prints an escaped tag as it is written, without the first `@`, and its end likewise.
-    fn escaped_tag(&mut self, opening: Opening<'s>, line: &'s str) -> Result<(), Fault> {
+    /// Prints an escaped tag of Jig as it is written, without the first `@`, and its end likewise.
+    fn escaped_tag(&mut self, opening: TagOpening<'s>, line: &'s str) -> Result<(), CompileFault> {
         self.push_newline();
         let text = format!("{}{}", opening.indent, &line[opening.indent.len() + 1..]);
-        self.push(Token::Text {
+        self.push(TemplateToken::Text {
             text: Cow::Owned(text),
             leading: true,
         });
         if opening.spec.block && !opening.self_closed {
-            let source = Source {
+            let source = JsSource {
                 line: self.line,
                 column: opening.column,
-                ..Source::default()
+                ..JsSource::default()
             };
             self.consume(opening, source, false)?;
         }
@@ -233,11 +235,11 @@ impl<'s> Lexer<'s, '_> {
     /// Puts the tag where it belongs, or keeps it open until its end.
     fn consume(
         &mut self,
-        opening: Opening<'s>,
-        argument: Source<'s>,
+        opening: TagOpening<'s>,
+        argument: JsSource<'s>,
         newline_before: bool,
-    ) -> Result<(), Fault> {
-        let tag = Tag {
+    ) -> Result<(), CompileFault> {
+        let tag = TagToken {
             kind: opening.spec.kind,
             name: opening.name,
             escaped: opening.escaped,
@@ -250,29 +252,29 @@ impl<'s> Lexer<'s, '_> {
             children: Vec::new(),
         };
         if !opening.spec.block || opening.self_closed {
-            self.push(Token::Tag(Box::new(tag)));
+            self.push(TemplateToken::Tag(Box::new(tag)));
             return Ok(());
         }
         if self.open.len() >= self.limits.blocks_nested_max {
             let max = self.limits.blocks_nested_max;
             let message = format!("blocks are nested deeper than blocks_nested_max = {max}");
-            return Err(Fault::new("E_LIMIT_EXCEEDED", message, tag.at())
+            return Err(CompileFault::new("E_LIMIT_EXCEEDED", message, tag.at())
                 .hint("move the inner blocks into a partial"));
         }
         self.open.push(tag);
         Ok(())
     }
 
-    /// Whether what the tag prints starts on a line of its own; otherwise adds Edge's newline
+    /// Returns true if the tag's output starts on a line of its own; otherwise adds Edge's newline
     /// between tag lines.
-    fn newline_before_tag(&mut self, opening: &Opening<'s>) -> bool {
+    fn newline_before_tag(&mut self, opening: &TagOpening<'s>) -> bool {
         let prints = match &opening.spec.kind {
             TagKind::Ai => true,
             TagKind::Include
             | TagKind::IncludeIf
             | TagKind::Component
             | TagKind::Custom(_)
-            | TagKind::Stack => self.layout == Layout::Jig,
+            | TagKind::Stack => self.layout == TemplateLayout::Jig,
             _ => false,
         };
         if prints {
@@ -280,24 +282,24 @@ impl<'s> Lexer<'s, '_> {
         }
         match self.layout {
             // There is no newline here to drop, so a `~` has done its work.
-            Layout::Jig => self.drop_newline = false,
-            Layout::Edge if self.last_line_was_tag => self.push_newline(),
-            Layout::Edge => {}
+            TemplateLayout::Jig => self.drop_newline = false,
+            TemplateLayout::Edge if self.last_line_was_tag => self.push_newline(),
+            TemplateLayout::Edge => {}
         }
         false
     }
 
     fn drops_newline(&self, spec: &TagSpec) -> bool {
-        spec.drops_newline && self.layout == Layout::Edge
+        spec.drops_newline && self.layout == TemplateLayout::Edge
     }
 
-    fn text_line(&mut self, line: &'s str) -> Result<(), Fault> {
+    fn text_line(&mut self, line: &'s str) -> Result<(), CompileFault> {
         if self.joined(line) {
             return Ok(());
         }
         let undo = (self.siblings().len(), self.drop_newline);
         self.push_newline();
-        let mut rest = Start {
+        let mut rest = ScanStart {
             text: line,
             line: self.line,
             column: 0,
@@ -311,7 +313,7 @@ impl<'s> Lexer<'s, '_> {
             rest = mustache.rest;
             if is_blank(rest.text) {
                 // Edge drops white space after the last interpolation of a line.
-                if only_comments && self.layout == Layout::Jig {
+                if only_comments && self.layout == TemplateLayout::Jig {
                     self.siblings().truncate(undo.0);
                     self.drop_newline = undo.1;
                 }
@@ -329,7 +331,7 @@ impl<'s> Lexer<'s, '_> {
             return false;
         }
         let whole = self.whole;
-        let Some(Token::Text {
+        let Some(TemplateToken::Text {
             text,
             leading: true,
         }) = self.siblings().last_mut()
@@ -352,32 +354,32 @@ impl<'s> Lexer<'s, '_> {
     /// Reads the interpolation or comment at `at`, with the text before it.
     fn mustache(
         &mut self,
-        from: Start<'s>,
+        from: ScanStart<'s>,
         at: usize,
         leading: bool,
-    ) -> Result<AfterMustache<'s>, Fault> {
+    ) -> Result<AfterMustache<'s>, CompileFault> {
         let after = &from.text[at + 2..];
         let close = if after.starts_with("--") {
-            Close::Comment
+            ClosingPattern::Comment
         } else if after.starts_with('{') {
-            Close::SafeMustache
+            ClosingPattern::SafeMustache
         } else {
-            Close::Mustache
+            ClosingPattern::Mustache
         };
         let opening_len = match close {
-            Close::Comment => 4,
-            Close::SafeMustache => 3,
+            ClosingPattern::Comment => 4,
+            ClosingPattern::SafeMustache => 3,
             _ => 2,
         };
         let before = &from.text[..at];
-        let escaped = close != Close::Comment && before.ends_with('@');
+        let escaped = close != ClosingPattern::Comment && before.ends_with('@');
         let left = if escaped { &before[..at - 1] } else { before };
         // A comment that begins a line is not content, and Edge's main slot waits for content.
-        let silent = close == Close::Comment && self.layout == Layout::Edge;
+        let silent = close == ClosingPattern::Comment && self.layout == TemplateLayout::Edge;
         if !left.is_empty() || (leading && !silent) {
             self.push_text(left, leading);
         }
-        let start = Start {
+        let start = ScanStart {
             text: &from.text[at + opening_len..],
             line: from.line,
             column: from.column + units(&from.text[..at + opening_len]),
@@ -385,22 +387,22 @@ impl<'s> Lexer<'s, '_> {
         self.count_part((start.line, start.column))?;
         let scanned = self.scan(start, close).map_err(|endless| {
             let at = (endless.line, endless.column);
-            Fault::new("E_UNCLOSED_CURLY_BRACE", "Missing token \"}\"", at)
+            CompileFault::new("E_UNCLOSED_CURLY_BRACE", "Missing token \"}\"", at)
         })?;
-        let rest = Start {
+        let rest = ScanStart {
             text: scanned.rest,
             line: scanned.line,
             column: scanned.column,
         };
         if escaped {
             let text = escaped_mustache(&scanned.text, close);
-            self.push(Token::Text {
+            self.push(TemplateToken::Text {
                 text: Cow::Owned(text),
                 leading: false,
             });
-        } else if close != Close::Comment {
+        } else if close != ClosingPattern::Comment {
             let (line, column) = (start.line, start.column);
-            self.push(Token::Mustache(Source {
+            self.push(TemplateToken::Mustache(JsSource {
                 text: scanned.text,
                 line,
                 column,
@@ -408,11 +410,15 @@ impl<'s> Lexer<'s, '_> {
         }
         Ok(AfterMustache {
             rest,
-            comment: close == Close::Comment,
+            comment: close == ClosingPattern::Comment,
         })
     }
 
-    fn scan(&mut self, start: Start<'s>, close: Close) -> Result<Scanned<'s>, Endless> {
+    fn scan(
+        &mut self,
+        start: ScanStart<'s>,
+        close: ClosingPattern,
+    ) -> Result<ScannedText<'s>, UnclosedText> {
         let scanned = self.scanner.scan(start, close, &mut self.lines)?;
         self.line = scanned.line;
         Ok(scanned)
@@ -426,21 +432,21 @@ impl<'s> Lexer<'s, '_> {
             self.drop_newline = false;
             return;
         }
-        self.push(Token::Newline);
+        self.push(TemplateToken::Newline);
     }
 
     fn push_text(&mut self, text: &'s str, leading: bool) {
-        self.push(Token::Text {
+        self.push(TemplateToken::Text {
             text: Cow::Borrowed(text),
             leading,
         });
     }
 
-    fn push(&mut self, token: Token<'s>) {
+    fn push(&mut self, token: TemplateToken<'s>) {
         self.siblings().push(token);
     }
 
-    fn siblings(&mut self) -> &mut Vec<Token<'s>> {
+    fn siblings(&mut self) -> &mut Vec<TemplateToken<'s>> {
         match self.open.last_mut() {
             Some(tag) => &mut tag.children,
             None => &mut self.tokens,
@@ -451,7 +457,7 @@ impl<'s> Lexer<'s, '_> {
         self.open.iter().any(|tag| tag.kind == TagKind::Ai)
     }
 
-    fn count_part(&mut self, at: (u32, u32)) -> Result<(), Fault> {
+    fn count_part(&mut self, at: (u32, u32)) -> Result<(), CompileFault> {
         self.parts += 1;
         if self.parts <= self.limits.parts_max {
             return Ok(());
@@ -459,15 +465,15 @@ impl<'s> Lexer<'s, '_> {
         let max = self.limits.parts_max;
         let message =
             format!("this template has more tags and interpolations than parts_max = {max}");
-        Err(Fault::new("E_LIMIT_EXCEEDED", message, at).hint("split it into partials"))
+        Err(CompileFault::new("E_LIMIT_EXCEEDED", message, at).hint("split it into partials"))
     }
 
-    fn finish(mut self) -> Result<Vec<Token<'s>>, Fault> {
+    fn finish(mut self) -> Result<Vec<TemplateToken<'s>>, CompileFault> {
         match self.open.pop() {
             None => Ok(self.tokens),
             Some(tag) => {
                 let message = format!("Unclosed tag {}", tag.name);
-                Err(Fault::new("E_UNCLOSED_TAG", message, tag.at())
+                Err(CompileFault::new("E_UNCLOSED_TAG", message, tag.at())
                     .hint(format!("end it with a line @end or @end{}", tag.name)))
             }
         }
@@ -475,6 +481,6 @@ impl<'s> Lexer<'s, '_> {
 }
 
 struct AfterMustache<'s> {
-    rest: Start<'s>,
+    rest: ScanStart<'s>,
     comment: bool,
 }

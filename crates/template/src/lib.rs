@@ -2,17 +2,17 @@
 //!
 //! The pipeline is the list of modules: `lexer` (text → tokens) → `layout` (white space) →
 //! `parser` (tokens → tree) → `render` (tree → text). One render serves both passes: every `@ai`
-//! block becomes a question in [`Rendered::questionnaire`], and where an answer is at hand it is
+//! block becomes a question in [`RenderResult::questionnaire`], and where an answer is at hand it is
 //! printed in the block's place.
 //!
-//! Not here: files (a [`Loader`] brings them), frontmatter, asking, and checking answers. The
+//! Not here: files (a [`TemplateLoader`] brings them), frontmatter, asking, and checking answers. The
 //! language itself is described in `docs/templates.md`.
 //!
 //! ```
 //! use std::rc::Rc;
-//! let engine = template::Engine::new(Rc::new(template::MapLoader::new()));
-//! let compiled = engine.compile("hello.jig", "Hello {{ name }}!\n", template::Layout::Jig)?;
-//! let mut state = expr::Object::new();
+//! let engine = template::TemplateEngine::new(Rc::new(template::MapLoader::new()));
+//! let compiled = engine.compile("hello.jig", "Hello {{ name }}!\n", template::TemplateLayout::Jig)?;
+//! let mut state = expr::JsObject::new();
 //! state.insert("name", expr::Value::from("Ada"));
 //! let rendered = engine.render(&compiled, &state, &Default::default())?;
 //! assert_eq!(rendered.text, "Hello Ada!\n");
@@ -20,7 +20,7 @@
 //! ```
 
 mod ai;
-mod apart;
+mod answer_reads;
 mod attributes;
 mod component;
 mod control;
@@ -37,16 +37,18 @@ mod node;
 mod options;
 mod parser;
 mod props;
-mod reads;
 mod render;
 mod scanner;
+mod separated_values;
 mod stack;
 mod tags;
 mod token;
 
-pub use apart::{Printed, RenderedPart, split_apart};
-pub use engine::{Compiled, Engine, Input, Postponed, Rendered, Undefined};
-pub use error::{Error, Link, Place};
-pub use layout::Layout;
+pub use engine::{
+    CompiledTemplate, Postponed, RenderInput, RenderResult, TemplateEngine, UndefinedVariable,
+};
+pub use error::{ChainLink, Error, TemplatePosition};
+pub use layout::TemplateLayout;
 pub use limits::Limits;
-pub use loader::{Loaded, Loader, MapLoader};
+pub use loader::{LoadedTemplate, MapLoader, TemplateLoader};
+pub use separated_values::{PrintedValue, RenderedPart, split_apart};

@@ -1,6 +1,6 @@
 //! The named limits of reading and rendering templates; each appears by name in its error.
 
-/// How much one template and one render may use.
+/// Limits of one template and one render.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// The limits of the expressions of one render.

@@ -4,21 +4,21 @@
 ///
 /// The text after the last line end is a line too, even when it is empty.
 #[derive(Clone)]
-pub(crate) struct Lines<'s> {
+pub(crate) struct NumberedLines<'s> {
     rest: Option<&'s str>,
     number: u32,
 }
 
-impl<'s> Lines<'s> {
+impl<'s> NumberedLines<'s> {
     pub(crate) fn new(text: &'s str) -> Self {
-        Lines {
+        NumberedLines {
             rest: Some(text),
             number: 0,
         }
     }
 }
 
-impl<'s> Iterator for Lines<'s> {
+impl<'s> Iterator for NumberedLines<'s> {
     type Item = (u32, &'s str);
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -35,7 +35,7 @@ impl<'s> Iterator for Lines<'s> {
     }
 }
 
-/// What JavaScript's `\s` and `trim` take for white space.
+/// Returns true for the characters that JavaScript's `\s` and `trim` take for white space.
 pub(crate) fn is_space(c: char) -> bool {
     match c {
         '\u{feff}' => true,
@@ -52,7 +52,7 @@ pub(crate) fn trim(text: &str) -> &str {
     text.trim_matches(is_space)
 }
 
-/// A length in UTF-16 units, in which columns are counted.
+/// Returns a length in UTF-16 units, in which columns are counted.
 pub(crate) fn units(text: &str) -> u32 {
     let count = if text.is_ascii() {
         text.len()
@@ -62,7 +62,7 @@ pub(crate) fn units(text: &str) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }
 
-/// The white space a line begins with.
+/// Returns the white space a line begins with.
 pub(crate) fn indent_of(line: &str) -> &str {
     &line[..line.len() - line.trim_start_matches(is_space).len()]
 }

@@ -1,27 +1,29 @@
-//! Where partials and components come from. Files are the business of whoever implements this.
+//! The source of partials and components. An implementation of [`TemplateLoader`] decides where the files
+//! are.
 
 use std::rc::Rc;
 
 use indexmap::IndexMap;
 
-/// What may be left off a template's name, in the order it is tried.
+/// Endings that may be left off a template's name, in the order they are tried.
 pub(crate) const ENDINGS: [&str; 5] = ["", ".edge", ".jig", ".jig.t", ".t"];
 
 /// The folder whose templates become tags.
 const COMPONENTS: &str = "components/";
 
 /// Finds templates by name.
-pub trait Loader {
-    /// The template with exactly this name, if there is one. A message when it cannot be read.
-    fn load(&self, name: &str) -> Result<Option<Loaded>, String>;
+pub trait TemplateLoader {
+    /// Returns the template with exactly this name, if there is one; the error is a message that
+    /// says why it cannot be read.
+    fn load(&self, name: &str) -> Result<Option<LoadedTemplate>, String>;
 
-    /// The names of all templates below `components/`, with their endings.
+    /// Returns the names of all templates below `components/`, with their endings.
     fn components(&self) -> Vec<String>;
 }
 
 /// A template's text and how errors call it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Loaded {
+pub struct LoadedTemplate {
     pub text: String,
     pub path: String,
 }
@@ -52,10 +54,10 @@ impl<N: Into<String>, T: Into<String>> FromIterator<(N, T)> for MapLoader {
     }
 }
 
-impl Loader for MapLoader {
-    fn load(&self, name: &str) -> Result<Option<Loaded>, String> {
+impl TemplateLoader for MapLoader {
+    fn load(&self, name: &str) -> Result<Option<LoadedTemplate>, String> {
         let text = self.templates.get(name);
-        Ok(text.map(|text| Loaded {
+        Ok(text.map(|text| LoadedTemplate {
             text: text.clone(),
             path: name.to_owned(),
         }))
@@ -72,12 +74,12 @@ impl Loader for MapLoader {
 
 /// The tags that components make: `components/form/in_put.edge` is `form.inPut`.
 #[derive(Debug, Default)]
-pub(crate) struct Components {
+pub(crate) struct ComponentTags {
     by_tag: IndexMap<String, Rc<str>>,
 }
 
-impl Components {
-    pub(crate) fn of(loader: &dyn Loader) -> Self {
+impl ComponentTags {
+    pub(crate) fn of(loader: &dyn TemplateLoader) -> Self {
         let mut by_tag = IndexMap::new();
         for name in loader.components() {
             let bare = without_ending(&name);
@@ -89,7 +91,7 @@ impl Components {
         Self { by_tag }
     }
 
-    /// The template behind a tag.
+    /// Returns the template behind a tag.
     pub(crate) fn get(&self, tag: &str) -> Option<Rc<str>> {
         self.by_tag.get(tag).cloned()
     }
@@ -110,14 +112,14 @@ fn tag_name(inside: &str) -> String {
     let segments = inside.split('/').enumerate();
     let kept = segments.filter(|(at, segment)| *at == 0 || *segment != "index");
     let camel: Vec<String> = kept
-        .map(|(_, segment)| expr::names::edge_case::camel(segment))
+        .map(|(_, segment)| expr::text_functions::edge_case::camel(segment))
         .collect();
     camel.join(".")
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Components, MapLoader};
+    use super::{ComponentTags, MapLoader};
 
     #[test]
     fn component_files_become_tags() {
@@ -130,7 +132,7 @@ mod tests {
             "partials/other.edge",
         ];
         let loader: MapLoader = files.iter().map(|name| (*name, "")).collect();
-        let components = Components::of(&loader);
+        let components = ComponentTags::of(&loader);
         for (tag, file) in [
             ("card", Some(files[0])),
             ("form.inPut", Some(files[1])),

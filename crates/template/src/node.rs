@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use expr::{Expr, LetHead, Slot};
 
-use crate::layout::Layout;
+use crate::layout::TemplateLayout;
 use crate::lines::units;
 use crate::tags::AiPart;
 
@@ -13,11 +13,11 @@ use crate::tags::AiPart;
 pub(crate) struct Template {
     pub(crate) file: Rc<str>,
     pub(crate) source: Rc<str>,
-    pub(crate) layout: Layout,
-    pub(crate) body: Body,
-    /// How many variables its frame holds.
+    pub(crate) layout: TemplateLayout,
+    pub(crate) body: NodeList,
+    /// Number of variables its frame holds.
     pub(crate) slots: usize,
-    /// What its expressions and tags say about answers.
+    /// The answers that its expressions and tags mention.
     pub(crate) answers: AnswerNames,
 }
 
@@ -30,50 +30,50 @@ pub(crate) struct AnswerNames {
     pub(crate) read: Vec<Rc<str>>,
 }
 
-pub(crate) type Body = Box<[Node]>;
+pub(crate) type NodeList = Box<[TemplateNode]>;
 
 /// The first variables of every frame that belongs to a template.
 pub(crate) const FILENAME_SLOT: usize = 0;
 pub(crate) const CONTEXT_SLOT: usize = 1;
 
-pub(crate) enum Node {
+pub(crate) enum TemplateNode {
     Text(Box<str>),
-    Emit(Code),
-    If(Box<If>),
-    Each(Box<Each>),
-    Let(Box<Let>),
+    Emit(LocatedExpr),
+    If(Box<IfNode>),
+    Each(Box<EachNode>),
+    Let(Box<LetNode>),
     /// `@eval` and `@assign`.
-    Eval(Box<Code>),
-    Include(Box<Include>),
-    Component(Box<Component>),
-    Inject(Box<Code>),
-    Stack(Box<Stack>),
-    Push(Box<Push>),
+    Eval(Box<LocatedExpr>),
+    Include(Box<IncludeNode>),
+    Component(Box<ComponentNode>),
+    Inject(Box<LocatedExpr>),
+    Stack(Box<StackNode>),
+    Push(Box<PushNode>),
     NewError(Box<NewError>),
-    Ai(Box<Ai>),
-    AiPart(Box<Part>),
+    Ai(Box<AiNode>),
+    AiPart(Box<AiPartNode>),
 }
 
-/// An expression and where it stands.
-pub(crate) struct Code {
+/// An expression and its position.
+pub(crate) struct LocatedExpr {
     pub(crate) expr: Expr,
-    pub(crate) origin: Box<Origin>,
+    pub(crate) origin: Box<CodeOrigin>,
 }
 
-pub(crate) struct Origin {
+pub(crate) struct CodeOrigin {
     pub(crate) line: u32,
     pub(crate) column: u32,
     pub(crate) text: Box<str>,
 }
 
-impl Origin {
-    /// The line and column of a byte of the expression's text.
+impl CodeOrigin {
+    /// Returns the line and column of a byte of the expression's text.
     pub(crate) fn at(&self, offset: usize) -> (u32, u32) {
         place_in(&self.text, offset, (self.line, self.column))
     }
 }
 
-/// The line and column of a byte of `text`, which begins at `start`.
+/// Returns the line and column of a byte of `text`, which begins at `start`.
 pub(crate) fn place_in(text: &str, offset: usize, start: (u32, u32)) -> (u32, u32) {
     let mut offset = offset.min(text.len());
     while !text.is_char_boundary(offset) {
@@ -93,79 +93,79 @@ pub(crate) fn place_in(text: &str, offset: usize, start: (u32, u32)) -> (u32, u3
 }
 
 /// `@if`, `@unless` and their branches; the last one may have no test.
-pub(crate) struct If {
-    pub(crate) branches: Box<[Branch]>,
-    pub(crate) otherwise: Option<Body>,
+pub(crate) struct IfNode {
+    pub(crate) branches: Box<[IfBranch]>,
+    pub(crate) otherwise: Option<NodeList>,
 }
 
-pub(crate) struct Branch {
-    pub(crate) test: Code,
+pub(crate) struct IfBranch {
+    pub(crate) test: LocatedExpr,
     pub(crate) wanted: bool,
-    pub(crate) body: Body,
+    pub(crate) body: NodeList,
 }
 
-pub(crate) struct Each {
-    pub(crate) list: Code,
+pub(crate) struct EachNode {
+    pub(crate) list: LocatedExpr,
     pub(crate) item: Slot,
     pub(crate) index: Option<Slot>,
     /// The names of item and index.
     pub(crate) names: Box<[Rc<str>]>,
     /// The variables of a frame of its own per iteration, which only functions in the body need.
     pub(crate) frame: Option<usize>,
-    pub(crate) body: Body,
-    pub(crate) otherwise: Option<Body>,
+    pub(crate) body: NodeList,
+    pub(crate) otherwise: Option<NodeList>,
 }
 
-pub(crate) struct Let {
+pub(crate) struct LetNode {
     pub(crate) head: LetHead,
-    pub(crate) origin: Origin,
+    pub(crate) origin: CodeOrigin,
 }
 
-/// Where a tag's output goes.
-pub(crate) enum Placing {
-    /// Right where the output stands, as Edge does.
+/// Placement of a tag's output.
+pub(crate) enum OutputPlacement {
+    /// In the middle of a line, as Edge does.
     Inline,
     /// On lines of its own.
     Lines { newline: bool, indent: Box<str> },
 }
 
-pub(crate) struct Include {
-    pub(crate) condition: Option<Code>,
-    pub(crate) path: Code,
+pub(crate) struct IncludeNode {
+    pub(crate) condition: Option<LocatedExpr>,
+    pub(crate) path: LocatedExpr,
     /// The variables the partial sees, by name and as read here.
     pub(crate) locals: Rc<[Rc<str>]>,
     pub(crate) values: Box<[Expr]>,
-    /// `$context` as it is seen here.
+    /// `$context` at this point.
     pub(crate) context: Expr,
-    pub(crate) placing: Placing,
+    pub(crate) placing: OutputPlacement,
     pub(crate) in_ai: bool,
     /// The partial found last, by the name it was found under.
     pub(crate) found: RefCell<Option<(Rc<str>, Rc<Template>)>>,
 }
 
-pub(crate) struct Component {
+pub(crate) struct ComponentNode {
     pub(crate) name: ComponentName,
-    pub(crate) props: Option<Code>,
-    /// `$context` as it is seen here.
+    pub(crate) props: Option<LocatedExpr>,
+    /// `$context` at this point.
     pub(crate) context: Expr,
     pub(crate) main: Rc<SlotBody>,
     pub(crate) slots: Box<[(Rc<str>, Rc<SlotBody>)]>,
-    /// Where the tag stands.
-    pub(crate) origin: Origin,
-    pub(crate) placing: Placing,
+    /// Position of the tag.
+    pub(crate) origin: CodeOrigin,
+    pub(crate) placing: OutputPlacement,
     pub(crate) in_ai: bool,
 }
 
 pub(crate) enum ComponentName {
     /// A component tag knows its template.
     Known(Rc<str>),
-    Computed(Code),
+    Computed(LocatedExpr),
 }
 
-/// What a component's caller wrote for one slot; a function over the caller's variables.
+/// The caller's content for one slot of a component; a function over the caller's variables.
 #[derive(Default)]
 pub(crate) struct SlotBody {
-    pub(crate) body: Body,
+    pub(crate) body: NodeList,
     pub(crate) slots: usize,
     /// The variable that takes what the component passes.
     pub(crate) prop: Option<Slot>,
@@ -174,38 +174,38 @@ pub(crate) struct SlotBody {
 /// The first variable of a slot's frame.
 pub(crate) const SLOT_CONTEXT_SLOT: usize = 0;
 
-pub(crate) struct Stack {
-    pub(crate) name: Code,
-    pub(crate) placing: Placing,
+pub(crate) struct StackNode {
+    pub(crate) name: LocatedExpr,
+    pub(crate) placing: OutputPlacement,
 }
 
-pub(crate) struct Push {
-    pub(crate) name: Code,
-    pub(crate) body: Body,
-    /// Where a `@pushOnceTo` stands: it pushes once per render.
+pub(crate) struct PushNode {
+    pub(crate) name: LocatedExpr,
+    pub(crate) body: NodeList,
+    /// Position of a `@pushOnceTo`, which pushes once per render.
     pub(crate) once: Option<(u32, u32)>,
 }
 
 pub(crate) struct NewError {
-    pub(crate) message: Code,
-    pub(crate) file: Option<Code>,
-    pub(crate) line: Option<Code>,
-    pub(crate) column: Option<Code>,
+    pub(crate) message: LocatedExpr,
+    pub(crate) file: Option<LocatedExpr>,
+    pub(crate) line: Option<LocatedExpr>,
+    pub(crate) column: Option<LocatedExpr>,
     pub(crate) at: (u32, u32),
 }
 
-pub(crate) struct Ai {
-    pub(crate) key: Option<Code>,
-    pub(crate) body: Body,
+pub(crate) struct AiNode {
+    pub(crate) key: Option<LocatedExpr>,
+    pub(crate) body: NodeList,
     pub(crate) at: (u32, u32),
-    pub(crate) placing: Placing,
+    pub(crate) placing: OutputPlacement,
 }
 
 /// `@context`, `@prompt`, `@output` or `@example`.
-pub(crate) struct Part {
+pub(crate) struct AiPartNode {
     pub(crate) part: AiPart,
-    pub(crate) options: Option<Code>,
+    pub(crate) options: Option<LocatedExpr>,
     pub(crate) language: Option<Box<str>>,
-    pub(crate) body: Body,
+    pub(crate) body: NodeList,
     pub(crate) at: (u32, u32),
 }

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use expr::{Context, Value};
+use expr::{EvalContext, Value};
 use prompt::{AnswerKind, ItemCount};
 
 /// The options `@ai` takes.
@@ -12,7 +12,7 @@ const OUTPUT_KEYS: &[&str] = &[
     "key", "type", "from", "schema", "language", "required", "min", "max",
 ];
 
-/// What the options say.
+/// The parsed options.
 pub(crate) struct Options {
     pub(crate) key: Option<Rc<str>>,
     pub(crate) kind: AnswerKind,
@@ -22,7 +22,7 @@ pub(crate) struct Options {
 }
 
 /// Options that make no sense.
-pub(crate) struct Refused {
+pub(crate) struct RefusedOptions {
     pub(crate) code: &'static str,
     pub(crate) message: String,
     pub(crate) hint: Option<String>,
@@ -40,9 +40,9 @@ impl Default for Options {
     }
 }
 
-impl Refused {
+impl RefusedOptions {
     fn new(message: impl Into<String>) -> Self {
-        Refused {
+        RefusedOptions {
             code: "E_AI_OUTPUT_INVALID",
             message: message.into(),
             hint: None,
@@ -55,21 +55,21 @@ impl Refused {
     }
 }
 
-impl From<expr::Error> for Refused {
+impl From<expr::Error> for RefusedOptions {
     fn from(error: expr::Error) -> Self {
-        Refused {
+        RefusedOptions {
             code: crate::parser::code_name(error.code()),
-            ..Refused::new(error.message())
+            ..RefusedOptions::new(error.message())
         }
     }
 }
 
 /// Reads a key, or an object with the options named in `known`.
 pub(crate) fn read(
-    cx: &mut Context<'_>,
+    cx: &mut EvalContext<'_>,
     value: &Value,
     known: &[&str],
-) -> Result<Options, Refused> {
+) -> Result<Options, RefusedOptions> {
     let mut options = Options::default();
     let object = match value {
         Value::String(key) => {
@@ -79,7 +79,7 @@ pub(crate) fn read(
         Value::Object(object) => object.borrow().clone(),
         other => {
             let message = format!("the options are a {}, not an object", other.type_of());
-            return Err(Refused::new(message).hint("write 'key' or { key: 'key' }"));
+            return Err(RefusedOptions::new(message).hint("write 'key' or { key: 'key' }"));
         }
     };
     for name in object.keys() {
@@ -101,10 +101,10 @@ pub(crate) fn read(
 
 /// Reads the options of `@output`; `suffix` is the language after its parentheses.
 pub(crate) fn read_output(
-    cx: &mut Context<'_>,
+    cx: &mut EvalContext<'_>,
     value: &Value,
     suffix: Option<&str>,
-) -> Result<Options, Refused> {
+) -> Result<Options, RefusedOptions> {
     let mut options = read(cx, value, OUTPUT_KEYS)?;
     let Value::Object(object) = value else {
         return Ok(options);
@@ -118,11 +118,11 @@ pub(crate) fn read_output(
             let json: Result<Vec<_>, _> = items.iter().map(|item| item.to_json(cx)).collect();
             Some(json?)
         }
-        // An answer that stands in for a list may be empty text; it offers nothing yet.
+        // A stand-in for a list may be empty text; it offers no choice yet.
         Some(Value::String(text)) if text.is_empty() => Some(Vec::new()),
         Some(other) => {
             let message = format!("`from` is a {}, not a list", other.type_of());
-            return Err(Refused::new(message));
+            return Err(RefusedOptions::new(message));
         }
     };
     let chooses = |name: &str| matches!(name, "select" | "pick" | "order");
@@ -130,19 +130,19 @@ pub(crate) fn read_output(
         Some(name) => {
             if chooses(&name) && from.is_none() {
                 let message = format!("type '{name}' needs a list to choose from");
-                return Err(Refused::new(message).hint("add from: [ … ]"));
+                return Err(RefusedOptions::new(message).hint("add from: [ … ]"));
             }
             if !chooses(&name) && from.is_some() && AnswerKind::NAMES.contains(&&*name) {
                 let message = format!("type '{name}' does not choose from a list");
-                return Err(Refused::new(message).hint("use 'select', 'pick' or 'order'"));
+                return Err(RefusedOptions::new(message).hint("use 'select', 'pick' or 'order'"));
             }
             let language = language.map(|language| language.to_string());
             AnswerKind::named(&name, from.unwrap_or_default(), language)
-                .map_err(|error| Refused::new(error.to_string()))?
+                .map_err(|error| RefusedOptions::new(error.to_string()))?
         }
         None if from.is_some() => {
             let message = "`from` needs a type that chooses from it";
-            return Err(Refused::new(message).hint("add type: 'select', 'pick' or 'order'"));
+            return Err(RefusedOptions::new(message).hint("add type: 'select', 'pick' or 'order'"));
         }
         None if object.contains("language") => AnswerKind::Code {
             language: language.map(|language| language.to_string()),
@@ -156,20 +156,20 @@ pub(crate) fn read_output(
     let counts = matches!(options.kind, AnswerKind::Pick { .. } | AnswerKind::List);
     if options.items != ItemCount::default() && !counts {
         let message = "`min` and `max` count the items of type 'pick' or 'list'";
-        return Err(Refused::new(message).hint("use a `schema` for other kinds"));
+        return Err(RefusedOptions::new(message).hint("use a `schema` for other kinds"));
     }
     if let (Some(min), Some(max)) = (options.items.min, options.items.max)
         && min > max
     {
-        return Err(Refused::new(format!(
+        return Err(RefusedOptions::new(format!(
             "`min` {min} is greater than `max` {max}"
         )));
     }
     Ok(options)
 }
 
-/// A number of items.
-fn count(object: &expr::Object, name: &str) -> Result<Option<u64>, Refused> {
+/// Reads a number of items.
+fn count(object: &expr::JsObject, name: &str) -> Result<Option<u64>, RefusedOptions> {
     match object.get(name) {
         None | Some(Value::Undefined) => Ok(None),
         Some(Value::Number(number)) if number >= 0.0 && number.fract() == 0.0 => {
@@ -178,13 +178,13 @@ fn count(object: &expr::Object, name: &str) -> Result<Option<u64>, Refused> {
         }
         Some(other) => {
             let message = format!("`{name}` is a {}, not a number of items", other.type_of());
-            Err(Refused::new(message))
+            Err(RefusedOptions::new(message))
         }
     }
 }
 
-/// An answer as it is printed: text as it is, anything with structure as JSON.
-pub(crate) fn shown(cx: &mut Context<'_>, answer: &Value) -> Result<String, expr::Error> {
+/// Prints an answer: text unchanged, anything with structure as JSON.
+pub(crate) fn shown(cx: &mut EvalContext<'_>, answer: &Value) -> Result<String, expr::Error> {
     let text = match answer {
         Value::Array(_) | Value::Object(_) => format!("{:#}", answer.to_json(cx)?),
         other => expr::to_text(cx, other)?.replace("\r\n", "\n"),
@@ -192,18 +192,18 @@ pub(crate) fn shown(cx: &mut Context<'_>, answer: &Value) -> Result<String, expr
     Ok(text.trim_matches('\n').to_owned())
 }
 
-fn text(object: &expr::Object, name: &str) -> Result<Option<Rc<str>>, Refused> {
+fn text(object: &expr::JsObject, name: &str) -> Result<Option<Rc<str>>, RefusedOptions> {
     match object.get(name) {
         None | Some(Value::Undefined) => Ok(None),
         Some(Value::String(text)) => Ok(Some(text)),
         Some(other) => {
             let message = format!("`{name}` is a {}, not text", other.type_of());
-            Err(Refused::new(message))
+            Err(RefusedOptions::new(message))
         }
     }
 }
 
-fn unknown(name: &str, known: &[&str]) -> Refused {
+fn unknown(name: &str, known: &[&str]) -> RefusedOptions {
     let list = known
         .iter()
         .map(|name| format!("`{name}`"))
@@ -215,8 +215,8 @@ fn unknown(name: &str, known: &[&str]) -> Refused {
         .min_by_key(|known| strsim::damerau_levenshtein(known, name));
     match near {
         Some(near) if strsim::damerau_levenshtein(near, name) <= 2 => {
-            Refused::new(message).hint(format!("did you mean `{near}`?"))
+            RefusedOptions::new(message).hint(format!("did you mean `{near}`?"))
         }
-        _ => Refused::new(message),
+        _ => RefusedOptions::new(message),
     }
 }

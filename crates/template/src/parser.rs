@@ -1,4 +1,5 @@
 //! Tokens to the tree that renders: expressions compiled, names resolved, tags checked.
+// tidy: allow long-file, because it is one parser with all its tags
 
 mod ai;
 mod arguments;
@@ -11,35 +12,35 @@ pub(crate) use names::{bound_by_let, is_word};
 use std::collections::HashSet;
 use std::rc::Rc;
 
-use expr::{Scope, Shape};
+use expr::{ExprKind, NameScope};
 
-use crate::error::{Error, Fault};
-use crate::layout::{self, Layout};
+use crate::error::{CompileFault, Error};
+use crate::layout::{self, TemplateLayout};
 use crate::lexer;
 use crate::limits::Limits;
-use crate::loader::Components;
+use crate::loader::ComponentTags;
 use crate::node::{
-    AnswerNames, Body, Branch, Code, Each, If, Include, Let, NewError, Node, Origin, Placing, Push,
-    Stack, Template,
+    AnswerNames, CodeOrigin, EachNode, IfBranch, IfNode, IncludeNode, LetNode, LocatedExpr,
+    NewError, NodeList, OutputPlacement, PushNode, StackNode, Template, TemplateNode,
 };
 use crate::tags::TagKind;
-use crate::token::{Source, Tag, Token};
+use crate::token::{JsSource, TagToken, TemplateToken};
 
 /// A template to be compiled, and where it will run.
-pub(crate) struct Unit<'a> {
+pub(crate) struct CompileUnit<'a> {
     pub(crate) file: &'a str,
     pub(crate) text: &'a str,
-    pub(crate) layout: Layout,
+    pub(crate) layout: TemplateLayout,
     /// The variables of the template that includes this one.
     pub(crate) locals: &'a [Rc<str>],
-    /// Whether it runs inside an `@ai` block.
+    /// True if it runs inside an `@ai` block.
     pub(crate) in_ai: bool,
 }
 
 /// Compiles one template.
 pub(crate) fn parse(
-    unit: &Unit<'_>,
-    components: &Components,
+    unit: &CompileUnit<'_>,
+    components: &ComponentTags,
     limits: &Limits,
 ) -> Result<Template, Error> {
     let parsed = parse_unit(unit, components, limits);
@@ -47,24 +48,24 @@ pub(crate) fn parse(
 }
 
 fn parse_unit(
-    unit: &Unit<'_>,
-    components: &Components,
+    unit: &CompileUnit<'_>,
+    components: &ComponentTags,
     limits: &Limits,
-) -> Result<Template, Fault> {
+) -> Result<Template, CompileFault> {
     if unit.text.len() > limits.template_bytes_max {
         let (size, max) = (unit.text.len(), limits.template_bytes_max);
         let message =
             format!("a template of {size} bytes is longer than template_bytes_max = {max}");
-        return Err(Fault::new("E_LIMIT_EXCEEDED", message, (0, 0)));
+        return Err(CompileFault::new("E_LIMIT_EXCEEDED", message, (0, 0)));
     }
     let mut tokens = lexer::lex(unit.text, unit.layout, components, limits)?;
-    if unit.layout == Layout::Jig {
+    if unit.layout == TemplateLayout::Jig {
         layout::dedent(&mut tokens);
     }
-    let mut parser = Parser {
+    let mut parser = TemplateParser {
         layout: unit.layout,
         limits,
-        scope: Scope::new(),
+        scope: NameScope::new(),
         blocks: Vec::new(),
         variables: 0,
         passed: 0,
@@ -99,14 +100,14 @@ const STACK_SEGMENT_BYTES: usize = 4 << 20;
 /// Variables one template may declare.
 const VARIABLES_MAX: usize = 10_000;
 
-struct Parser<'e> {
-    layout: Layout,
+struct TemplateParser<'e> {
+    layout: TemplateLayout,
     limits: &'e Limits,
-    scope: Scope,
+    scope: NameScope,
     /// The variables of every open block, as the scope knows them.
     blocks: Vec<BlockNames>,
     variables: usize,
-    /// How many variables all includes together pass on.
+    /// Number of variables that all includes together pass on.
     passed: usize,
     in_ai: bool,
     has_functions: bool,
@@ -122,49 +123,54 @@ struct BlockNames {
 
 /// Collects nodes and joins neighbouring text.
 #[derive(Default)]
-struct Nodes {
-    nodes: Vec<Node>,
+struct NodeBuilder {
+    nodes: Vec<TemplateNode>,
     text: String,
 }
 
-impl Nodes {
-    fn push(&mut self, node: Node) {
+impl NodeBuilder {
+    fn push(&mut self, node: TemplateNode) {
         self.flush();
         self.nodes.push(node);
     }
 
     fn flush(&mut self) {
         if !self.text.is_empty() {
-            self.nodes.push(Node::Text(self.text.as_str().into()));
+            self.nodes
+                .push(TemplateNode::Text(self.text.as_str().into()));
             self.text.clear();
         }
     }
 
-    fn finish(mut self) -> Body {
+    fn finish(mut self) -> NodeList {
         self.flush();
         self.nodes.into_boxed_slice()
     }
 }
 
-impl Parser<'_> {
-    fn body(&mut self, tokens: Vec<Token<'_>>) -> Result<Body, Fault> {
-        let mut nodes = Nodes::default();
+impl TemplateParser<'_> {
+    fn body(&mut self, tokens: Vec<TemplateToken<'_>>) -> Result<NodeList, CompileFault> {
+        let mut nodes = NodeBuilder::default();
         for token in tokens {
             self.token(token, &mut nodes)?;
         }
         Ok(nodes.finish())
     }
 
-    fn token(&mut self, token: Token<'_>, nodes: &mut Nodes) -> Result<(), Fault> {
+    fn token(
+        &mut self,
+        token: TemplateToken<'_>,
+        nodes: &mut NodeBuilder,
+    ) -> Result<(), CompileFault> {
         match token {
-            Token::Newline => nodes.text.push('\n'),
-            Token::Text { text, .. } => nodes.text.push_str(&text),
-            Token::Mustache(source) => {
+            TemplateToken::Newline => nodes.text.push('\n'),
+            TemplateToken::Text { text, .. } => nodes.text.push_str(&text),
+            TemplateToken::Mustache(source) => {
                 let code = self.code_with(&source, expr::compile_filtered)?;
-                nodes.push(Node::Emit(code));
+                nodes.push(TemplateNode::Emit(code));
             }
-            Token::Tag(tag) if tag.escaped => self.escaped_tag(*tag, nodes)?,
-            Token::Tag(tag) => {
+            TemplateToken::Tag(tag) if tag.escaped => self.escaped_tag(*tag, nodes)?,
+            TemplateToken::Tag(tag) => {
                 // Blocks nest in the parser as they do in the template.
                 let node = stacker::maybe_grow(STACK_RED_ZONE_BYTES, STACK_SEGMENT_BYTES, || {
                     self.tag(*tag)
@@ -177,8 +183,12 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Edge prints an escaped tag and its end around the body, all on one line.
-    fn escaped_tag(&mut self, tag: Tag<'_>, nodes: &mut Nodes) -> Result<(), Fault> {
+    /// Prints an escaped tag and its end around the body, all on one line, as Edge does.
+    fn escaped_tag(
+        &mut self,
+        tag: TagToken<'_>,
+        nodes: &mut NodeBuilder,
+    ) -> Result<(), CompileFault> {
         let argument = tag.argument.text.replace('\n', "");
         nodes.text.push_str(&format!("@{}({argument})", tag.name));
         for child in tag.children {
@@ -188,7 +198,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    fn tag(&mut self, tag: Tag<'_>) -> Result<Option<Node>, Fault> {
+    fn tag(&mut self, tag: TagToken<'_>) -> Result<Option<TemplateNode>, CompileFault> {
         Ok(Some(match &tag.kind {
             TagKind::If | TagKind::Unless => self.if_tag(tag)?,
             TagKind::Each => self.each(tag)?,
@@ -197,19 +207,19 @@ impl Parser<'_> {
             TagKind::Assign => {
                 let code = self.code(&tag.argument, "assign")?;
                 let message = "Invalid expression for the @assign tag";
-                arguments::allow(&code, &[Shape::Assignment], || message.to_owned())?;
-                Node::Eval(Box::new(code))
+                arguments::allow(&code, &[ExprKind::Assignment], || message.to_owned())?;
+                TemplateNode::Eval(Box::new(code))
             }
-            TagKind::Eval => Node::Eval(Box::new(self.code(&tag.argument, "eval")?)),
+            TagKind::Eval => TemplateNode::Eval(Box::new(self.code(&tag.argument, "eval")?)),
             TagKind::Include => self.include(&tag)?,
             TagKind::IncludeIf => self.include_if(&tag)?,
             TagKind::Component | TagKind::Custom(_) => self.component(tag)?,
             TagKind::Slot => return Err(components::orphan_slot(&tag)),
-            TagKind::Inject => Node::Inject(Box::new(self.inject(&tag)?)),
+            TagKind::Inject => TemplateNode::Inject(Box::new(self.inject(&tag)?)),
             TagKind::Stack => {
                 let name = self.single(&tag.argument, "\"@stack\"")?;
                 let placing = self.placing(&tag);
-                Node::Stack(Box::new(Stack { name, placing }))
+                TemplateNode::Stack(Box::new(StackNode { name, placing }))
             }
             TagKind::PushTo | TagKind::PushOnceTo => self.push_to(tag)?,
             TagKind::Debugger => return Ok(None),
@@ -222,7 +232,7 @@ impl Parser<'_> {
         }))
     }
 
-    fn if_tag(&mut self, tag: Tag<'_>) -> Result<Node, Fault> {
+    fn if_tag(&mut self, tag: TagToken<'_>) -> Result<TemplateNode, CompileFault> {
         let wanted = tag.kind == TagKind::If;
         let mut test = self.single(&tag.argument, &format!("@{}", tag.name))?;
         let mut wanted = wanted;
@@ -231,7 +241,7 @@ impl Parser<'_> {
         let mut tokens = tag.children.into_iter();
         loop {
             let (body, next) = self.branch(&mut tokens)?;
-            branches.push(Branch { test, wanted, body });
+            branches.push(IfBranch { test, wanted, body });
             let Some(next) = next else { break };
             if next.kind == TagKind::Else {
                 let (body, extra) = self.branch(&mut tokens)?;
@@ -245,7 +255,7 @@ impl Parser<'_> {
             wanted = true;
         }
         let branches = branches.into_boxed_slice();
-        Ok(Node::If(Box::new(If {
+        Ok(TemplateNode::If(Box::new(IfNode {
             branches,
             otherwise,
         })))
@@ -254,15 +264,15 @@ impl Parser<'_> {
     /// Compiles up to the next `@else` or `@elseif`, which is the second half of the answer.
     fn branch<'s>(
         &mut self,
-        tokens: &mut std::vec::IntoIter<Token<'s>>,
-    ) -> Result<(Body, Option<Box<Tag<'s>>>), Fault> {
+        tokens: &mut std::vec::IntoIter<TemplateToken<'s>>,
+    ) -> Result<(NodeList, Option<Box<TagToken<'s>>>), CompileFault> {
         self.scope.push_block();
         self.open_block();
-        let mut nodes = Nodes::default();
+        let mut nodes = NodeBuilder::default();
         let mut next = None;
         for token in tokens.by_ref() {
             match token {
-                Token::Tag(tag)
+                TemplateToken::Tag(tag)
                     if !tag.escaped && matches!(tag.kind, TagKind::Else | TagKind::ElseIf) =>
                 {
                     next = Some(tag);
@@ -275,13 +285,13 @@ impl Parser<'_> {
         Ok((nodes.finish(), next))
     }
 
-    fn each(&mut self, tag: Tag<'_>) -> Result<Node, Fault> {
+    fn each(&mut self, tag: TagToken<'_>) -> Result<TemplateNode, CompileFault> {
         let source = &tag.argument;
         let head = expr::compile_each(&source.text, &mut self.scope)
             .map_err(|error| arguments::fault(&error, source))?;
         self.note_answers(&source.text);
         let origin = arguments::origin(source);
-        let list = Code {
+        let list = LocatedExpr {
             expr: head.list,
             origin: Box::new(origin),
         };
@@ -300,11 +310,11 @@ impl Parser<'_> {
         let names = [Some(head.item), head.index].into_iter().flatten();
         let names = names.map(Rc::from).collect();
         let mut tokens = tag.children.into_iter();
-        let mut nodes = Nodes::default();
+        let mut nodes = NodeBuilder::default();
         let mut else_tag = None;
         for token in tokens.by_ref() {
             match token {
-                Token::Tag(tag) if !tag.escaped && tag.kind == TagKind::Else => {
+                TemplateToken::Tag(tag) if !tag.escaped && tag.kind == TagKind::Else => {
                     else_tag = Some(tag);
                     break;
                 }
@@ -326,7 +336,7 @@ impl Parser<'_> {
             },
         };
         let body = nodes.finish();
-        Ok(Node::Each(Box::new(Each {
+        Ok(TemplateNode::Each(Box::new(EachNode {
             list,
             item,
             index,
@@ -337,7 +347,7 @@ impl Parser<'_> {
         })))
     }
 
-    fn let_tag(&mut self, tag: &Tag<'_>) -> Result<Node, Fault> {
+    fn let_tag(&mut self, tag: &TagToken<'_>) -> Result<TemplateNode, CompileFault> {
         let source = &tag.argument;
         let head = expr::compile_let(&source.text, &mut self.scope)
             .map_err(|error| arguments::fault(&error, source))?;
@@ -352,15 +362,15 @@ impl Parser<'_> {
                 .is_none_or(|block| block.declared.insert(name.clone()));
             if !fresh {
                 let message = format!("Identifier '{name}' has already been declared");
-                return Err(Fault::new("E_ACORN_ERROR", message, tag.at())
+                return Err(CompileFault::new("E_ACORN_ERROR", message, tag.at())
                     .hint(format!("use @assign({name} = …) to change it")));
             }
         }
         let origin = arguments::origin(source);
-        Ok(Node::Let(Box::new(Let { head, origin })))
+        Ok(TemplateNode::Let(Box::new(LetNode { head, origin })))
     }
 
-    fn include(&mut self, tag: &Tag<'_>) -> Result<Node, Fault> {
+    fn include(&mut self, tag: &TagToken<'_>) -> Result<TemplateNode, CompileFault> {
         let path = self.code(&tag.argument, "include")?;
         arguments::allow(&path, arguments::PATH_SHAPES, || {
             arguments::not_valid(&tag.argument, "@include")
@@ -368,20 +378,20 @@ impl Parser<'_> {
         self.included(tag, None, path)
     }
 
-    fn include_if(&mut self, tag: &Tag<'_>) -> Result<Node, Fault> {
+    fn include_if(&mut self, tag: &TagToken<'_>) -> Result<TemplateNode, CompileFault> {
         let mut arguments = self.arguments(&tag.argument)?;
         let at = arguments::start(&tag.argument);
         if arguments.len() < 2 {
             let message = arguments::not_valid(&tag.argument, "@includeIf");
-            return Err(Fault::new("E_UNALLOWED_EXPRESSION", message, at));
+            return Err(CompileFault::new("E_UNALLOWED_EXPRESSION", message, at));
         }
         if arguments.len() > 2 {
             let message = "@includeIf expects a total of 2 arguments";
-            return Err(Fault::new("E_ARGUMENTS_MIS_MATCH", message, at));
+            return Err(CompileFault::new("E_ARGUMENTS_MIS_MATCH", message, at));
         }
         let path = arguments.pop();
         let (Some(condition), Some(path)) = (arguments.pop(), path) else {
-            return Err(Fault::new(
+            return Err(CompileFault::new(
                 "E_ARGUMENTS_MIS_MATCH",
                 "@includeIf expects a total of 2 arguments",
                 at,
@@ -392,17 +402,21 @@ impl Parser<'_> {
             let name = shape.name();
             let message =
                 format!("\"{name}\" is not a valid 2nd argument type for the @includeIf tag");
-            return Err(Fault::new("E_UNALLOWED_EXPRESSION", message, path.at));
+            return Err(CompileFault::new(
+                "E_UNALLOWED_EXPRESSION",
+                message,
+                path.at,
+            ));
         }
         self.included(tag, Some(condition.code), path.code)
     }
 
     fn included(
         &mut self,
-        tag: &Tag<'_>,
-        condition: Option<Code>,
-        path: Code,
-    ) -> Result<Node, Fault> {
+        tag: &TagToken<'_>,
+        condition: Option<LocatedExpr>,
+        path: LocatedExpr,
+    ) -> Result<TemplateNode, CompileFault> {
         let locals = self.visible_names();
         self.passed += locals.len();
         if self.passed > self.limits.parts_max {
@@ -410,14 +424,14 @@ impl Parser<'_> {
             let message = format!(
                 "the includes of this template pass on more variables than parts_max = {max}"
             );
-            return Err(Fault::new("E_LIMIT_EXCEEDED", message, tag.at()));
+            return Err(CompileFault::new("E_LIMIT_EXCEEDED", message, tag.at()));
         }
         let mut values = Vec::with_capacity(locals.len());
         for name in &locals {
             let value = expr::compile(name, &mut self.scope);
             values.push(value.map_err(|error| arguments::fault(&error, &tag.argument))?);
         }
-        Ok(Node::Include(Box::new(Include {
+        Ok(TemplateNode::Include(Box::new(IncludeNode {
             condition,
             path,
             locals: locals.into(),
@@ -429,14 +443,14 @@ impl Parser<'_> {
         })))
     }
 
-    fn push_to(&mut self, tag: Tag<'_>) -> Result<Node, Fault> {
+    fn push_to(&mut self, tag: TagToken<'_>) -> Result<TemplateNode, CompileFault> {
         let name = self.single(&tag.argument, &format!("\"@{}\"", tag.name))?;
         let once = (tag.kind == TagKind::PushOnceTo).then(|| tag.at());
         let body = self.body(tag.children)?;
-        Ok(Node::Push(Box::new(Push { name, body, once })))
+        Ok(TemplateNode::Push(Box::new(PushNode { name, body, once })))
     }
 
-    fn new_error(&mut self, tag: &Tag<'_>) -> Result<Node, Fault> {
+    fn new_error(&mut self, tag: &TagToken<'_>) -> Result<TemplateNode, CompileFault> {
         let arguments = self.arguments(&tag.argument)?;
         let mut codes = arguments.into_iter().map(|argument| argument.code);
         let Some(message) = codes.next() else {
@@ -444,7 +458,7 @@ impl Parser<'_> {
         };
         let (file, line, column) = (codes.next(), codes.next(), codes.next());
         let at = tag.at();
-        Ok(Node::NewError(Box::new(NewError {
+        Ok(TemplateNode::NewError(Box::new(NewError {
             message,
             file,
             line,
@@ -453,35 +467,35 @@ impl Parser<'_> {
         })))
     }
 
-    /// `$context` as the scope resolves it here.
-    fn context(&mut self, source: &Source<'_>) -> Result<expr::Expr, Fault> {
+    /// Returns `$context` as the scope resolves it here.
+    fn context(&mut self, source: &JsSource<'_>) -> Result<expr::Expr, CompileFault> {
         let context = expr::compile("$context", &mut self.scope);
         context.map_err(|error| arguments::fault(&error, source))
     }
 
-    /// Where what the tag prints goes.
-    fn placing(&self, tag: &Tag<'_>) -> Placing {
-        if self.layout == Layout::Edge && tag.kind != TagKind::Ai {
-            return Placing::Inline;
+    /// Decides the placement of the tag's output.
+    fn placing(&self, tag: &TagToken<'_>) -> OutputPlacement {
+        if self.layout == TemplateLayout::Edge && tag.kind != TagKind::Ai {
+            return OutputPlacement::Inline;
         }
-        Placing::Lines {
+        OutputPlacement::Lines {
             newline: tag.newline_before,
             indent: tag.indent.into(),
         }
     }
 }
 
-fn orphan_else(tag: &Tag<'_>) -> Fault {
+fn orphan_else(tag: &TagToken<'_>) -> CompileFault {
     let message = format!(
         "@{} belongs directly inside @if, @unless or @each",
         tag.name
     );
-    Fault::new("E_ORPHAN_ELSE_TAG", message, tag.at())
+    CompileFault::new("E_ORPHAN_ELSE_TAG", message, tag.at())
 }
 
-impl From<&Source<'_>> for Origin {
-    fn from(source: &Source<'_>) -> Self {
-        Origin {
+impl From<&JsSource<'_>> for CodeOrigin {
+    fn from(source: &JsSource<'_>) -> Self {
+        CodeOrigin {
             line: source.line,
             column: source.column,
             text: source.text.as_ref().into(),

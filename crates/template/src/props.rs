@@ -2,12 +2,12 @@
 
 use std::rc::Rc;
 
-use expr::{Context, Error, Object, Value};
+use expr::{Error, EvalContext, JsObject, Value};
 
 use crate::attributes;
 
-/// The properties a spread of the value would give.
-pub(crate) fn own_properties(value: &Value) -> Object {
+/// Returns the properties a spread of the value would give.
+pub(crate) fn own_properties(value: &Value) -> JsObject {
     match value {
         Value::Object(object) => object.borrow().clone(),
         Value::Array(items) => {
@@ -17,17 +17,17 @@ pub(crate) fn own_properties(value: &Value) -> Object {
                 .map(|(at, item)| (Rc::from(at.to_string()), item.clone()))
                 .collect()
         }
-        _ => Object::new(),
+        _ => JsObject::new(),
     }
 }
 
-/// `$props` over these values.
+/// Makes `$props` over these values.
 pub(crate) fn bag(values: &Value) -> Value {
     let mut bag = own_properties(values);
     for (name, method) in METHODS {
         if !bag.contains(name) {
             let (values, method) = (values.clone(), *method);
-            let call = move |cx: &mut Context<'_>, arguments: &[Value]| {
+            let call = move |cx: &mut EvalContext<'_>, arguments: &[Value]| {
                 let argument = |at: usize| arguments.get(at).cloned().unwrap_or_default();
                 method(cx, &values, &[argument(0), argument(1)])
             };
@@ -37,9 +37,9 @@ pub(crate) fn bag(values: &Value) -> Value {
     Value::object(bag)
 }
 
-type Method = fn(&mut Context<'_>, &Value, &[Value; 2]) -> Result<Value, Error>;
+type PropsMethod = fn(&mut EvalContext<'_>, &Value, &[Value; 2]) -> Result<Value, Error>;
 
-const METHODS: &[(&str, Method)] = &[
+const METHODS: &[(&str, PropsMethod)] = &[
     ("all", |_, values, _| Ok(values.clone())),
     ("has", |cx, values, [key, _]| {
         let path = path_of(cx, key)?;
@@ -54,7 +54,7 @@ const METHODS: &[(&str, Method)] = &[
     }),
     ("only", |cx, values, [keys, _]| {
         let keys = keys_of(cx, keys)?;
-        let mut kept = Object::new();
+        let mut kept = JsObject::new();
         for key in keys {
             if let Some(value) = lookup(values, std::slice::from_ref(&key)) {
                 kept.insert(key, value);
@@ -99,7 +99,7 @@ const METHODS: &[(&str, Method)] = &[
     }),
 ];
 
-/// The props over defaults; classes of both are kept.
+/// Merges the props over defaults; keeps the classes of both.
 fn merged(values: &Value, defaults: &Value) -> Value {
     let mut all = own_properties(defaults);
     let default_class = all.get("class").filter(Value::is_truthy);
@@ -129,22 +129,22 @@ fn list(value: &Value) -> Vec<Value> {
     }
 }
 
-fn keys_of(cx: &mut Context<'_>, keys: &Value) -> Result<Vec<Rc<str>>, Error> {
+fn keys_of(cx: &mut EvalContext<'_>, keys: &Value) -> Result<Vec<Rc<str>>, Error> {
     list(keys)
         .iter()
         .map(|key| expr::to_text(cx, key))
         .collect()
 }
 
-/// The steps of a path such as `user.names[0]`.
-fn path_of(cx: &mut Context<'_>, key: &Value) -> Result<Vec<Rc<str>>, Error> {
+/// Splits a path such as `user.names[0]` into its steps.
+fn path_of(cx: &mut EvalContext<'_>, key: &Value) -> Result<Vec<Rc<str>>, Error> {
     if let Value::Array(_) = key {
         return keys_of(cx, key);
     }
     Ok(vec![expr::to_text(cx, key)?])
 }
 
-/// The value at a path; a property whose whole name is the path comes first.
+/// Returns the value at a path; a property whose whole name is the path comes first.
 fn lookup(values: &Value, path: &[Rc<str>]) -> Option<Value> {
     if let [whole] = path {
         if let Some(value) = own_properties(values).get(whole) {

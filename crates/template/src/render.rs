@@ -3,52 +3,53 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use expr::{Context, Frame, Object, Value};
+use expr::{EvalContext, Frame, JsObject, Value};
 use indexmap::{IndexMap, IndexSet};
 use prompt::Questionnaire;
 
-use crate::ai::Block;
-use crate::apart::Apart;
-use crate::engine::{Core, Postponed, Undefined};
-use crate::error::{Error, Fault, Place};
-use crate::layout::{self, Layout};
+use crate::ai::AiBlock;
+use crate::answer_reads::AnswerReads;
+use crate::engine::{EngineCore, Postponed, UndefinedVariable};
+use crate::error::{CompileFault, Error, TemplatePosition};
+use crate::layout::{self, TemplateLayout};
 use crate::limits::Limits;
 use crate::node::{
-    Body, CONTEXT_SLOT, Code, FILENAME_SLOT, Node, Origin, Placing, Push, Stack, Template,
+    CONTEXT_SLOT, CodeOrigin, FILENAME_SLOT, LocatedExpr, NodeList, OutputPlacement, PushNode,
+    StackNode, Template, TemplateNode,
 };
 use crate::parser::code_name;
-use crate::reads::Reads;
-use crate::stack::Stacks;
+use crate::separated_values::SeparatedValues;
+use crate::stack::StackTexts;
 
-/// What one render shares, however deep its partials and components go.
-pub(crate) struct Run {
-    pub(crate) core: Rc<Core>,
+/// State that one render shares, however deep its partials and components go.
+pub(crate) struct RenderState {
+    pub(crate) core: Rc<EngineCore>,
     pub(crate) limits: Limits,
     pub(crate) strict: bool,
-    /// Whether anything wants to know what expressions read.
+    /// True if something needs to know what expressions read.
     pub(crate) observing: Cell<bool>,
-    pub(crate) reads: Rc<Reads>,
+    pub(crate) reads: Rc<AnswerReads>,
     /// The object templates know as `answers`.
-    pub(crate) answers: Rc<RefCell<Object>>,
+    pub(crate) answers: Rc<RefCell<JsObject>>,
     pub(crate) given: IndexMap<String, serde_json::Value>,
     pub(crate) questionnaire: RefCell<Questionnaire>,
     pub(crate) postponed: RefCell<Vec<Postponed>>,
     /// The `@ai` block being filled.
-    pub(crate) block: RefCell<Option<Block>>,
-    pub(crate) stacks: RefCell<Stacks>,
+    pub(crate) block: RefCell<Option<AiBlock>>,
+    pub(crate) stacks: RefCell<StackTexts>,
     /// Keeps printed values out of the text, where they are data for a shell.
-    pub(crate) apart: Option<RefCell<Apart>>,
-    pub(crate) undefined: RefCell<IndexSet<Undefined>>,
+    pub(crate) apart: Option<RefCell<SeparatedValues>>,
+    pub(crate) undefined: RefCell<IndexSet<UndefinedVariable>>,
     /// Errors excused because an answer is missing.
     pub(crate) provisional: RefCell<Vec<Error>>,
     /// An error on its way out of a slot, through an expression that cannot carry all of it.
     pub(crate) pending: RefCell<Option<Error>>,
 }
 
-/// One template at work: its variables and what it shares with the others.
+/// One template while it renders: its variables, and the state it shares with the others.
 #[derive(Clone)]
 pub(crate) struct Activation {
-    pub(crate) run: Rc<Run>,
+    pub(crate) run: Rc<RenderState>,
     pub(crate) template: Rc<Template>,
     pub(crate) frame: Rc<Frame>,
 }
@@ -56,9 +57,9 @@ pub(crate) struct Activation {
 impl Activation {
     /// Starts a template over a state.
     pub(crate) fn new(
-        run: &Rc<Run>,
+        run: &Rc<RenderState>,
         template: Rc<Template>,
-        state: Rc<RefCell<Object>>,
+        state: Rc<RefCell<JsObject>>,
         context: Value,
     ) -> Self {
         let frame = Frame::root(state, template.slots.max(CONTEXT_SLOT + 1));
@@ -73,35 +74,40 @@ impl Activation {
 
     pub(crate) fn body(
         &self,
-        cx: &mut Context<'_>,
-        body: &Body,
+        cx: &mut EvalContext<'_>,
+        body: &NodeList,
         out: &mut String,
     ) -> Result<(), Error> {
         for node in body {
             match node {
-                Node::Text(text) => {
+                TemplateNode::Text(text) => {
                     out.push_str(text);
                     self.check_output(out)?;
                 }
-                Node::Emit(code) => self.emit(cx, code, out)?,
-                Node::If(node) => self.if_node(cx, node, out)?,
-                Node::Each(each) => self.each(cx, each, out)?,
-                Node::Let(node) => self.let_node(cx, node)?,
-                Node::Eval(code) => self.eval_node(cx, code)?,
-                Node::Include(include) => self.include(cx, include, out)?,
-                Node::Component(component) => self.component(cx, component, out)?,
-                Node::Inject(code) => self.inject(cx, code)?,
-                Node::Stack(stack) => self.stack(cx, stack, out)?,
-                Node::Push(push) => self.push(cx, push)?,
-                Node::NewError(node) => self.new_error(cx, node)?,
-                Node::Ai(ai) => self.ai(cx, ai, out)?,
-                Node::AiPart(part) => self.ai_part(cx, part)?,
+                TemplateNode::Emit(code) => self.emit(cx, code, out)?,
+                TemplateNode::If(node) => self.if_node(cx, node, out)?,
+                TemplateNode::Each(each) => self.each(cx, each, out)?,
+                TemplateNode::Let(node) => self.let_node(cx, node)?,
+                TemplateNode::Eval(code) => self.eval_node(cx, code)?,
+                TemplateNode::Include(include) => self.include(cx, include, out)?,
+                TemplateNode::Component(component) => self.component(cx, component, out)?,
+                TemplateNode::Inject(code) => self.inject(cx, code)?,
+                TemplateNode::Stack(stack) => self.stack(cx, stack, out)?,
+                TemplateNode::Push(push) => self.push(cx, push)?,
+                TemplateNode::NewError(node) => self.new_error(cx, node)?,
+                TemplateNode::Ai(ai) => self.ai(cx, ai, out)?,
+                TemplateNode::AiPart(part) => self.ai_part(cx, part)?,
             }
         }
         Ok(())
     }
 
-    fn emit(&self, cx: &mut Context<'_>, code: &Code, out: &mut String) -> Result<(), Error> {
+    fn emit(
+        &self,
+        cx: &mut EvalContext<'_>,
+        code: &LocatedExpr,
+        out: &mut String,
+    ) -> Result<(), Error> {
         let start = out.len();
         if let Err(error) = code.expr.emit(cx, &self.frame, out) {
             out.truncate(start);
@@ -114,7 +120,7 @@ impl Activation {
         self.check_output(out)
     }
 
-    /// Takes what was printed since `start` out of the text, where values are kept apart.
+    /// Moves the text printed since `start` into the list of values, if values are kept apart.
     pub(crate) fn set_apart(&self, source: &str, out: &mut String, start: usize) {
         if let Some(apart) = &self.run.apart {
             let value = out.split_off(start);
@@ -122,8 +128,12 @@ impl Activation {
         }
     }
 
-    /// The value of an expression; inert when a missing answer made it fail.
-    pub(crate) fn eval(&self, cx: &mut Context<'_>, code: &Code) -> Result<Value, Error> {
+    /// Evaluates an expression; the value is inert if a missing answer made it fail.
+    pub(crate) fn eval(
+        &self,
+        cx: &mut EvalContext<'_>,
+        code: &LocatedExpr,
+    ) -> Result<Value, Error> {
         let value = match code.expr.eval(cx, &self.frame) {
             Ok(value) => value,
             Err(error) => {
@@ -137,7 +147,7 @@ impl Activation {
         Ok(value)
     }
 
-    pub(crate) fn test(&self, cx: &mut Context<'_>, code: &Code) -> Result<bool, Error> {
+    pub(crate) fn test(&self, cx: &mut EvalContext<'_>, code: &LocatedExpr) -> Result<bool, Error> {
         let truth = match code.expr.test(cx, &self.frame) {
             Ok(truth) => truth,
             Err(error) => {
@@ -151,7 +161,11 @@ impl Activation {
         Ok(truth)
     }
 
-    pub(crate) fn eval_text(&self, cx: &mut Context<'_>, code: &Code) -> Result<Rc<str>, Error> {
+    pub(crate) fn eval_text(
+        &self,
+        cx: &mut EvalContext<'_>,
+        code: &LocatedExpr,
+    ) -> Result<Rc<str>, Error> {
         let value = self.eval(cx, code)?;
         match expr::to_text(cx, &value) {
             Ok(text) => Ok(text),
@@ -162,7 +176,12 @@ impl Activation {
         }
     }
 
-    fn stack(&self, cx: &mut Context<'_>, stack: &Stack, out: &mut String) -> Result<(), Error> {
+    fn stack(
+        &self,
+        cx: &mut EvalContext<'_>,
+        stack: &StackNode,
+        out: &mut String,
+    ) -> Result<(), Error> {
         let name = self.eval_text(cx, &stack.name)?;
         match self.run.stacks.borrow_mut().declare(&name, &stack.placing) {
             Some(placeholder) => out.push_str(&placeholder),
@@ -174,7 +193,7 @@ impl Activation {
         Ok(())
     }
 
-    fn push(&self, cx: &mut Context<'_>, push: &Push) -> Result<(), Error> {
+    fn push(&self, cx: &mut EvalContext<'_>, push: &PushNode) -> Result<(), Error> {
         let mut text = String::new();
         self.body(cx, &push.body, &mut text)?;
         self.open_line(&mut text);
@@ -187,11 +206,11 @@ impl Activation {
     /// Writes where a tag's output belongs.
     pub(crate) fn place(
         &self,
-        placing: &Placing,
+        placing: &OutputPlacement,
         out: &mut String,
         write: impl FnOnce(&mut String) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        let Placing::Lines { newline, indent } = placing else {
+        let OutputPlacement::Lines { newline, indent } = placing else {
             return write(out);
         };
         let before = out.len();
@@ -215,21 +234,21 @@ impl Activation {
         self.check_output(out)
     }
 
-    /// In Jig layout a body begins with its first line, not with the line end before it.
+    /// Removes the line end before the first line of a body, in Jig layout.
     pub(crate) fn open_line(&self, text: &mut String) {
-        if self.template.layout == Layout::Jig && text.starts_with('\n') {
+        if self.template.layout == TemplateLayout::Jig && text.starts_with('\n') {
             text.remove(0);
         }
     }
 
-    /// Notes undefined names, and variables that stand for missing answers.
-    pub(crate) fn observe(&self, cx: &mut Context<'_>, origin: &Origin) {
+    /// Notes undefined names, and variables that hold stand-ins of missing answers.
+    pub(crate) fn observe(&self, cx: &mut EvalContext<'_>, origin: &CodeOrigin) {
         if self.run.strict {
             for name in cx.take_undefined() {
                 let (line, column) = origin.at(name.offset as usize);
                 let file = self.template.file.to_string();
                 let name = name.name.to_string();
-                self.run.undefined.borrow_mut().insert(Undefined {
+                self.run.undefined.borrow_mut().insert(UndefinedVariable {
                     name,
                     file,
                     line,
@@ -246,12 +265,12 @@ impl Activation {
             return Ok(());
         }
         let message = format!("the output is longer than output_bytes_max = {max}");
-        let fault = Fault::new("E_LIMIT_EXCEEDED", message, (0, 0));
+        let fault = CompileFault::new("E_LIMIT_EXCEEDED", message, (0, 0));
         Err(fault.in_file(&self.template.file, &self.template.source))
     }
 
     /// Lets an error pass when an answer is missing, since it may go away with the answer.
-    pub(crate) fn excuse(&self, origin: &Origin, error: expr::Error) -> Result<(), Error> {
+    pub(crate) fn excuse(&self, origin: &CodeOrigin, error: expr::Error) -> Result<(), Error> {
         self.excuse_error(self.error(origin, &error))
     }
 
@@ -263,9 +282,9 @@ impl Activation {
         Ok(())
     }
 
-    /// An error of an expression, placed in this template.
+    /// Makes an error of an expression, with its position in this template.
     #[cold]
-    pub(crate) fn error(&self, origin: &Origin, error: &expr::Error) -> Error {
+    pub(crate) fn error(&self, origin: &CodeOrigin, error: &expr::Error) -> Error {
         if error.place().is_some()
             && let Some(pending) = self.run.pending.take()
         {
@@ -275,12 +294,12 @@ impl Activation {
             Some(offset) => origin.at(offset as usize),
             None => first_in(origin),
         };
-        let fault = Fault::new(code_name(error.code()), error.message(), at);
+        let fault = CompileFault::new(code_name(error.code()), error.message(), at);
         fault.in_file(&self.template.file, &self.template.source)
     }
 
-    pub(crate) fn place_of(&self, (line, column): (u32, u32)) -> Place {
-        Place {
+    pub(crate) fn place_of(&self, (line, column): (u32, u32)) -> TemplatePosition {
+        TemplatePosition {
             file: self.template.file.to_string(),
             line,
             column,
@@ -288,8 +307,8 @@ impl Activation {
     }
 }
 
-/// Where an expression's first character stands.
-pub(crate) fn first_in(origin: &Origin) -> (u32, u32) {
+/// Returns the position of an expression's first character.
+pub(crate) fn first_in(origin: &CodeOrigin) -> (u32, u32) {
     let blank = origin.text.len() - origin.text.trim_start().len();
     origin.at(blank)
 }

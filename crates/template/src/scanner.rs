@@ -6,11 +6,11 @@
 
 use std::borrow::Cow;
 
-use crate::lines::{Lines, is_blank, is_space, units};
+use crate::lines::{NumberedLines, is_blank, is_space, units};
 
-/// What ends the text.
+/// The pattern that ends the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Close {
+pub(crate) enum ClosingPattern {
     /// `)`
     Arguments,
     /// `}}`
@@ -22,7 +22,7 @@ pub(crate) enum Close {
 }
 
 /// The text up to its end, and what follows on the same line.
-pub(crate) struct Scanned<'s> {
+pub(crate) struct ScannedText<'s> {
     pub(crate) text: Cow<'s, str>,
     pub(crate) rest: &'s str,
     pub(crate) line: u32,
@@ -30,29 +30,29 @@ pub(crate) struct Scanned<'s> {
     pub(crate) column: u32,
 }
 
-/// The text never ends; where Edge says so.
-pub(crate) struct Endless {
+/// The text never ends; the position is the one Edge reports.
+pub(crate) struct UnclosedText {
     pub(crate) line: u32,
     pub(crate) column: u32,
 }
 
-/// Where scanning begins.
+/// The text to scan and its position.
 #[derive(Clone, Copy)]
-pub(crate) struct Start<'s> {
+pub(crate) struct ScanStart<'s> {
     pub(crate) text: &'s str,
     pub(crate) line: u32,
     pub(crate) column: u32,
 }
 
-/// How often a text may be read a second time; a bound on hostile input.
+/// Limit on second readings of a text; a bound on hostile input.
 const RESCANS_MAX: u32 = 8;
 
 /// Scans texts of one template.
-pub(crate) struct Scanner {
+pub(crate) struct TemplateScanner {
     rescans: u32,
 }
 
-impl Scanner {
+impl TemplateScanner {
     pub(crate) fn new() -> Self {
         Self { rescans: 0 }
     }
@@ -60,13 +60,13 @@ impl Scanner {
     /// Reads from `start` to `close`, over as many of `lines` as it takes.
     pub(crate) fn scan<'s>(
         &mut self,
-        start: Start<'s>,
-        close: Close,
-        lines: &mut Lines<'s>,
-    ) -> Result<Scanned<'s>, Endless> {
+        start: ScanStart<'s>,
+        close: ClosingPattern,
+        lines: &mut NumberedLines<'s>,
+    ) -> Result<ScannedText<'s>, UnclosedText> {
         let [first, second] = match close {
-            Close::Comment => [Reading::Counting, Reading::Plain],
-            _ => [Reading::Javascript, Reading::Counting],
+            ClosingPattern::Comment => [ScanMode::Counting, ScanMode::Plain],
+            _ => [ScanMode::Javascript, ScanMode::Counting],
         };
         let mut ahead = lines.clone();
         let endless = match scan_as(first, start, close, &mut ahead) {
@@ -88,35 +88,35 @@ impl Scanner {
     }
 }
 
-impl Close {
+impl ClosingPattern {
     fn pattern(self) -> &'static [u8] {
         match self {
-            Close::Arguments => b")",
-            Close::Mustache => b"}}",
-            Close::SafeMustache => b"}}}",
-            Close::Comment => b"--}}",
+            ClosingPattern::Arguments => b")",
+            ClosingPattern::Mustache => b"}}",
+            ClosingPattern::SafeMustache => b"}}}",
+            ClosingPattern::Comment => b"--}}",
         }
     }
 
-    /// The brackets that nest.
+    /// Returns the brackets that nest.
     fn brackets(self) -> (u8, u8) {
         match self {
-            Close::Arguments => (b'(', b')'),
+            ClosingPattern::Arguments => (b'(', b')'),
             _ => (b'{', b'}'),
         }
     }
 }
 
 fn scan_as<'s>(
-    reading: Reading,
-    start: Start<'s>,
-    close: Close,
-    lines: &mut Lines<'s>,
-) -> Result<Scanned<'s>, Endless> {
-    let mut state = State::new(reading, close);
+    reading: ScanMode,
+    start: ScanStart<'s>,
+    close: ClosingPattern,
+    lines: &mut NumberedLines<'s>,
+) -> Result<ScannedText<'s>, UnclosedText> {
+    let mut state = ScanState::new(reading, close);
     if let Some(end) = state.feed(start.text) {
         let rest = &start.text[end + close.pattern().len()..];
-        return Ok(Scanned {
+        return Ok(ScannedText {
             text: Cow::Borrowed(&start.text[..end]),
             rest,
             line: start.line,
@@ -135,7 +135,7 @@ fn scan_as<'s>(
             Some(end) => {
                 text.push_str(&line[..end]);
                 let rest = &line[end + close.pattern().len()..];
-                return Ok(Scanned {
+                return Ok(ScannedText {
                     text: Cow::Owned(text),
                     rest,
                     line: number,
@@ -144,73 +144,73 @@ fn scan_as<'s>(
             }
         }
     }
-    Err(Endless {
+    Err(UnclosedText {
         line: at.0,
         column: at.1,
     })
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Reading {
+enum ScanMode {
     /// Strings, regular expressions and comments are understood.
     Javascript,
-    /// Brackets are counted wherever they stand.
+    /// Brackets are counted everywhere.
     Counting,
     /// The first closing pattern ends the text.
     Plain,
 }
 
-/// What the scanner is inside of, between lines.
-enum Inside {
+/// The construct that the scanner is inside of, between lines.
+enum ScanRegion {
     Code,
     TemplateLiteral,
     BlockComment,
 }
 
-struct State {
-    reading: Reading,
-    close: Close,
+struct ScanState {
+    reading: ScanMode,
+    close: ClosingPattern,
     depth: i64,
-    inside: Inside,
+    inside: ScanRegion,
     /// One entry per open `${`: the braces open inside of it.
     substitutions: Vec<u32>,
     /// The last byte of code before the current line, to tell a division from a regular expression.
     before_line: u8,
-    /// What did not end on this line, and need not be looked for again.
+    /// Openers that found no end on this line, so that the search is not repeated.
     open_on_line: Vec<u8>,
 }
 
-impl State {
-    fn new(reading: Reading, close: Close) -> Self {
-        State {
+impl ScanState {
+    fn new(reading: ScanMode, close: ClosingPattern) -> Self {
+        ScanState {
             reading,
             close,
             depth: 0,
-            inside: Inside::Code,
+            inside: ScanRegion::Code,
             substitutions: Vec::new(),
             before_line: 0,
             open_on_line: Vec::new(),
         }
     }
 
-    /// Reads one line; the offset of the closing pattern when it stands there.
+    /// Reads one line; returns the offset of the closing pattern if the line has it.
     fn feed(&mut self, line: &str) -> Option<usize> {
         let bytes = line.as_bytes();
         self.open_on_line.clear();
         let mut at = 0;
         while at < bytes.len() {
             match self.inside {
-                Inside::TemplateLiteral => at = self.template_literal(bytes, at),
-                Inside::BlockComment => match find(bytes, at, b"*/") {
+                ScanRegion::TemplateLiteral => at = self.template_literal(bytes, at),
+                ScanRegion::BlockComment => match find(bytes, at, b"*/") {
                     Some(end) => {
-                        self.inside = Inside::Code;
+                        self.inside = ScanRegion::Code;
                         at = end + 2;
                     }
                     None => at = bytes.len(),
                 },
-                Inside::Code => match self.code(line, at) {
-                    Step::Closed => return Some(at),
-                    Step::To(next) => at = next,
+                ScanRegion::Code => match self.code(line, at) {
+                    ScanStep::Closed => return Some(at),
+                    ScanStep::To(next) => at = next,
                 },
             }
         }
@@ -220,20 +220,20 @@ impl State {
         None
     }
 
-    fn code(&mut self, line: &str, at: usize) -> Step {
+    fn code(&mut self, line: &str, at: usize) -> ScanStep {
         let bytes = line.as_bytes();
         let byte = bytes[at];
-        let at_depth = self.depth == 0 || self.reading == Reading::Plain;
+        let at_depth = self.depth == 0 || self.reading == ScanMode::Plain;
         if at_depth
             && self.substitutions.is_empty()
             && bytes[at..].starts_with(self.close.pattern())
         {
-            return Step::Closed;
+            return ScanStep::Closed;
         }
-        if self.reading == Reading::Javascript
+        if self.reading == ScanMode::Javascript
             && let Some(next) = self.javascript(line, at)
         {
-            return Step::To(next);
+            return ScanStep::To(next);
         }
         if self.substitutions.is_empty() {
             let (open, close) = self.close.brackets();
@@ -243,7 +243,7 @@ impl State {
                 self.depth -= 1;
             }
         }
-        Step::To(at + 1)
+        ScanStep::To(at + 1)
     }
 
     /// Steps over what JavaScript would not read as brackets.
@@ -252,14 +252,14 @@ impl State {
         match bytes[at] {
             quote @ (b'"' | b'\'') => self.whole(bytes, at, quote, end_of_string),
             b'`' if !self.open_on_line.contains(&b'`') => {
-                self.inside = Inside::TemplateLiteral;
+                self.inside = ScanRegion::TemplateLiteral;
                 Some(at + 1)
             }
             b'/' if bytes.get(at + 1) == Some(&b'*') => {
-                self.inside = Inside::BlockComment;
+                self.inside = ScanRegion::BlockComment;
                 Some(at + 2)
             }
-            // What follows a line comment is counted but not understood: Edge closes there too.
+            // Text after a line comment is scanned for brackets only: Edge closes there too.
             b'/' if bytes.get(at + 1) == Some(&b'/') => {
                 self.open_on_line.extend([b'"', b'\'', b'/', b'`']);
                 Some(at + 2)
@@ -276,7 +276,7 @@ impl State {
             b'}' => match self.substitutions.last_mut() {
                 Some(0) => {
                     self.substitutions.pop();
-                    self.inside = Inside::TemplateLiteral;
+                    self.inside = ScanRegion::TemplateLiteral;
                     Some(at + 1)
                 }
                 Some(braces) => {
@@ -312,11 +312,11 @@ impl State {
             match bytes[at] {
                 b'\\' => at += 2,
                 b'`' => {
-                    self.inside = Inside::Code;
+                    self.inside = ScanRegion::Code;
                     return at + 1;
                 }
                 b'$' if bytes.get(at + 1) == Some(&b'{') => {
-                    self.inside = Inside::Code;
+                    self.inside = ScanRegion::Code;
                     self.substitutions.push(0);
                     return at + 2;
                 }
@@ -326,7 +326,7 @@ impl State {
         bytes.len()
     }
 
-    /// Whether a slash after `before` begins a regular expression rather than divides.
+    /// Returns true if a slash after `before` begins a regular expression rather than divides.
     fn regex_may_start(&self, before: &str) -> bool {
         const OPERATOR_WORDS: [&str; 8] = [
             "await",
@@ -353,7 +353,7 @@ impl State {
     }
 }
 
-enum Step {
+enum ScanStep {
     Closed,
     To(usize),
 }
@@ -362,7 +362,7 @@ fn is_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_' || c == '$'
 }
 
-/// Whether a value ends with this byte, so that a slash after it divides.
+/// Returns true if a value ends with this byte, so that a slash after it divides.
 fn is_operand_end(byte: u8) -> bool {
     byte.is_ascii_alphanumeric()
         || byte >= 0x80

@@ -1,4 +1,4 @@
-//! Stacks: text pushed from anywhere, printed where `@stack` stands.
+//! Stacks: text pushed from anywhere, printed at the position of `@stack`.
 
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -6,40 +6,40 @@ use std::rc::Rc;
 use indexmap::IndexMap;
 
 use crate::layout;
-use crate::node::Placing;
+use crate::node::OutputPlacement;
 
-/// What surrounds a stack's number in the output until it is filled: characters that Unicode
-/// keeps out of all text.
+/// Delimiters of a stack's number in the output until the stack is filled: noncharacters, which
+/// Unicode keeps out of all text.
 const OPEN: char = '\u{fdd0}';
 const CLOSE: char = '\u{fdd1}';
 
 /// A `@pushOnceTo`: its file and position.
-type Source = (Rc<str>, (u32, u32));
+type PushSource = (Rc<str>, (u32, u32));
 
 #[derive(Default)]
-pub(crate) struct Stacks {
-    declared: IndexMap<Rc<str>, Lines>,
+pub(crate) struct StackTexts {
+    declared: IndexMap<Rc<str>, StackLines>,
     pushed: HashMap<Rc<str>, Vec<String>>,
-    sources: HashSet<(Rc<str>, Source)>,
+    sources: HashSet<(Rc<str>, PushSource)>,
 }
 
-/// How a stack's text is placed.
+/// Line break and indentation of a stack's text.
 #[derive(Default)]
-struct Lines {
+struct StackLines {
     newline: bool,
     indent: Box<str>,
 }
 
-impl Stacks {
-    /// Declares a stack and gives the text that holds its place; nothing when it exists already.
-    pub(crate) fn declare(&mut self, name: &Rc<str>, placing: &Placing) -> Option<String> {
+impl StackTexts {
+    /// Declares a stack and returns its placeholder; `None` if it exists already.
+    pub(crate) fn declare(&mut self, name: &Rc<str>, placing: &OutputPlacement) -> Option<String> {
         if self.declared.contains_key(name) {
             return None;
         }
         let number = self.declared.len();
         let lines = match placing {
-            Placing::Inline => Lines::default(),
-            Placing::Lines { newline, indent } => Lines {
+            OutputPlacement::Inline => StackLines::default(),
+            OutputPlacement::Lines { newline, indent } => StackLines {
                 newline: *newline,
                 indent: indent.clone(),
             },
@@ -49,7 +49,7 @@ impl Stacks {
     }
 
     /// Adds text to a stack; text with a source only once.
-    pub(crate) fn push(&mut self, name: &Rc<str>, source: Option<Source>, text: String) {
+    pub(crate) fn push(&mut self, name: &Rc<str>, source: Option<PushSource>, text: String) {
         if let Some(source) = source
             && !self.sources.insert((name.clone(), source))
         {
@@ -64,8 +64,8 @@ impl Stacks {
             return text;
         }
         let mut filled = String::with_capacity(text.len());
-        // Pushed text may hold the place of another stack, so what is left is a list of texts, each
-        // with how far it has been read.
+        // Pushed text may contain the placeholder of another stack, so the rest is a list of texts,
+        // each with the position read so far.
         let mut left = vec![(text, 0)];
         while let Some((text, at)) = left.pop() {
             let rest = &text[at..];
@@ -89,7 +89,7 @@ impl Stacks {
         filled
     }
 
-    /// A stack's text, the first time it is asked for.
+    /// Takes a stack's text; `None` after the first time.
     fn take(&mut self, number: usize) -> Option<String> {
         let (name, lines) = self.declared.get_index(number)?;
         let text = self.pushed.remove(name)?.join("\n");

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use crate::loader::Components;
+use crate::loader::ComponentTags;
 
 /// A tag, as everything after the lexer sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,7 +40,7 @@ pub(crate) enum AiPart {
     Example,
 }
 
-/// How a tag is read.
+/// Syntax of a tag, for the lexer.
 #[derive(Clone, Debug)]
 pub(crate) struct TagSpec {
     pub(crate) kind: TagKind,
@@ -63,8 +63,8 @@ impl AiPart {
     }
 }
 
-/// The tag with this name, built in or made by a component.
-pub(crate) fn find(name: &str, components: &Components) -> Option<TagSpec> {
+/// Finds the tag with this name, built in or made by a component.
+pub(crate) fn find(name: &str, components: &ComponentTags) -> Option<TagSpec> {
     let block = |kind| TagSpec {
         kind,
         block: true,

@@ -1,4 +1,4 @@
-//! What the lexer makes of a template: a tree of text, interpolations and tags.
+//! The output of the lexer: a tree of text, interpolations and tags.
 
 use std::borrow::Cow;
 
@@ -6,24 +6,24 @@ use crate::tags::TagKind;
 
 /// A piece of a template.
 #[derive(Debug)]
-pub(crate) enum Token<'s> {
+pub(crate) enum TemplateToken<'s> {
     /// The line end before a line of text.
     Newline,
     /// Part of a line, or lines with line feeds between them.
     Text {
         text: Cow<'s, str>,
-        /// Whether a source line begins here, so that indentation can be taken off. Only such a
+        /// True if a source line begins here, so that indentation can be taken off. Only such a
         /// text has several lines.
         leading: bool,
     },
     /// `{{ }}` and `{{{ }}}`, which mean the same here.
-    Mustache(Source<'s>),
-    Tag(Box<Tag<'s>>),
+    Mustache(JsSource<'s>),
+    Tag(Box<TagToken<'s>>),
 }
 
-/// JavaScript text and where its first character stands.
+/// JavaScript text and the position of its first character.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Source<'s> {
+pub(crate) struct JsSource<'s> {
     pub(crate) text: Cow<'s, str>,
     pub(crate) line: u32,
     pub(crate) column: u32,
@@ -31,24 +31,24 @@ pub(crate) struct Source<'s> {
 
 /// A tag with its arguments and body.
 #[derive(Debug)]
-pub(crate) struct Tag<'s> {
+pub(crate) struct TagToken<'s> {
     pub(crate) kind: TagKind,
     pub(crate) name: &'s str,
     pub(crate) escaped: bool,
-    pub(crate) argument: Source<'s>,
-    /// Where Edge says the tag is: after its name and opening parenthesis.
+    pub(crate) argument: JsSource<'s>,
+    /// Position of the tag as Edge reports it: after its name and opening parenthesis.
     pub(crate) line: u32,
     pub(crate) column: u32,
     /// The white space before the tag; layout may shorten it.
     pub(crate) indent: &'s str,
-    /// Whether what the tag prints begins on a new line.
+    /// True if the tag's output begins on a new line.
     pub(crate) newline_before: bool,
     /// Jig's `@tag(...): language`.
     pub(crate) suffix: Option<&'s str>,
-    pub(crate) children: Vec<Token<'s>>,
+    pub(crate) children: Vec<TemplateToken<'s>>,
 }
 
-impl Tag<'_> {
+impl TagToken<'_> {
     pub(crate) fn at(&self) -> (u32, u32) {
         (self.line, self.column)
     }

@@ -11,7 +11,7 @@ use std::rc::Rc;
 use indexmap::IndexMap;
 use prompt::AnswerKind;
 use serde_json::{Value as Json, json};
-use template::{Engine, Error, Input, Layout, MapLoader, Rendered};
+use template::{Error, MapLoader, RenderInput, RenderResult, TemplateEngine, TemplateLayout};
 
 const FILES: &[(&str, &str)] = &[
     ("context.jig", "@context()\nshared {{ name }}\n@end\n"),
@@ -22,11 +22,11 @@ const FILES: &[(&str, &str)] = &[
     ),
 ];
 
-fn render(template: &str, answers: Json) -> Result<Rendered, Error> {
+fn render(template: &str, answers: Json) -> Result<RenderResult, Error> {
     render_as("main.jig", template, answers)
 }
 
-fn render_as(name: &str, template: &str, answers: Json) -> Result<Rendered, Error> {
+fn render_as(name: &str, template: &str, answers: Json) -> Result<RenderResult, Error> {
     let loader: MapLoader = FILES.iter().copied().collect();
     let state = json!({ "name": "Ada", "list": ["a", "b"], "yes": true });
     let answers: IndexMap<String, Json> = answers
@@ -35,11 +35,11 @@ fn render_as(name: &str, template: &str, answers: Json) -> Result<Rendered, Erro
         .iter()
         .map(|(k, v)| (k.clone(), v.clone()))
         .collect();
-    Engine::new(Rc::new(loader)).render_text(&Input {
+    TemplateEngine::new(Rc::new(loader)).render_text(&RenderInput {
         name,
         text: template,
-        layout: Layout::of_path(name),
-        state: &expr::Object::from_json_map(state.as_object().unwrap()),
+        layout: TemplateLayout::of_path(name),
+        state: &expr::JsObject::from_json_map(state.as_object().unwrap()),
         answers: &answers,
     })
 }
@@ -96,6 +96,33 @@ class {{ name }} {
         ("main.jig", 2)
     );
     assert_eq!(rendered.text, "class Ada {\n}\n");
+}
+
+#[test]
+fn lines_that_an_expression_prints_do_not_move_the_text_around_them() {
+    let template = "\
+@ai()
+  @context()
+    The Customer model has these fields:
+    {{ JSON.stringify(list, null, 2) }}
+  @end
+
+  @prompt()
+    Which fields are most relevant for a quick-view card?
+  @end
+
+  @output({ key: 'mainFields' })
+    [\"fieldName1\", \"fieldName2\"]
+  @end
+@end
+";
+    let rendered = render(template, json!({})).unwrap();
+    let question = rendered.questionnaire.get("mainFields").unwrap();
+    assert_eq!(
+        question.contexts,
+        ["The Customer model has these fields:\n[\n  \"a\",\n  \"b\"\n]"]
+    );
+    assert_eq!(question.format, "[\"fieldName1\", \"fieldName2\"]");
 }
 
 #[test]

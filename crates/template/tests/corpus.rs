@@ -12,7 +12,7 @@
 use std::rc::Rc;
 
 use serde_json::Value as Json;
-use template::{Engine, Input, Layout, MapLoader};
+use template::{MapLoader, RenderInput, TemplateEngine, TemplateLayout};
 
 /// What a template gave: its output, or the code, message, line and column of its error.
 #[derive(Debug, Clone, PartialEq)]
@@ -161,13 +161,13 @@ fn render(template: &str, state: &Json, files: &Json) -> Outcome {
         (format!("{name}{ending}"), text.as_str().unwrap())
     });
     let loader: MapLoader = named.collect();
-    let engine = Engine::new(Rc::new(loader)).with_now_ms(0.0);
+    let engine = TemplateEngine::new(Rc::new(loader)).with_now_ms(0.0);
     let state = state.as_object().cloned().unwrap_or_default();
-    let rendered = engine.render_text(&Input {
+    let rendered = engine.render_text(&RenderInput {
         name: "eval.edge",
         text: template,
-        layout: Layout::Edge,
-        state: &expr::Object::from_json_map(&state),
+        layout: TemplateLayout::Edge,
+        state: &expr::JsObject::from_json_map(&state),
         answers: &Default::default(),
     });
     match rendered {

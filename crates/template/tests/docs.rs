@@ -7,7 +7,7 @@
 
 use std::rc::Rc;
 
-use template::{Engine, Input, Layout, MapLoader};
+use template::{MapLoader, RenderInput, TemplateEngine, TemplateLayout};
 
 const DOCS: &str = include_str!("../../../docs/templates.md");
 
@@ -29,22 +29,22 @@ fn examples_print_what_is_shown() {
     let blocks = blocks();
     let (_, data) = blocks.iter().find(|(info, _)| *info == "json").unwrap();
     let data: serde_json::Value = serde_json::from_str(data).unwrap();
-    let engine = Engine::new(Rc::new(MapLoader::new()));
+    let engine = TemplateEngine::new(Rc::new(MapLoader::new()));
     let mut examples = 0;
     for pair in blocks.windows(2) {
         let [(info @ ("jig" | "edge"), template), ("text", expected)] = pair else {
             continue;
         };
         let layout = if *info == "jig" {
-            Layout::Jig
+            TemplateLayout::Jig
         } else {
-            Layout::Edge
+            TemplateLayout::Edge
         };
-        let rendered = engine.render_text(&Input {
+        let rendered = engine.render_text(&RenderInput {
             name: "example",
             text: template,
             layout,
-            state: &expr::Object::from_json_map(data.as_object().unwrap()),
+            state: &expr::JsObject::from_json_map(data.as_object().unwrap()),
             answers: &Default::default(),
         });
         let text = rendered.map_or_else(|error| error.report(), |rendered| rendered.text);

@@ -4,19 +4,21 @@
 
 use std::rc::Rc;
 
-use prompt::{AnswerKind, DOCUMENT_TEMPLATE, DocumentInput, Question, Questionnaire, Source};
+use prompt::{
+    AnswerKind, DOCUMENT_TEMPLATE, DocumentInput, Question, QuestionSource, Questionnaire,
+};
 use serde_json::json;
-use template::{Engine, Input, Layout, MapLoader};
+use template::{MapLoader, RenderInput, TemplateEngine, TemplateLayout};
 
 fn document(questionnaire: &Questionnaire, input: &DocumentInput) -> String {
     let data = prompt::document::data(questionnaire, input);
-    let engine = Engine::new(Rc::new(MapLoader::new())).strict();
+    let engine = TemplateEngine::new(Rc::new(MapLoader::new())).strict();
     let rendered = engine
-        .render_text(&Input {
+        .render_text(&RenderInput {
             name: "document.jig",
             text: DOCUMENT_TEMPLATE,
-            layout: Layout::Jig,
-            state: &expr::Object::from_json_map(data.as_object().unwrap()),
+            layout: TemplateLayout::Jig,
+            state: &expr::JsObject::from_json_map(data.as_object().unwrap()),
             answers: &Default::default(),
         })
         .unwrap();
@@ -31,7 +33,7 @@ fn document(questionnaire: &Questionnaire, input: &DocumentInput) -> String {
 fn question(key: &str, line: u32) -> Question {
     let mut question = Question::new(
         key,
-        Source {
+        QuestionSource {
             file: "card.jig".to_owned(),
             line,
         },

@@ -10,7 +10,7 @@
 use std::rc::Rc;
 
 use serde_json::json;
-use template::{Engine, Error, Input, Layout, MapLoader};
+use template::{Error, MapLoader, RenderInput, TemplateEngine, TemplateLayout};
 
 const FILES: &[(&str, &str)] = &[
     ("broken.edge", "fine\n@if(x\n"),
@@ -24,11 +24,11 @@ const FILES: &[(&str, &str)] = &[
 fn error(template: &str) -> Error {
     let loader: MapLoader = FILES.iter().copied().collect();
     let state = json!({ "user": {}, "list": [1] });
-    let rendered = Engine::new(Rc::new(loader)).render_text(&Input {
+    let rendered = TemplateEngine::new(Rc::new(loader)).render_text(&RenderInput {
         name: "page.edge",
         text: template,
-        layout: Layout::Edge,
-        state: &expr::Object::from_json_map(state.as_object().unwrap()),
+        layout: TemplateLayout::Edge,
+        state: &expr::JsObject::from_json_map(state.as_object().unwrap()),
         answers: &Default::default(),
     });
     rendered.unwrap_err()
@@ -185,15 +185,15 @@ fn a_template_can_fail_on_purpose() {
 fn strict_mode_lists_undefined_names() {
     let files = [("p.edge", "{{ also }}\n")];
     let loader: MapLoader = files.into_iter().collect();
-    let engine = Engine::new(Rc::new(loader)).strict();
+    let engine = TemplateEngine::new(Rc::new(loader)).strict();
     let template = "{{ known }} {{ missing }}\n@if(known && gone)\n@end\n@each(x in nothing)\n{{ x }}\n@end\n@let(y = lost)\n{{ y }}{{ missing }}\n@include('p')\n{{ camelCase('a') }}{{ JSON }}{{ state.any }}";
     let state = json!({ "known": 1 });
     let rendered = engine
-        .render_text(&Input {
+        .render_text(&RenderInput {
             name: "page.edge",
             text: template,
-            layout: Layout::Edge,
-            state: &expr::Object::from_json_map(state.as_object().unwrap()),
+            layout: TemplateLayout::Edge,
+            state: &expr::JsObject::from_json_map(state.as_object().unwrap()),
             answers: &Default::default(),
         })
         .unwrap();

@@ -10,7 +10,7 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use template::{Engine, Input, Layout, Limits, MapLoader};
+use template::{Limits, MapLoader, RenderInput, TemplateEngine, TemplateLayout};
 
 /// Generous for a debug build on a busy machine; a hang would be far above it.
 const TIME_MAX: Duration = Duration::from_secs(20);
@@ -24,15 +24,17 @@ fn outcome(template: &str, files: &[(&str, &str)], limits: Limits) -> Vec<String
         .collect();
     let run = move || {
         let mut outcomes = Vec::new();
-        for layout in [Layout::Edge, Layout::Jig] {
+        for layout in [TemplateLayout::Edge, TemplateLayout::Jig] {
             let loader: MapLoader = files.iter().cloned().collect();
-            let engine = Engine::new(Rc::new(loader)).with_limits(limits).strict();
+            let engine = TemplateEngine::new(Rc::new(loader))
+                .with_limits(limits)
+                .strict();
             let state = json!({ "a": 1, "list": [1, 2, 3], "text": "x" });
-            let rendered = engine.render_text(&Input {
+            let rendered = engine.render_text(&RenderInput {
                 name: "main.edge",
                 text: &template,
                 layout,
-                state: &expr::Object::from_json_map(state.as_object().unwrap()),
+                state: &expr::JsObject::from_json_map(state.as_object().unwrap()),
                 answers: &Default::default(),
             });
             outcomes.push(match rendered {

@@ -9,7 +9,7 @@
 use std::rc::Rc;
 
 use serde_json::{Value as Json, json};
-use template::{Engine, Input, Layout, MapLoader};
+use template::{MapLoader, RenderInput, TemplateEngine, TemplateLayout};
 
 /// A template, its partials, its state, and what it prints.
 struct Case {
@@ -28,13 +28,13 @@ fn state() -> Json {
 
 fn check(case: &Case) {
     let loader: MapLoader = case.files.iter().copied().collect();
-    let engine = Engine::new(Rc::new(loader));
+    let engine = TemplateEngine::new(Rc::new(loader));
     let state = state();
-    let rendered = engine.render_text(&Input {
+    let rendered = engine.render_text(&RenderInput {
         name: "main.jig",
         text: case.template,
-        layout: Layout::Jig,
-        state: &expr::Object::from_json_map(state.as_object().unwrap()),
+        layout: TemplateLayout::Jig,
+        state: &expr::JsObject::from_json_map(state.as_object().unwrap()),
         answers: &Default::default(),
     });
     let text = rendered
@@ -163,7 +163,7 @@ fn tag_lines_leave_nothing_behind() {
 }
 
 #[test]
-fn what_a_tag_prints_stands_at_its_column() {
+fn the_output_of_a_tag_begins_in_its_column() {
     let files: &[(&str, &str)] = &[
         ("p.jig", "one {{ name }}\n\n  two\n"),
         ("quiet.jig", "@let(x = 1)\n"),

@@ -1,44 +1,47 @@
-//! A provider's model: one call for all questions, and corrections as the questions want them.
+//! A provider's model: one call for all questions, and as many corrections as the questions allow.
 
 use std::sync::Arc;
 
-use exec::Cancel;
+use exec::CommandCancel;
 use llm::budget::Meter;
-use llm::{Block, Code, Message, Model, Output, Part, Response, Stop};
+use llm::{
+    AiErrorCode, ChatMessage, MessagePart, Model, ModelResponse, ResponseFormat, StopReason,
+    SystemBlock,
+};
 use prompt::{Answers, reply};
 use tokio::runtime::Runtime;
 
 use crate::assemble;
-use crate::choose::Plan;
 use crate::error::{Error, Result};
-use crate::observe::{Event, Observer};
+use crate::observe::{AskEvent, AskObserver};
 use crate::question;
 use crate::schema;
-use crate::tape::Taping;
-use crate::transport::Request;
+use crate::selection::ApiPlan;
+use crate::tape::RecordMode;
+use crate::transport::AnswerRequest;
 
-/// What every request begins with; providers keep it.
+/// The beginning of every request. It never changes, so that providers can cache it.
 const SYSTEM: &str = include_str!("prompts/system.md");
-/// What the schema is called on the wire.
+/// The schema's name in the request.
 const SCHEMA_NAME: &str = "answers";
 
-pub(crate) struct Api {
+pub(crate) struct ApiTransport {
     model: Arc<dyn Model>,
     runtime: Runtime,
-    cancel: Cancel,
+    cancel: CommandCancel,
     name: String,
     max_tokens: u32,
     temperature: Option<f64>,
 }
 
-impl Api {
+impl ApiTransport {
     pub(crate) fn open(
-        plan: &Plan,
+        plan: &ApiPlan,
         meter: &Arc<Meter>,
-        taping: &Taping,
-        cancel: Cancel,
-    ) -> Result<Api> {
-        Ok(Api {
+        taping: &RecordMode,
+        cancel: CommandCancel,
+    ) -> Result<ApiTransport> {
+        Ok(ApiTransport {
             model: assemble::model(plan, meter, taping)?,
             runtime: assemble::runtime()?,
             cancel,
@@ -50,8 +53,8 @@ impl Api {
 
     pub(crate) fn ask(
         &mut self,
-        request: &Request<'_>,
-        observer: &mut dyn Observer,
+        request: &AnswerRequest<'_>,
+        observer: &mut dyn AskObserver,
     ) -> Result<Answers> {
         let mut asked = self.first_turn(request);
         let corrections = question::corrections(request.questionnaire);
@@ -66,7 +69,7 @@ impl Api {
                 Err(why) => why,
             };
             left -= 1;
-            observer.notice(Event::Correcting {
+            observer.notice(AskEvent::Correcting {
                 why: &why.to_string(),
             });
             let correction = reply::correction(&why, request.questionnaire);
@@ -74,10 +77,10 @@ impl Api {
         }
     }
 
-    fn first_turn(&self, request: &Request<'_>) -> llm::Request {
-        let mut asked = llm::Request::ask(&self.name, question::all(request));
-        asked.system = vec![Block::stable(SYSTEM)];
-        asked.output = Output::Json {
+    fn first_turn(&self, request: &AnswerRequest<'_>) -> llm::ModelRequest {
+        let mut asked = llm::ModelRequest::ask(&self.name, question::all(request));
+        asked.system = vec![SystemBlock::stable(SYSTEM)];
+        asked.output = ResponseFormat::Json {
             name: SCHEMA_NAME.to_owned(),
             schema: schema::native(request.questionnaire),
         };
@@ -86,82 +89,87 @@ impl Api {
         asked
     }
 
-    /// One answer that came to its end.
-    fn call(&self, asked: &llm::Request, observer: &mut dyn Observer) -> Result<Response> {
-        observer.notice(Event::Asking { whom: &self.name });
-        let mut watch = Watch(observer);
+    /// Calls the model, and returns a complete answer.
+    fn call(
+        &self,
+        asked: &llm::ModelRequest,
+        observer: &mut dyn AskObserver,
+    ) -> Result<ModelResponse> {
+        observer.notice(AskEvent::Asking { whom: &self.name });
+        let mut watch = ForwardingObserver(observer);
         let pending = self.model.respond(asked, &mut watch);
         let waiting = assemble::unless_cancelled(pending, &self.cancel);
         let response = self.runtime.block_on(waiting)??;
         match &response.stop {
-            Stop::MaxTokens => Err(Error::new(
-                Code::GenerationFailed,
+            StopReason::MaxTokens => Err(Error::new(
+                AiErrorCode::GenerationFailed,
                 format!(
                     "the answer of {} was cut off at its limit (`ai.max_tokens` = {})",
                     response.model, self.max_tokens
                 ),
                 "Raise `ai.max_tokens`, or ask for less at a time.",
             )),
-            Stop::Refusal(word) => Err(refused(&response, word)),
+            StopReason::Refusal(word) => Err(refused(&response, word)),
             _ => Ok(response),
         }
     }
 }
 
-fn refused(response: &Response, word: &str) -> Error {
+fn refused(response: &ModelResponse, word: &str) -> Error {
     Error::new(
-        Code::GenerationFailed,
+        AiErrorCode::GenerationFailed,
         format!("{} refused to answer ({word})", response.model),
         "Reword the prompt or its context, or ask another model.",
     )
     .saying(&response.text())
 }
 
-/// The earlier turn stays, so that the model sees what it said. One without words cannot be sent
-/// back: then the correction goes below the question.
-fn correct(messages: &mut Vec<Message>, response: Response, correction: String) {
+/// Keeps the earlier turn, so that the model sees its own reply. An empty turn cannot be sent back:
+/// then the correction goes below the question.
+fn correct(messages: &mut Vec<ChatMessage>, response: ModelResponse, correction: String) {
     if response.text().trim().is_empty() {
         if let Some(last) = messages.last_mut() {
-            last.parts.push(Part::Text(format!("\n\n{correction}")));
+            last.parts
+                .push(MessagePart::Text(format!("\n\n{correction}")));
         }
         return;
     }
     messages.push(response.into_message());
-    messages.push(Message::user(correction));
+    messages.push(ChatMessage::user(correction));
 }
 
-/// Tells our observer what the model's would be told.
-struct Watch<'a>(&'a mut dyn Observer);
+/// Passes the model's events on to the transport's observer.
+struct ForwardingObserver<'a>(&'a mut dyn AskObserver);
 
-impl llm::Observer for Watch<'_> {
+impl llm::ModelObserver for ForwardingObserver<'_> {
     fn wants_stream(&self) -> bool {
         self.0.wants_stream()
     }
 
-    fn notice(&mut self, event: llm::Event<'_>) {
+    fn notice(&mut self, event: llm::ModelEvent<'_>) {
         match event {
-            llm::Event::Text(text)
-            | llm::Event::Reasoning(text)
-            | llm::Event::ToolArguments(text) => {
-                self.0.notice(Event::Streamed { bytes: text.len() });
+            llm::ModelEvent::Text(text)
+            | llm::ModelEvent::Reasoning(text)
+            | llm::ModelEvent::ToolArguments(text) => {
+                self.0.notice(AskEvent::Streamed { bytes: text.len() });
             }
-            llm::Event::ToolCall { .. } | llm::Event::Counted(_) => {}
-            llm::Event::Waiting {
+            llm::ModelEvent::ToolCall { .. } | llm::ModelEvent::Counted(_) => {}
+            llm::ModelEvent::Waiting {
                 attempt,
                 attempts_max,
                 wait,
                 error,
-            } => self.0.notice(Event::Waiting {
+            } => self.0.notice(AskEvent::Waiting {
                 attempt,
                 attempts_max,
                 wait,
                 why: &error.to_string(),
             }),
-            llm::Event::Adapted { without } => {
+            llm::ModelEvent::Adapted { without } => {
                 let note = format!("the provider does not take {without}; it is left out");
-                self.0.notice(Event::Note(&note));
+                self.0.notice(AskEvent::Note(&note));
             }
-            llm::Event::Fallback { from, to, error } => self.0.notice(Event::Fallback {
+            llm::ModelEvent::Fallback { from, to, error } => self.0.notice(AskEvent::Fallback {
                 from,
                 to,
                 why: &error.to_string(),

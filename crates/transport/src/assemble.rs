@@ -1,63 +1,71 @@
-//! A plan's models put together, and what the configured providers offer.
+//! Assembles the models of a plan, and lists the models of the configured providers.
 
 use std::future::Future;
 use std::sync::Arc;
 
-use llm::budget::{Meter, Metered};
-use llm::keys::Lookup;
-use llm::models::{Offer, list};
-use llm::record::{Record, Replay};
-use llm::retry::Retry;
-use llm::router::{Route, Router};
-use llm::{Client, Code, Model, Provider, Secret};
+use llm::budget::{Meter, MeteredModel};
+use llm::keys::VariableLookup;
+use llm::models::{OfferedModel, list};
+use llm::record::{RecordingModel, ReplayModel};
+use llm::retry::RetryingModel;
+use llm::router::{ModelRoute, ModelRouter};
+use llm::{AiErrorCode, Model, Provider, ProviderClient, Secret};
 use tokio::runtime::Runtime;
 
-use crate::choose::{Chooser, Plan, Served};
 use crate::error::{Error, Result};
-use crate::setup::{Purpose, Setup};
-use crate::tape::{Shared, Taping};
+use crate::selection::{ApiPlan, ModelEndpoint, TransportChooser};
+use crate::settings::{AiSettings, ModelPurpose};
+use crate::tape::{RecordMode, SharedTape};
 
-/// The model of a plan: metered, tried again, with its fallbacks, and recorded if wanted.
-pub fn model(plan: &Plan, meter: &Arc<Meter>, taping: &Taping) -> Result<Arc<dyn Model>> {
-    if let Taping::Replay(tape) = taping {
-        return Ok(Arc::new(Replay::new(Shared(Arc::clone(tape)))));
+/// Builds the model of a plan: metered, with retries and fallbacks, and recorded if requested.
+pub fn model(plan: &ApiPlan, meter: &Arc<Meter>, taping: &RecordMode) -> Result<Arc<dyn Model>> {
+    if let RecordMode::Replay(tape) = taping {
+        return Ok(Arc::new(ReplayModel::new(SharedTape(Arc::clone(tape)))));
     }
     let first = one(plan, &plan.first, meter)?;
     let fallbacks = plan.fallbacks.iter().map(|served| one(plan, served, meter));
-    let router = Router::new(first, fallbacks.collect::<Result<_>>()?);
+    let router = ModelRouter::new(first, fallbacks.collect::<Result<_>>()?);
     Ok(match taping {
-        Taping::Record(tape) => {
+        RecordMode::Record(tape) => {
             let served = std::iter::once(&plan.first).chain(&plan.fallbacks);
             let secrets: Vec<Secret> = served.filter_map(|one| one.endpoint.key.clone()).collect();
-            Arc::new(Record::new(router, Shared(Arc::clone(tape)), secrets))
+            Arc::new(RecordingModel::new(
+                router,
+                SharedTape(Arc::clone(tape)),
+                secrets,
+            ))
         }
-        Taping::Off | Taping::Replay(_) => Arc::new(router),
+        RecordMode::Off | RecordMode::Replay(_) => Arc::new(router),
     })
 }
 
-fn one(plan: &Plan, served: &Served, meter: &Arc<Meter>) -> Result<(String, Arc<dyn Model>)> {
-    let Served { route, endpoint } = served;
-    let client = Client::new(endpoint, plan.limits)?;
+fn one(
+    plan: &ApiPlan,
+    served: &ModelEndpoint,
+    meter: &Arc<Meter>,
+) -> Result<(String, Arc<dyn Model>)> {
+    let ModelEndpoint { route, endpoint } = served;
+    let client = ProviderClient::new(endpoint, plan.limits)?;
     let base_url = endpoint.base_url.clone();
-    let metered = Metered::new(client, Arc::clone(meter), route.provider, base_url);
-    let model: Arc<dyn Model> = Arc::new(Retry::new(metered, plan.retry));
+    let metered = MeteredModel::new(client, Arc::clone(meter), route.provider, base_url);
+    let model: Arc<dyn Model> = Arc::new(RetryingModel::new(metered, plan.retry));
     Ok((route.model.clone(), model))
 }
 
-/// What one provider offers, or why that is not known.
+/// The models of one provider, or the error of asking for them.
 #[derive(Debug)]
-pub struct Offered {
+pub struct ProviderOffers {
     pub provider: Provider,
-    pub offers: Result<Vec<Offer>>,
+    pub offers: Result<Vec<OfferedModel>>,
 }
 
-/// Asks every provider that the settings name or that there is a key for. At least one of them
-/// must be known; what goes wrong with one is told in its place.
-pub fn models(setup: &Setup, lookup: Lookup<'_>) -> Result<Vec<Offered>> {
-    let chooser = Chooser {
+/// Asks every provider that the settings name or that has a key. Fails if there is no such
+/// provider; an error of one provider is returned in its place.
+pub fn models(setup: &AiSettings, lookup: VariableLookup<'_>) -> Result<Vec<ProviderOffers>> {
+    let chooser = TransportChooser {
         setup,
-        purpose: Purpose::Answer,
-        taping: &Taping::Off,
+        purpose: ModelPurpose::Answer,
+        taping: &RecordMode::Off,
         lookup,
     };
     let named = chooser.plan().map(|plan| plan.first.route.provider);
@@ -76,7 +84,7 @@ pub fn models(setup: &Setup, lookup: Lookup<'_>) -> Result<Vec<Offered>> {
     }
     let runtime = runtime()?;
     let offered = known.into_iter().map(|provider| {
-        let route = Route {
+        let route = ModelRoute {
             provider,
             model: String::new(),
         };
@@ -85,37 +93,37 @@ pub fn models(setup: &Setup, lookup: Lookup<'_>) -> Result<Vec<Offered>> {
             let limits = llm::Limits::default();
             Ok(runtime.block_on(list(&served.endpoint, limits))?)
         });
-        Offered { provider, offers }
+        ProviderOffers { provider, offers }
     });
     Ok(offered.collect())
 }
 
 fn nobody() -> Error {
     Error::new(
-        Code::ApiKeyMissing,
+        AiErrorCode::ApiKeyMissing,
         "no provider is known",
         "Set `ai.provider` in drawloom.toml.",
     )
 }
 
-/// One thread is enough: one question is out at a time.
+/// One thread is enough: only one question waits at a time.
 pub(crate) fn runtime() -> Result<Runtime> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .map_err(|error| {
             Error::new(
-                Code::ProviderUnavailable,
+                AiErrorCode::ProviderUnavailable,
                 format!("the network could not be set up: {error}"),
                 "Close other programs and run it again: the system is out of handles.",
             )
         })
 }
 
-/// Waits for an answer, looking up from time to time.
+/// Waits for an answer, and checks the cancel switch from time to time.
 pub(crate) async fn unless_cancelled<F: Future + Unpin>(
     mut pending: F,
-    cancel: &exec::Cancel,
+    cancel: &exec::CommandCancel,
 ) -> Result<F::Output> {
     loop {
         match tokio::time::timeout(CANCEL_TICK, &mut pending).await {
@@ -126,5 +134,5 @@ pub(crate) async fn unless_cancelled<F: Future + Unpin>(
     }
 }
 
-/// How often a waiting call is asked whether it is still wanted.
+/// Pause between two checks of the cancel switch while a call waits.
 const CANCEL_TICK: std::time::Duration = std::time::Duration::from_millis(100);

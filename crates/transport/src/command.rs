@@ -1,54 +1,57 @@
 //! A program that is started for each request, such as `claude -p {prompt}`, `llm` or `aichat`.
 //!
-//! The command line is split into words first; then the prompt takes the place of `{prompt}` in one
-//! of them, or goes to standard input. No shell sees any of it.
+//! The command line is split into words first; then the prompt replaces `{prompt}` in one of them,
+//! or goes to standard input. No shell is involved.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
-use exec::{AGENT_MARKERS, Cancel, Env, Invocation, Outcome, Status, Stream};
-use llm::Code;
+use exec::{
+    AGENT_MARKERS, ChildEnvironment, CommandCancel, CommandOutcome, CommandStatus, Invocation,
+    OutputStream,
+};
+use llm::AiErrorCode;
 use prompt::{Answers, Question, reply};
 use serde_json::Value;
 
 use crate::error::{Error, Result};
 use crate::mode::CommandMode;
-use crate::observe::{Event, Observer};
+use crate::observe::{AskEvent, AskObserver};
 use crate::question;
-use crate::transport::Request;
+use crate::transport::AnswerRequest;
 
-/// Where the prompt goes in a command line.
+/// Marks the place of the prompt in a command line.
 pub(crate) const PLACEHOLDER: &str = "{prompt}";
-/// The longest argument that Linux passes on, its end mark included; a longer one goes to standard
-/// input.
+/// The longest argument that Linux passes on, its terminator included; a longer one goes to
+/// standard input.
 pub const ARGUMENT_BYTES_MAX: usize = 128 * 1024;
 /// The most lines of a program's error output that are passed on.
 pub(crate) const LOG_LINES_MAX: usize = 1_000;
 
-/// A command line in words.
+/// A command line, split into words.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Words {
+pub struct CommandWords {
     pub program: String,
     pub arguments: Vec<String>,
-    /// A word looks like JSON whose quotes were taken off with the others.
+    /// True if a word looks like JSON whose quotes were removed by the splitting.
     pub lost_quotes: bool,
 }
 
-/// A command and how it is run.
+/// A command and the way it is run.
 #[derive(Clone, Debug)]
 pub struct CommandPlan {
-    pub words: Words,
+    pub words: CommandWords,
     pub mode: CommandMode,
     pub timeout: Duration,
     pub output_bytes_max: usize,
 }
 
-/// Splits a setting into words, as a shell would, without doing anything else a shell does.
-pub(crate) fn split(line: &str, key: &str) -> Result<Words> {
+/// Splits a setting into words like a shell, without any other shell feature.
+pub(crate) fn split(line: &str, key: &str) -> Result<CommandWords> {
     let words = shlex::split(line).filter(|words| !words.is_empty());
     let Some(words) = words else {
         return Err(Error::new(
-            Code::TransportFailed,
+            AiErrorCode::TransportFailed,
             format!("`{key}` cannot be split into words"),
             "Close its quotes, and write a backslash twice.",
         ));
@@ -57,7 +60,7 @@ pub(crate) fn split(line: &str, key: &str) -> Result<Words> {
     let program = words.next().unwrap_or_default();
     if program.is_empty() || program.contains(PLACEHOLDER) {
         return Err(Error::new(
-            Code::TransportFailed,
+            AiErrorCode::TransportFailed,
             format!("`{key}` does not begin with a program"),
             "Write the program first, for instance `claude -p {prompt}`.",
         ));
@@ -67,31 +70,31 @@ pub(crate) fn split(line: &str, key: &str) -> Result<Words> {
         let word = word.replace(PLACEHOLDER, "");
         word.starts_with('{') && word.ends_with('}') && word.contains(':') && !word.contains('"')
     };
-    Ok(Words {
+    Ok(CommandWords {
         program,
         lost_quotes: line.contains('"') && arguments.iter().any(is_bare),
         arguments,
     })
 }
 
-/// A command may print this many times what is kept of its output; what is more is a flood.
+/// A command may print this many times the bytes that are kept of its output; more stops it.
 const FLOOD_FACTOR: u64 = 64;
 
-pub(crate) struct Command {
+pub(crate) struct CommandTransport {
     plan: CommandPlan,
     cwd: PathBuf,
-    cancel: Cancel,
+    cancel: CommandCancel,
 }
 
-impl Command {
-    pub(crate) fn new(plan: CommandPlan, cwd: PathBuf, cancel: Cancel) -> Command {
-        Command { plan, cwd, cancel }
+impl CommandTransport {
+    pub(crate) fn new(plan: CommandPlan, cwd: PathBuf, cancel: CommandCancel) -> CommandTransport {
+        CommandTransport { plan, cwd, cancel }
     }
 
     pub(crate) fn ask(
         &self,
-        request: &Request<'_>,
-        observer: &mut dyn Observer,
+        request: &AnswerRequest<'_>,
+        observer: &mut dyn AskObserver,
     ) -> Result<Answers> {
         match self.plan.mode {
             CommandMode::Batched => self.ask_all(request, observer),
@@ -99,7 +102,11 @@ impl Command {
         }
     }
 
-    fn ask_all(&self, request: &Request<'_>, observer: &mut dyn Observer) -> Result<Answers> {
+    fn ask_all(
+        &self,
+        request: &AnswerRequest<'_>,
+        observer: &mut dyn AskObserver,
+    ) -> Result<Answers> {
         let asked = question::batched(request);
         let mut prompt = asked.clone();
         let corrections = question::corrections(request.questionnaire);
@@ -115,7 +122,7 @@ impl Command {
                 Err(why) => why,
             };
             left -= 1;
-            observer.notice(Event::Correcting {
+            observer.notice(AskEvent::Correcting {
                 why: &why.to_string(),
             });
             let correction = reply::correction(&why, request.questionnaire);
@@ -123,7 +130,11 @@ impl Command {
         }
     }
 
-    fn ask_each(&self, request: &Request<'_>, observer: &mut dyn Observer) -> Result<Answers> {
+    fn ask_each(
+        &self,
+        request: &AnswerRequest<'_>,
+        observer: &mut dyn AskObserver,
+    ) -> Result<Answers> {
         let mut answers = Answers::empty();
         for question in request.questionnaire.questions() {
             match self.ask_one(request, question, observer) {
@@ -138,9 +149,9 @@ impl Command {
 
     fn ask_one(
         &self,
-        request: &Request<'_>,
+        request: &AnswerRequest<'_>,
         question: &Question,
-        observer: &mut dyn Observer,
+        observer: &mut dyn AskObserver,
     ) -> Result<Option<Value>> {
         let asked = question::single(request, question);
         let mut prompt = asked.clone();
@@ -159,7 +170,7 @@ impl Command {
                 Err(why) => why,
             };
             left -= 1;
-            observer.notice(Event::Correcting {
+            observer.notice(AskEvent::Correcting {
                 why: &why.to_string(),
             });
             let correction = question::single_correction(&why);
@@ -167,66 +178,66 @@ impl Command {
         }
     }
 
-    /// One run that ended well.
-    fn run(&self, prompt: &str, observer: &mut dyn Observer) -> Result<Outcome> {
+    /// Runs the program once, and returns a successful outcome.
+    fn run(&self, prompt: &str, observer: &mut dyn AskObserver) -> Result<CommandOutcome> {
         let program = &self.plan.words.program;
-        observer.notice(Event::Asking { whom: program });
+        observer.notice(AskEvent::Asking { whom: program });
         let invocation = self.invocation(prompt, observer);
         let mut log_lines = 0;
-        let mut listen = |stream: Stream, line: &str| {
-            if stream == Stream::Stderr && log_lines < LOG_LINES_MAX {
+        let mut listen = |stream: OutputStream, line: &str| {
+            if stream == OutputStream::Stderr && log_lines < LOG_LINES_MAX {
                 log_lines += 1;
-                observer.notice(Event::Log(line));
+                observer.notice(AskEvent::Log(line));
             }
         };
         let outcome = exec::run_observed(&invocation, &mut listen).map_err(|error| {
             Error::new(
-                Code::TransportFailed,
+                AiErrorCode::TransportFailed,
                 error.to_string(),
                 "`ai.command` names it.",
             )
         })?;
         match outcome.status {
-            Status::Exited(0) => Ok(outcome),
-            Status::Cancelled => Err(Error::cancelled()),
+            CommandStatus::Exited(0) => Ok(outcome),
+            CommandStatus::Cancelled => Err(Error::cancelled()),
             status => Err(self.failed(status, &outcome)),
         }
     }
 
-    fn invocation(&self, prompt: &str, observer: &mut dyn Observer) -> Invocation {
+    fn invocation(&self, prompt: &str, observer: &mut dyn AskObserver) -> Invocation {
         let words = &self.plan.words;
         let invocation = Invocation::new(&words.program)
             .cwd(&self.cwd)
-            .env(Env::default().remove_all(AGENT_MARKERS))
+            .env(ChildEnvironment::default().remove_all(AGENT_MARKERS))
             .timeout(self.plan.timeout)
             .output_bytes_max(self.plan.output_bytes_max)
             .output_bytes_stop(self.plan.output_bytes_max as u64 * FLOOD_FACTOR)
             .cancel(self.cancel.clone());
         match filled_in(&words.arguments, prompt) {
-            Passed::Argument(arguments) => invocation.args(arguments),
-            Passed::Stdin { arguments, note } => {
+            PromptPassing::Argument(arguments) => invocation.args(arguments),
+            PromptPassing::Stdin { arguments, note } => {
                 if let Some(note) = note {
-                    observer.notice(Event::Note(&note));
+                    observer.notice(AskEvent::Note(&note));
                 }
                 invocation.args(arguments).stdin(prompt)
             }
         }
     }
 
-    fn failed(&self, status: Status, outcome: &Outcome) -> Error {
+    fn failed(&self, status: CommandStatus, outcome: &CommandOutcome) -> Error {
         let advice = match status {
-            Status::TimedOut => format!(
+            CommandStatus::TimedOut => format!(
                 "Raise `ai.timeout_ms` (it is {}), or check what the command waits for.",
                 self.plan.timeout.as_millis()
             ),
-            Status::Flooded => format!(
+            CommandStatus::Flooded => format!(
                 "It may print {FLOOD_FACTOR} times `ai.output_bytes_max` (it is {}). Make it say less, \
                  or raise the limit.",
                 self.plan.output_bytes_max
             ),
             _ => "Run the command by hand to see what is wrong, or use another mode.".to_owned(),
         };
-        // Some programs complain on the wrong stream.
+        // Some programs print errors on the wrong stream.
         let (stderr, stdout) = (outcome.stderr_text(), outcome.stdout_text());
         let words = if stderr.trim().is_empty() {
             stdout
@@ -234,13 +245,13 @@ impl Command {
             stderr
         };
         let what = format!("the command `{}` {status}", self.plan.words.program);
-        Error::new(Code::TransportFailed, what, advice).saying(&words)
+        Error::new(AiErrorCode::TransportFailed, what, advice).saying(&words)
     }
 
     fn unusable(
         &self,
         why: &prompt::Error,
-        outcome: &Outcome,
+        outcome: &CommandOutcome,
         key: Option<&str>,
         corrections: u32,
     ) -> Error {
@@ -251,7 +262,7 @@ impl Command {
         };
         if outcome.stdout_truncated && !matches!(why, prompt::Error::ReplyWrong { .. }) {
             return Error::new(
-                Code::TransportFailed,
+                AiErrorCode::TransportFailed,
                 format!(
                     "the reply of {whom} is longer than `ai.output_bytes_max` ({}), and no answer \
                      was found in what was kept of it",
@@ -275,26 +286,26 @@ impl Command {
     }
 }
 
-/// What the program replied, out of the report that some programs wrap around it.
-fn said(outcome: &Outcome) -> String {
+/// Returns the program's reply, taken out of the report that some programs wrap around it.
+fn said(outcome: &CommandOutcome) -> String {
     let text = outcome.stdout_text();
     reply::unwrapped(&text).unwrap_or_else(|| text.into_owned())
 }
 
-/// How the prompt reaches the program.
+/// The way the prompt reaches the program.
 #[derive(Debug, PartialEq, Eq)]
-enum Passed {
+enum PromptPassing {
     Argument(Vec<String>),
     Stdin {
         arguments: Vec<String>,
-        /// Why it is not the argument that was asked for.
+        /// Explains why the prompt is not passed as the requested argument.
         note: Option<String>,
     },
 }
 
-fn filled_in(arguments: &[String], prompt: &str) -> Passed {
+fn filled_in(arguments: &[String], prompt: &str) -> PromptPassing {
     if !arguments.iter().any(|word| word.contains(PLACEHOLDER)) {
-        return Passed::Stdin {
+        return PromptPassing::Stdin {
             arguments: arguments.to_vec(),
             note: None,
         };
@@ -314,11 +325,11 @@ fn filled_in(arguments: &[String], prompt: &str) -> Passed {
          instead"
             .to_owned()
     } else {
-        return Passed::Argument(filled);
+        return PromptPassing::Argument(filled);
     };
-    // A word that is only the prompt is gone; others stay as they are without it.
+    // Drops a word that is only the prompt; other words remain without the placeholder.
     let left = arguments.iter().filter(|word| *word != PLACEHOLDER);
-    Passed::Stdin {
+    PromptPassing::Stdin {
         arguments: left.map(|word| word.replace(PLACEHOLDER, "")).collect(),
         note: Some(why),
     }
@@ -326,15 +337,15 @@ fn filled_in(arguments: &[String], prompt: &str) -> Passed {
 
 #[cfg(test)]
 mod tests {
-    use super::{ARGUMENT_BYTES_MAX, Passed, filled_in, split};
+    use super::{ARGUMENT_BYTES_MAX, PromptPassing, filled_in, split};
 
     #[track_caller]
     fn check(line: &str, prompt: &str, expected: &str) {
         let shown = match split(line, "ai.command") {
             Err(error) => error.to_string(),
             Ok(words) => match filled_in(&words.arguments, prompt) {
-                Passed::Argument(arguments) => format!("{} {arguments:?}", words.program),
-                Passed::Stdin { arguments, note } => {
+                PromptPassing::Argument(arguments) => format!("{} {arguments:?}", words.program),
+                PromptPassing::Stdin { arguments, note } => {
                     let note = note.map_or("", |_| " noted");
                     format!("{} {arguments:?} < prompt{note}", words.program)
                 }

@@ -1,87 +1,88 @@
-//! The one error: an `AI_…` code, what happened, what others said about it, and what to do.
+//! The one error: an `AI_…` code, the failure, quoted output, and advice.
 
 use std::fmt;
 
 use llm::secret::scrub;
-use llm::{Code, Secret};
+use llm::{AiErrorCode, Secret};
 use prompt::Answers;
 
-use crate::transport::Spending;
+use crate::transport::AskSpending;
 
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// The most of a program's last words that an error repeats.
+/// The most bytes of a program's last output that an error quotes.
 pub const TAIL_BYTES_MAX: usize = 2_000;
-/// Most lines of it.
+/// The most lines of it.
 const TAIL_LINES_MAX: usize = 20;
 
-/// Questions that were not answered. Boxed: it travels in results that mostly hold answers.
+/// A questionnaire that was not answered. Boxed, because results mostly hold answers and should
+/// stay small.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub struct Error(Box<Failure>);
+pub struct Error(Box<FailureDetails>);
 
 #[derive(Clone, Debug, PartialEq)]
-struct Failure {
-    code: Code,
+struct FailureDetails {
+    code: AiErrorCode,
     what: String,
-    said: Option<Said>,
+    said: Option<QuotedOutput>,
     advice: String,
     cancelled: bool,
-    spending: Spending,
+    spending: AskSpending,
     answered: Answers,
 }
 
-/// What stands below the sentences, on lines of its own.
+/// Quoted output below the sentences, on its own lines.
 #[derive(Clone, Debug, PartialEq)]
-struct Said {
+struct QuotedOutput {
     heading: &'static str,
     text: String,
 }
 
 impl Error {
     /// `what` begins a sentence and has no full stop, `advice` is one or more sentences.
-    pub fn new(code: Code, what: impl Into<String>, advice: impl Into<String>) -> Error {
-        Error(Box::new(Failure {
+    pub fn new(code: AiErrorCode, what: impl Into<String>, advice: impl Into<String>) -> Error {
+        Error(Box::new(FailureDetails {
             code,
             what: what.into(),
             said: None,
             advice: advice.into(),
             cancelled: false,
-            spending: Spending::default(),
+            spending: AskSpending::default(),
             answered: Answers::empty(),
         }))
     }
 
     /// The code to branch on.
-    pub fn code(&self) -> Code {
+    pub fn code(&self) -> AiErrorCode {
         self.0.code
     }
 
-    /// What happened, without the advice.
+    /// The sentence about the failure, without the advice.
     pub fn what(&self) -> &str {
         &self.0.what
     }
 
-    /// What to do next.
+    /// The sentence about the next step.
     pub fn advice(&self) -> &str {
         &self.0.advice
     }
 
-    /// The last words of a program, or the list of what is wrong with its answers.
+    /// The last output of a program, or the list of problems of its answers.
     pub fn said(&self) -> Option<&str> {
         self.0.said.as_ref().map(|said| said.text.as_str())
     }
 
-    /// Whether somebody asked for the end.
+    /// Returns true if a cancellation ended it.
     pub fn is_cancelled(&self) -> bool {
         self.0.cancelled
     }
 
-    /// What had been spent when it failed.
-    pub fn spending(&self) -> &Spending {
+    /// The spending until the failure.
+    pub fn spending(&self) -> &AskSpending {
         &self.0.spending
     }
 
-    /// What had been answered when it failed, where questions are asked one by one.
+    /// The answers given until the failure, if the questions are asked one by one.
     pub fn answered(&self) -> &Answers {
         &self.0.answered
     }
@@ -93,7 +94,7 @@ impl Error {
 
     pub(crate) fn cancelled() -> Error {
         let mut error = Error::new(
-            Code::TransportFailed,
+            AiErrorCode::TransportFailed,
             "the question was cancelled before it was answered",
             "Run it again to ask once more.",
         );
@@ -101,37 +102,37 @@ impl Error {
         error
     }
 
-    /// With the end of what a program said; nothing is added when it said nothing.
+    /// Quotes the end of a program's output; adds nothing if it is empty.
     pub(crate) fn saying(mut self, text: &str) -> Error {
         let text = tail(text, TAIL_BYTES_MAX);
         let heading = "It said last:";
-        self.0.said = (!text.is_empty()).then_some(Said { heading, text });
+        self.0.said = (!text.is_empty()).then_some(QuotedOutput { heading, text });
         self
     }
 
-    /// With another word on what to do.
+    /// Replaces the advice.
     pub(crate) fn advising(mut self, advice: &str) -> Error {
         advice.clone_into(&mut self.0.advice);
         self
     }
 
-    /// A reply that is of no use, also after its author was told why so many times.
+    /// An unusable reply, after so many corrections.
     pub(crate) fn unusable(whom: &str, why: &prompt::Error, corrections: u32) -> Error {
         let also = match corrections {
             0 => String::new(),
             1 => ", also after a correction".to_owned(),
             count => format!(", also after {count} corrections"),
         };
-        // Answers that can be read are wrong; what cannot be read did not arrive.
+        // Readable but wrong answers get their own code; an unreadable reply counts as no answer.
         if let prompt::Error::ReplyWrong { problems } = why {
             let lines: Vec<String> = problems.iter().map(|one| format!("- {one}")).collect();
             let mut error = Error::new(
-                Code::AnswerInvalid,
+                AiErrorCode::AnswerInvalid,
                 format!("the answers of {whom} do not fit the questions{also}"),
                 "Run it again, ask another model or command, or answer by hand with \
                  `--ai-mode stdout`.",
             );
-            error.0.said = Some(Said {
+            error.0.said = Some(QuotedOutput {
                 heading: "What is wrong:",
                 text: lines.join("\n"),
             });
@@ -140,19 +141,20 @@ impl Error {
         let why = why.to_string();
         let why = why.trim_end_matches('.');
         Error::new(
-            Code::TransportFailed,
+            AiErrorCode::TransportFailed,
             format!("the reply of {whom} could not be read{also}: {why}"),
             "Run it again, ask another model or command, or answer by hand with \
              `--ai-mode stdout`.",
         )
     }
 
-    pub(crate) fn having_spent(mut self, spending: Spending) -> Error {
+    pub(crate) fn having_spent(mut self, spending: AskSpending) -> Error {
         self.0.spending = spending;
         self
     }
 
-    /// Without any of these keys, whoever quoted them.
+    /// Removes these keys from every text of the error, since a program or server may have quoted
+    /// them.
     pub(crate) fn scrubbed(mut self, secrets: &[Secret]) -> Error {
         self.0.what = scrub(&self.0.what, secrets);
         self.0.advice = scrub(&self.0.advice, secrets);
@@ -187,7 +189,7 @@ impl fmt::Display for Error {
     }
 }
 
-/// The end of a text, from the beginning of a line where that is near.
+/// Returns the end of a text, from the beginning of a line if one is near.
 fn tail(text: &str, bytes_max: usize) -> String {
     let text = text.trim();
     let lines = text.lines().count();
@@ -216,11 +218,15 @@ fn tail(text: &str, bytes_max: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::{Error, tail};
-    use llm::{Code, Secret};
+    use llm::{AiErrorCode, Secret};
 
     #[test]
     fn an_error_reads_as_sentences_with_the_last_words_below() {
-        let error = Error::new(Code::TransportFailed, "the command `x` failed", "Check it.");
+        let error = Error::new(
+            AiErrorCode::TransportFailed,
+            "the command `x` failed",
+            "Check it.",
+        );
         assert_eq!(error.to_string(), "the command `x` failed. Check it.");
         assert_eq!(
             error.clone().saying("one\ntwo\n").to_string(),
@@ -232,7 +238,11 @@ mod tests {
     #[test]
     fn no_key_is_left_in_any_part() {
         let secrets = [Secret::new("sk-secret-1")];
-        let error = Error::new(Code::TransportFailed, "no sk-secret-1", "Not sk-secret-1.");
+        let error = Error::new(
+            AiErrorCode::TransportFailed,
+            "no sk-secret-1",
+            "Not sk-secret-1.",
+        );
         let error = error.saying("bad key sk-secret-1").scrubbed(&secrets);
         assert!(!error.to_string().contains("sk-secret"), "{error}");
         assert!(!format!("{error:?}").contains("sk-secret"), "{error:?}");

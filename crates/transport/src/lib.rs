@@ -1,27 +1,27 @@
-//! Questionnaires to answers, or handed on: one transport per AI mode.
+//! Gets questionnaires answered, or defers them: one transport per AI mode.
 //!
-//! [`choose`] decides from the settings who answers, [`open`] gets hold of them, and
-//! [`Transport::resolve`] puts a questionnaire to them. Whoever answers, the answers that come back
-//! have passed [`prompt::check_all`]; they are returned as they were given, so that the caller makes
-//! typed values of them exactly once.
+//! [`choose`] decides from the settings who answers, [`open`] prepares that transport, and
+//! [`Transport::resolve`] gets a questionnaire answered. All returned answers have passed
+//! [`prompt::check_all`]; they are returned unconverted, so that the caller makes typed values of
+//! them exactly once.
 //!
 //! ```text
 //! Setup ─ choose ─ Chosen ─ open ─ resolve ─┬─ api      one call, one correction
 //!                                           ├─ command  a program for each request or question
 //!                                           ├─ stdio    a program that stays, JSON lines
 //!                                           ├─ off      the person at the terminal
-//!                                           └─ stdout   deferred: somebody else answers
+//!                                           └─ stdout   deferred: answered elsewhere
 //! ```
 //!
-//! The crate reads no environment and no files and prints nothing: variables, tapes, the person
-//! and what the day has spent are handed in.
+//! The crate reads no environment and no files and prints nothing: the caller passes variables,
+//! tapes, the person and the day's spending.
 
 mod error;
 mod mode;
 mod observe;
-mod setup;
+mod settings;
 
-mod choose;
+mod selection;
 mod tape;
 mod transport;
 
@@ -34,16 +34,21 @@ mod assemble;
 mod question;
 mod schema;
 
-pub use assemble::{Offered, model, models};
-pub use choose::{Chosen, Plan, Served, Way, choose};
-pub use command::{ARGUMENT_BYTES_MAX, CommandPlan, Words};
+pub use assemble::{ProviderOffers, model, models};
+pub use command::{ARGUMENT_BYTES_MAX, CommandPlan, CommandWords};
 pub use error::{Error, Result, TAIL_BYTES_MAX};
-pub use llm::Code;
-pub use mode::{CommandMode, Mode, provider};
-pub use observe::{Event, Observer, Silent};
-pub use person::{Asked, Person, Refused, TRIES_MAX};
+pub use llm::AiErrorCode;
+pub use mode::{CommandMode, TransportMode, provider};
+pub use observe::{AskEvent, AskObserver, SilentObserver};
+pub use person::{Person, PersonQuestion, RefusedAnswer, TRIES_MAX};
 pub use question::CORRECTIONS_DEFAULT;
-pub use setup::{Models, OUTPUT_BYTES_MAX_DEFAULT, Purpose, Setup, TIMEOUT_DEFAULT};
+pub use selection::{ApiPlan, ChosenTransport, ModelEndpoint, ResolvedMode, choose};
+pub use settings::{
+    AiSettings, ModelPurpose, OUTPUT_BYTES_MAX_DEFAULT, PurposeModels, TIMEOUT_DEFAULT,
+};
 pub use stdio::{CORRECTIONS_MAX, NOISE_LINES_MAX, PROTOCOL, StdioPlan};
-pub use tape::Taping;
-pub use transport::{Opened, Reason, Request, Resolution, Spending, Surroundings, Transport, open};
+pub use tape::RecordMode;
+pub use transport::{
+    AnswerRequest, AskResolution, AskSpending, DeferReason, OpenTransport, Transport,
+    TransportContext, open,
+};

@@ -1,71 +1,71 @@
-//! The words for how questions are answered, as settings and flags spell them.
+//! The names of the modes, as settings and flags spell them.
 
 use std::fmt;
 use std::str::FromStr;
 
-use llm::{Code, Provider};
+use llm::{AiErrorCode, Provider};
 
 use crate::error::Error;
 
-/// Who answers.
+/// The mode of answering: a model, a program, a person, or a printed document.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Mode {
-    /// Whatever the settings allow: a provider, else a command, else nobody.
+pub enum TransportMode {
+    /// Takes the first that the settings allow: a provider, a command, or printing the document.
     #[default]
     Auto,
     /// A provider's model.
     Api,
     /// A program, started for each request.
     Command,
-    /// A program that stays.
+    /// A program that keeps running.
     Stdio,
-    /// Whoever reads the printed document.
+    /// Prints the document for a reader to answer.
     Stdout,
-    /// The person at the terminal, where there is one.
+    /// The person at the terminal, if there is one.
     Off,
 }
 
-impl Mode {
-    pub const ALL: [Mode; 6] = [
-        Mode::Auto,
-        Mode::Api,
-        Mode::Command,
-        Mode::Stdio,
-        Mode::Stdout,
-        Mode::Off,
+impl TransportMode {
+    pub const ALL: [TransportMode; 6] = [
+        TransportMode::Auto,
+        TransportMode::Api,
+        TransportMode::Command,
+        TransportMode::Stdio,
+        TransportMode::Stdout,
+        TransportMode::Off,
     ];
 
     pub fn name(self) -> &'static str {
         match self {
-            Mode::Auto => "auto",
-            Mode::Api => "api",
-            Mode::Command => "command",
-            Mode::Stdio => "stdio",
-            Mode::Stdout => "stdout",
-            Mode::Off => "off",
+            TransportMode::Auto => "auto",
+            TransportMode::Api => "api",
+            TransportMode::Command => "command",
+            TransportMode::Stdio => "stdio",
+            TransportMode::Stdout => "stdout",
+            TransportMode::Off => "off",
         }
     }
 }
 
-impl fmt::Display for Mode {
+impl fmt::Display for TransportMode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
 }
 
-impl FromStr for Mode {
+impl FromStr for TransportMode {
     type Err = Error;
 
-    fn from_str(text: &str) -> Result<Mode, Error> {
-        let known = Mode::ALL.map(|mode| (mode.name(), mode));
-        named(text, "an AI mode", &known).map_err(|wrong| wrong.error(Code::TransportFailed))
+    fn from_str(text: &str) -> Result<TransportMode, Error> {
+        let known = TransportMode::ALL.map(|mode| (mode.name(), mode));
+        named(text, "an AI mode", &known).map_err(|wrong| wrong.error(AiErrorCode::TransportFailed))
     }
 }
 
-/// How a command is given several questions.
+/// The way a command gets several questions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum CommandMode {
-    /// One run for all of them, which answers in JSON.
+    /// One run for all questions, which answers in JSON.
     #[default]
     Batched,
     /// One run for each, which answers in plain text.
@@ -88,7 +88,8 @@ impl FromStr for CommandMode {
 
     fn from_str(text: &str) -> Result<CommandMode, Error> {
         let known = CommandMode::ALL.map(|mode| (mode.name(), mode));
-        named(text, "a command mode", &known).map_err(|wrong| wrong.error(Code::TransportFailed))
+        named(text, "a command mode", &known)
+            .map_err(|wrong| wrong.error(AiErrorCode::TransportFailed))
     }
 }
 
@@ -98,22 +99,22 @@ pub fn provider(text: &str) -> Result<Provider, Error> {
     if let Some(provider) = Provider::from_name(text) {
         return Ok(provider);
     }
-    named(text, "a provider", &known).map_err(|wrong| wrong.error(Code::ProviderUnavailable))
+    named(text, "a provider", &known).map_err(|wrong| wrong.error(AiErrorCode::ProviderUnavailable))
 }
 
-/// A word that is none of those known.
-struct Unknown {
+/// A word that is not in the list of known ones.
+struct UnknownWord {
     what: String,
     advice: String,
 }
 
-impl Unknown {
-    fn error(self, code: Code) -> Error {
+impl UnknownWord {
+    fn error(self, code: AiErrorCode) -> Error {
         Error::new(code, self.what, self.advice)
     }
 }
 
-fn named<T: Copy>(text: &str, what: &str, known: &[(&'static str, T)]) -> Result<T, Unknown> {
+fn named<T: Copy>(text: &str, what: &str, known: &[(&'static str, T)]) -> Result<T, UnknownWord> {
     let given = text.trim().to_ascii_lowercase();
     if let Some((_, found)) = known.iter().find(|(name, _)| *name == given) {
         return Ok(*found);
@@ -121,7 +122,7 @@ fn named<T: Copy>(text: &str, what: &str, known: &[(&'static str, T)]) -> Result
     let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
     let meant = nearest(&given, &names);
     let guess = meant.map_or_else(String::new, |name| format!("Did you mean `{name}`? "));
-    Err(Unknown {
+    Err(UnknownWord {
         what: format!("{text:?} is not {what}"),
         advice: format!("{guess}Use one of {}.", names.join(", ")),
     })

@@ -1,25 +1,25 @@
-//! What happens while a question is out, for people who wait.
+//! Events while a question waits for its answer, for people who wait.
 
 use std::time::Duration;
 
-use llm::budget::Entry;
+use llm::budget::SpendEntry;
 
-/// Watches; never a place to decide anything. Texts hold no keys.
-pub trait Observer: Send {
-    /// Whether a model's answer shall come in pieces. A stream also shows early that somebody is
-    /// there: between pieces less silence is allowed than for a whole answer.
+/// Observes, and never decides anything. Texts hold no keys.
+pub trait AskObserver: Send {
+    /// Returns true if a model's answer should be streamed. A stream also shows early that the
+    /// model works: between pieces less silence is allowed than for a whole answer.
     fn wants_stream(&self) -> bool {
         true
     }
 
-    fn notice(&mut self, event: Event<'_>);
+    fn notice(&mut self, event: AskEvent<'_>);
 }
 
-/// What an observer may be told.
+/// An event for the observer.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum Event<'a> {
-    /// A question goes out to this model or program.
+pub enum AskEvent<'a> {
+    /// A question is sent to this model or program.
     Asking { whom: &'a str },
     /// A piece of a model's answer, of this many bytes.
     Streamed { bytes: usize },
@@ -36,28 +36,28 @@ pub enum Event<'a> {
         to: &'a str,
         why: &'a str,
     },
-    /// The reply could not be used, and its author is told why.
+    /// The reply could not be used, and goes back to its author with the reason.
     Correcting { why: &'a str },
     /// Something was done otherwise than the settings suggest.
     Note(&'a str),
-    /// What the settings allow but should say otherwise.
+    /// A setting that is allowed but should be changed.
     Warning(&'a str),
-    /// A sign of life from a program, in its own words.
+    /// A sign of life from a program, as it printed it.
     Progress(&'a str),
-    /// What a program said beside its answer.
+    /// Output of a program beside its answer.
     Log(&'a str),
-    /// A call was paid for, also when its answer is of no use.
-    Spent(&'a Entry),
+    /// A call was paid for, even if its answer cannot be used.
+    Spent(&'a SpendEntry),
 }
 
-/// An observer that wants nothing.
+/// An observer that ignores everything.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Silent;
+pub struct SilentObserver;
 
-impl Observer for Silent {
+impl AskObserver for SilentObserver {
     fn wants_stream(&self) -> bool {
         false
     }
 
-    fn notice(&mut self, _event: Event<'_>) {}
+    fn notice(&mut self, _event: AskEvent<'_>) {}
 }

@@ -1,45 +1,46 @@
-//! The person at the terminal: asked one question after the other, told at once what is wrong.
+//! The person at the terminal: answers one question after the other, and sees at once what is
+//! wrong.
 
-use llm::Code;
+use llm::AiErrorCode;
 use prompt::{AnswerKind, Answers, Question, reply};
 
 use crate::error::{Error, Result};
-use crate::transport::{Given, Reason, Request};
+use crate::transport::{AnswerRequest, AnswerResult, DeferReason};
 
-/// How often a person is asked the same question.
+/// The most times a person is asked the same question.
 pub const TRIES_MAX: u32 = 5;
 
-/// Somebody who can be asked. Whether on a line or in an editor is theirs to decide.
+/// A person who can be asked. The implementation chooses between a line and an editor.
 pub trait Person {
-    /// The answer as it was typed; nothing typed leaves an optional question out. `None` means
-    /// that the person does not want to go on.
-    fn ask(&mut self, asked: &Asked<'_>) -> Option<String>;
+    /// Returns the answer as typed; an empty one skips an optional question. `None` means that the
+    /// person wants to stop.
+    fn ask(&mut self, asked: &PersonQuestion<'_>) -> Option<String>;
 }
 
-/// A question as it is put to a person.
+/// A question for a person.
 #[derive(Clone, Copy, Debug)]
-pub struct Asked<'a> {
+pub struct PersonQuestion<'a> {
     pub question: &'a Question,
     /// Contexts that all questions share.
     pub contexts: &'a [String],
     /// Counted from 1.
     pub number: usize,
     pub count: usize,
-    /// What is wrong with earlier answers, when all is asked once more.
+    /// The problems of earlier answers, if all questions are asked once more.
     pub feedback: Option<&'a str>,
-    /// What was typed before and what is wrong with it.
-    pub refused: Option<Refused<'a>>,
+    /// The previous input and its problem.
+    pub refused: Option<RefusedAnswer<'a>>,
 }
 
-/// An answer that was not taken.
+/// An answer that was rejected.
 #[derive(Clone, Copy, Debug)]
-pub struct Refused<'a> {
+pub struct RefusedAnswer<'a> {
     pub typed: &'a str,
     pub why: &'a str,
 }
 
-impl Asked<'_> {
-    /// Whether the answer will hardly fit on a line.
+impl PersonQuestion<'_> {
+    /// Returns true if the answer probably needs more than one line.
     pub fn is_long(&self) -> bool {
         let structured = matches!(
             self.question.kind,
@@ -54,11 +55,11 @@ impl Asked<'_> {
     }
 }
 
-pub(crate) fn ask(person: &mut dyn Person, request: &Request<'_>) -> Result<Given> {
+pub(crate) fn ask(person: &mut dyn Person, request: &AnswerRequest<'_>) -> Result<AnswerResult> {
     let mut answers = Answers::empty();
     let count = request.questionnaire.len();
     for (at, question) in request.questionnaire.questions().enumerate() {
-        let asked = Asked {
+        let asked = PersonQuestion {
             question,
             contexts: request.questionnaire.contexts(),
             number: at + 1,
@@ -67,9 +68,11 @@ pub(crate) fn ask(person: &mut dyn Person, request: &Request<'_>) -> Result<Give
             refused: None,
         };
         match ask_one(person, asked) {
-            Ok(Said::Answer(value)) => answers.insert(question.key.clone(), value),
-            Ok(Said::Nothing) => {}
-            Ok(Said::Enough) => return Ok(Err(Reason::PersonLeft { answered: answers })),
+            Ok(PersonReply::Answer(value)) => answers.insert(question.key.clone(), value),
+            Ok(PersonReply::Nothing) => {}
+            Ok(PersonReply::Enough) => {
+                return Ok(Err(DeferReason::PersonLeft { answered: answers }));
+            }
             Err(error) => return Err(error.having_answered(answers)),
         }
     }
@@ -77,23 +80,27 @@ pub(crate) fn ask(person: &mut dyn Person, request: &Request<'_>) -> Result<Give
     Ok(Ok(answers))
 }
 
-enum Said {
+enum PersonReply {
     Answer(serde_json::Value),
     Nothing,
     Enough,
 }
 
-fn ask_one(person: &mut dyn Person, asked: Asked<'_>) -> Result<Said> {
+fn ask_one(person: &mut dyn Person, asked: PersonQuestion<'_>) -> Result<PersonReply> {
     let question = asked.question;
     let mut last: Option<(String, String)> = None;
     for _ in 0..TRIES_MAX {
-        let refused = last.as_ref().map(|(typed, why)| Refused { typed, why });
-        let Some(typed) = person.ask(&Asked { refused, ..asked }) else {
-            return Ok(Said::Enough);
+        let refused = last
+            .as_ref()
+            .map(|(typed, why)| RefusedAnswer { typed, why });
+        let Some(typed) = person.ask(&PersonQuestion { refused, ..asked }) else {
+            return Ok(PersonReply::Enough);
         };
         let why = match reply::read_one(&typed, question) {
-            Ok(value) => return Ok(Said::Answer(value)),
-            Err(prompt::Error::ReplyEmpty) if !question.required => return Ok(Said::Nothing),
+            Ok(value) => return Ok(PersonReply::Answer(value)),
+            Err(prompt::Error::ReplyEmpty) if !question.required => {
+                return Ok(PersonReply::Nothing);
+            }
             Err(prompt::Error::ReplyEmpty) => "An answer is needed.".to_owned(),
             Err(prompt::Error::ReplyWrong { problems }) => {
                 let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
@@ -105,7 +112,7 @@ fn ask_one(person: &mut dyn Person, asked: Asked<'_>) -> Result<Said> {
     }
     let why = last.map(|(_, why)| why).unwrap_or_default();
     Err(Error::new(
-        Code::AnswerInvalid,
+        AiErrorCode::AnswerInvalid,
         format!(
             "the question `{}` was not answered in {TRIES_MAX} tries (TRIES_MAX): {}",
             question.key,

@@ -1,9 +1,9 @@
-//! What is said to whoever answers: all questions at once, or one at a time.
+//! The text for the answering program or model: all questions at once, or one at a time.
 
 use prompt::{AnswerKind, Question, Questionnaire};
 use serde_json::Value;
 
-use crate::transport::Request;
+use crate::transport::AnswerRequest;
 
 /// Asks a program for JSON and nothing else.
 const BATCHED: &str = include_str!("prompts/batched.md");
@@ -13,19 +13,19 @@ const SINGLE: &str = include_str!("prompts/single.md");
 /// The most of an unusable reply that its author is shown again.
 const QUOTED_BYTES_MAX: usize = 16 * 1024;
 
-/// How the built-in document begins to say where the answers shall be saved.
+/// The beginning of the instruction, in the built-in document, that names the file for the answers.
 const HANDOVER: &str = "\n## Instructions\n\nSave the object as JSON to ";
 
-/// How often a reply that cannot be used is sent back, when the questions do not say.
+/// Times an unusable reply is sent back, if the questions set no other number.
 pub const CORRECTIONS_DEFAULT: u32 = 1;
 
-/// How often a reply that cannot be used is sent back.
+/// Times an unusable reply is sent back.
 pub(crate) fn corrections(questionnaire: &Questionnaire) -> u32 {
     questionnaire.retries().unwrap_or(CORRECTIONS_DEFAULT)
 }
 
-/// The document for somebody whose reply is the answer.
-pub(crate) fn all(request: &Request<'_>) -> String {
+/// Builds the document for an answerer whose reply is the answer.
+pub(crate) fn all(request: &AnswerRequest<'_>) -> String {
     let mut text = without_handover(request.document).trim_end().to_owned();
     if let Some(feedback) = request.feedback {
         text.push_str("\n\n");
@@ -36,13 +36,13 @@ pub(crate) fn all(request: &Request<'_>) -> String {
 }
 
 /// The document for a program that replies with JSON.
-pub(crate) fn batched(request: &Request<'_>) -> String {
+pub(crate) fn batched(request: &AnswerRequest<'_>) -> String {
     format!("{}\n{BATCHED}", all(request))
 }
 
 /// One question with everything that belongs to it, for a program that replies with the answer.
-pub(crate) fn single(request: &Request<'_>, question: &Question) -> String {
-    // A document that is the question and nothing else says itself how to reply.
+pub(crate) fn single(request: &AnswerRequest<'_>, question: &Question) -> String {
+    // If the document is the question alone, it says itself how to reply.
     if request.document == question.prompt && request.feedback.is_none() {
         return question.prompt.clone();
     }
@@ -80,7 +80,8 @@ pub(crate) fn single(request: &Request<'_>, question: &Question) -> String {
     sections.join("\n\n")
 }
 
-/// The same once more, for a program that does not remember what it said.
+/// Repeats the question with the reply and the correction, for a program that does not remember
+/// them.
 pub(crate) fn again(asked: &str, reply: &str, correction: &str) -> String {
     format!(
         "{asked}\n## Your earlier reply\n\n{}\n\n## What is wrong with it\n\n{correction}\n",
@@ -88,7 +89,7 @@ pub(crate) fn again(asked: &str, reply: &str, correction: &str) -> String {
     )
 }
 
-/// What is wrong with the answer to one question, for its author.
+/// Builds the message that tells the author what is wrong with the answer to one question.
 pub(crate) fn single_correction(why: &prompt::Error) -> String {
     format!(
         "Your reply could not be used.\n\n{why}\n\nReply again with the answer alone, and with \
@@ -153,8 +154,8 @@ fn quoted(reply: &str) -> String {
     format!("{}…", &reply[..end])
 }
 
-/// The document without the built-in closing section, which tells its reader to save a file and
-/// run a command: an agent might do it. Cut only where it really is the closing section.
+/// Strips the built-in closing section, which tells its reader to save a file and run a command: an
+/// agent might do it. Cuts only if it really is the closing section.
 fn without_handover(document: &str) -> &str {
     let Some(at) = document.rfind(HANDOVER) else {
         return document;

@@ -1,12 +1,12 @@
-//! The schema a provider is asked to hold a model to.
+//! The schema that a provider is asked to enforce.
 //!
-//! It is a help, not the judge: the answers are checked in any case. So it leaves out what
-//! providers refuse in schemas and what the model would only waste words on.
+//! It only helps: the answers are checked in any case. So it leaves out keywords that providers
+//! refuse and details the model would only waste words on.
 
 use prompt::{DocumentInput, Questionnaire, REQUEST_KEY, document};
 use serde_json::{Map, Value, json};
 
-/// All keys are required: strict modes want it so, and optional answers may be `null`.
+/// Requires all keys: strict modes demand it, and optional answers may be `null`.
 pub(crate) fn native(questionnaire: &Questionnaire) -> Value {
     let mut whole = document::json(questionnaire, &DocumentInput::default());
     let mut schema = whole["schema"].take();
@@ -19,7 +19,7 @@ pub(crate) fn native(questionnaire: &Questionnaire) -> Value {
         .filter(|(key, _)| key != REQUEST_KEY)
         .map(|(key, mut own)| {
             let question = questionnaire.get(&key);
-            // An author's schema is the author's business.
+            // A schema that the author wrote is sent unchanged.
             if question.is_some_and(|question| question.schema.is_none()) {
                 simplify(&mut own);
             }
@@ -35,7 +35,7 @@ pub(crate) fn native(questionnaire: &Questionnaire) -> Value {
     })
 }
 
-/// Not every provider knows these; the check after the answer does.
+/// Not every provider supports these keywords; the check after the answer enforces them.
 const REFUSED: [&str; 4] = ["uniqueItems", "minItems", "maxItems", "pattern"];
 
 fn simplify(schema: &mut Value) {
@@ -59,7 +59,7 @@ fn simplify(schema: &mut Value) {
 
 #[cfg(test)]
 mod tests {
-    use prompt::{AnswerKind, Question, Questionnaire, Source};
+    use prompt::{AnswerKind, Question, QuestionSource, Questionnaire};
     use serde_json::json;
 
     use super::native;
@@ -67,7 +67,7 @@ mod tests {
     #[test]
     fn what_providers_refuse_is_left_out_and_all_keys_are_required() {
         let mut asked = Questionnaire::new();
-        let place = || Source {
+        let place = || QuestionSource {
             file: "a.jig".into(),
             line: 1,
         };

@@ -1,4 +1,4 @@
-//! A program that stays: questions and answers as JSON, one object on a line.
+//! A program that keeps running: questions and answers as JSON, one object on a line.
 //!
 //! The protocol is described for authors of such programs in `docs/ai.md`.
 
@@ -6,32 +6,35 @@ use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use exec::{AGENT_MARKERS, Cancel, Env, Heard, Invocation, Session, Status, Stream};
-use llm::Code;
+use exec::{
+    AGENT_MARKERS, ChildEnvironment, CommandCancel, CommandSession, CommandStatus, Invocation,
+    OutputStream, SessionEvent,
+};
+use llm::AiErrorCode;
 use prompt::{Answers, DocumentInput, Questionnaire, document, reply};
 use serde_json::{Value, json};
 
 use crate::command::LOG_LINES_MAX;
 use crate::error::{Error, Result, TAIL_BYTES_MAX};
-use crate::observe::{Event, Observer};
-use crate::transport::Request;
+use crate::observe::{AskEvent, AskObserver};
+use crate::transport::AnswerRequest;
 
 mod message;
 
-use message::Message;
+use message::StdioMessage;
 
-/// The version of the protocol; it changes when an older program could misunderstand us.
+/// The version of the protocol; it changes if an older program could misunderstand a message.
 pub const PROTOCOL: u64 = 1;
-/// How often answers to one request are sent back as invalid, when the questions do not say.
+/// Times the answers to one request are sent back as invalid, if the questions set no other number.
 pub const CORRECTIONS_MAX: u32 = 3;
-/// Lines that are no messages, per request: libraries print, but not for ever.
+/// The most lines that are not messages, per request: libraries print, but not without end.
 pub const NOISE_LINES_MAX: u32 = 1_000;
-/// The longest a request may take, whatever signs of life there are.
+/// The longest a request may take, even with signs of life.
 pub(crate) const REQUEST_MAX: Duration = Duration::from_secs(24 * 60 * 60);
-/// How long the program may take to end after `bye`.
+/// Time that the program has to end after `bye`.
 const BYE_GRACE: Duration = Duration::from_secs(2);
 
-/// A program and how it is talked to.
+/// A program and the way to talk to it.
 #[derive(Clone, Debug)]
 pub struct StdioPlan {
     pub program: String,
@@ -42,18 +45,18 @@ pub struct StdioPlan {
     pub output_bytes_max: usize,
 }
 
-pub(crate) struct Stdio {
+pub(crate) struct StdioTransport {
     plan: StdioPlan,
     cwd: PathBuf,
-    cancel: Cancel,
-    session: Option<Session>,
+    cancel: CommandCancel,
+    session: Option<CommandSession>,
     requests: u64,
     last_words: VecDeque<String>,
 }
 
-impl Stdio {
-    pub(crate) fn new(plan: StdioPlan, cwd: PathBuf, cancel: Cancel) -> Stdio {
-        Stdio {
+impl StdioTransport {
+    pub(crate) fn new(plan: StdioPlan, cwd: PathBuf, cancel: CommandCancel) -> StdioTransport {
+        StdioTransport {
             plan,
             cwd,
             cancel,
@@ -65,23 +68,23 @@ impl Stdio {
 
     pub(crate) fn ask(
         &mut self,
-        request: &Request<'_>,
-        observer: &mut dyn Observer,
+        request: &AnswerRequest<'_>,
+        observer: &mut dyn AskObserver,
     ) -> Result<Answers> {
-        observer.notice(Event::Asking {
+        observer.notice(AskEvent::Asking {
             whom: &self.plan.program,
         });
         let mut session = self.connected()?;
         self.requests += 1;
         session.say(&ask_line(self.requests, request));
         let answered = self.converse(&mut session, request.questionnaire, observer)?;
-        // It may be asked again; whatever it still says about this request is ignored.
+        // The program may be asked again; its further messages about this request are ignored.
         self.session = Some(session);
         answered
     }
 
-    /// The running program, started if it is not.
-    fn connected(&mut self) -> Result<Session> {
+    /// Returns the running program, started if needed.
+    fn connected(&mut self) -> Result<CommandSession> {
         if let Some(session) = self.session.take() {
             return Ok(session);
         }
@@ -89,10 +92,11 @@ impl Stdio {
         let invocation = Invocation::new(&self.plan.program)
             .args(&self.plan.arguments)
             .cwd(&self.cwd)
-            .env(Env::default().remove_all(AGENT_MARKERS))
+            .env(ChildEnvironment::default().remove_all(AGENT_MARKERS))
             .output_bytes_max(self.plan.output_bytes_max)
             .cancel(self.cancel.clone());
-        let mut session = Session::start(&invocation).map_err(|error| self.broken(&error))?;
+        let mut session =
+            CommandSession::start(&invocation).map_err(|error| self.broken(&error))?;
         let hello = json!({
             "type": "hello",
             "protocol": PROTOCOL,
@@ -103,33 +107,35 @@ impl Stdio {
         Ok(session)
     }
 
-    /// Listens until the request is answered, and sends invalid answers back. The outer error is
-    /// one after which there is nobody to talk to.
+    /// Listens until the request is answered, and sends invalid answers back. After an outer error
+    /// the program is gone.
     fn converse(
         &mut self,
-        session: &mut Session,
+        session: &mut CommandSession,
         asked: &Questionnaire,
-        observer: &mut dyn Observer,
+        observer: &mut dyn AskObserver,
     ) -> Result<Result<Answers>> {
-        let mut patience = Patience::new(self.plan.timeout);
+        let mut patience = WaitLimits::new(self.plan.timeout);
         let corrections_max = asked.retries().unwrap_or(CORRECTIONS_MAX);
         let mut corrections = 0;
         loop {
             let answers = match self.listen(session, &mut patience, observer)? {
-                Message::Answers(answers) => answers,
-                Message::Failed { code, message } => return Ok(Err(self.gave_up(code, &message))),
-                Message::Alive(text) => {
+                StdioMessage::Answers(answers) => answers,
+                StdioMessage::Failed { code, message } => {
+                    return Ok(Err(self.gave_up(code, &message)));
+                }
+                StdioMessage::Alive(text) => {
                     patience.renew();
-                    observer.notice(Event::Progress(&text));
+                    observer.notice(AskEvent::Progress(&text));
                     continue;
                 }
-                Message::Log(text) => {
-                    observer.notice(Event::Log(&text));
+                StdioMessage::Log(text) => {
+                    observer.notice(AskEvent::Log(&text));
                     continue;
                 }
-                Message::Noise(line) => {
+                StdioMessage::Noise(line) => {
                     patience.noise(&self.plan.program)?;
-                    observer.notice(Event::Log(&line));
+                    observer.notice(AskEvent::Log(&line));
                     continue;
                 }
             };
@@ -144,7 +150,7 @@ impl Stdio {
                 return Ok(Err(Error::unusable(&self.name(), &why, corrections)));
             }
             corrections += 1;
-            observer.notice(Event::Correcting {
+            observer.notice(AskEvent::Correcting {
                 why: &why.to_string(),
             });
             session.say(&invalid_line(self.requests, &why));
@@ -152,33 +158,33 @@ impl Stdio {
         }
     }
 
-    /// The next message, or line that is none, of this request.
+    /// Returns the next message of this request, or the next line that is not a message.
     fn listen(
         &mut self,
-        session: &mut Session,
-        patience: &mut Patience,
-        observer: &mut dyn Observer,
-    ) -> Result<Message> {
+        session: &mut CommandSession,
+        patience: &mut WaitLimits,
+        observer: &mut dyn AskObserver,
+    ) -> Result<StdioMessage> {
         loop {
             let heard = session
                 .hear(patience.left())
                 .map_err(|error| self.broken(&error))?;
             match heard {
-                Heard::Line(Stream::Stdout, line) => {
+                SessionEvent::Line(OutputStream::Stdout, line) => {
                     let message = message::read(&line, self.requests);
                     return message.map_err(|found| self.other_protocol(&found));
                 }
-                Heard::Line(Stream::Stderr, line) => {
+                SessionEvent::Line(OutputStream::Stderr, line) => {
                     if patience.log() {
-                        observer.notice(Event::Log(&line));
+                        observer.notice(AskEvent::Log(&line));
                     }
                     self.remember(line);
                 }
-                Heard::Overlong(Stream::Stdout) => return Err(self.overlong()),
-                Heard::Overlong(Stream::Stderr) => {}
-                Heard::Ended(status) => return Err(self.ended(status)),
-                Heard::Cancelled => return Err(Error::cancelled()),
-                Heard::Nothing => return Err(self.silent(patience)),
+                SessionEvent::Overlong(OutputStream::Stdout) => return Err(self.overlong()),
+                SessionEvent::Overlong(OutputStream::Stderr) => {}
+                SessionEvent::Ended(status) => return Err(self.ended(status)),
+                SessionEvent::Cancelled => return Err(Error::cancelled()),
+                SessionEvent::Nothing => return Err(self.silent(patience)),
             }
         }
     }
@@ -197,14 +203,14 @@ impl Stdio {
 
     fn error(&self, what: String, advice: &str) -> Error {
         let words: Vec<&str> = self.last_words.iter().map(String::as_str).collect();
-        Error::new(Code::TransportFailed, what, advice).saying(&words.join("\n"))
+        Error::new(AiErrorCode::TransportFailed, what, advice).saying(&words.join("\n"))
     }
 
     fn broken(&self, error: &exec::Error) -> Error {
         self.error(error.to_string(), "`ai.stdio_command` names it.")
     }
 
-    fn ended(&self, status: Status) -> Error {
+    fn ended(&self, status: CommandStatus) -> Error {
         let what = format!("{} {status} before it answered", self.name());
         self.error(
             what,
@@ -212,7 +218,7 @@ impl Stdio {
         )
     }
 
-    fn silent(&self, patience: &Patience) -> Error {
+    fn silent(&self, patience: &WaitLimits) -> Error {
         let what = match patience.total_left().is_zero() {
             true => format!(
                 "{} did not answer within REQUEST_MAX ({} s)",
@@ -248,7 +254,7 @@ impl Stdio {
         self.error(what, "Update it or drawloom, so that both speak the same.")
     }
 
-    fn gave_up(&self, code: Option<Code>, message: &str) -> Error {
+    fn gave_up(&self, code: Option<AiErrorCode>, message: &str) -> Error {
         let what = format!(
             "{} could not answer: {}",
             self.name(),
@@ -256,35 +262,35 @@ impl Stdio {
         );
         let words: Vec<&str> = self.last_words.iter().map(String::as_str).collect();
         Error::new(
-            code.unwrap_or(Code::TransportFailed),
+            code.unwrap_or(AiErrorCode::TransportFailed),
             what,
-            "Mend what it says and run it again, or use another mode.",
+            "Correct its output and run it again, or use another mode.",
         )
         .saying(&words.join("\n"))
     }
 }
 
-impl Drop for Stdio {
+impl Drop for StdioTransport {
     fn drop(&mut self) {
         if let Some(mut session) = self.session.take() {
             session.say(&json!({ "type": "bye" }).to_string());
-            // However it ends, it is not there afterwards.
+            // However it ends, the program is gone afterwards.
             session.close(BYE_GRACE).ok();
         }
     }
 }
 
-fn ask_line(id: u64, request: &Request<'_>) -> String {
+fn ask_line(id: u64, request: &AnswerRequest<'_>) -> String {
     let mut questionnaire = document::json(request.questionnaire, &DocumentInput::default());
     if let Some(fields) = questionnaire.as_object_mut() {
-        // Meant for those who are handed a file.
+        // These fields are for readers who get the document as a file.
         fields.retain(|name, _| !["answersPath", "command", "provided"].contains(&name.as_str()));
     }
     let mut line = json!({
         "type": "ask",
         "id": id,
         "questionnaire": questionnaire,
-        "document": crate::question::all(&Request { feedback: None, ..*request }),
+        "document": crate::question::all(&AnswerRequest { feedback: None, ..*request }),
     });
     if let Some(feedback) = request.feedback {
         line["feedback"] = json!(feedback);
@@ -309,8 +315,8 @@ fn read(answers: &Value, asked: &Questionnaire) -> std::result::Result<Answers, 
     reply::read(&answers.to_string(), asked)
 }
 
-/// How long and how much is waited for.
-struct Patience {
+/// Limits on the time and the number of lines until an answer.
+struct WaitLimits {
     began: Instant,
     since: Instant,
     timeout: Duration,
@@ -318,10 +324,10 @@ struct Patience {
     logged: usize,
 }
 
-impl Patience {
-    fn new(timeout: Duration) -> Patience {
+impl WaitLimits {
+    fn new(timeout: Duration) -> WaitLimits {
         let now = Instant::now();
-        Patience {
+        WaitLimits {
             began: now,
             since: now,
             timeout,
@@ -343,7 +349,7 @@ impl Patience {
         silence.min(self.total_left())
     }
 
-    /// Whether one more line is passed on.
+    /// Returns true if one more line may be passed on.
     fn log(&mut self) -> bool {
         self.logged += 1;
         self.logged <= LOG_LINES_MAX
@@ -355,7 +361,7 @@ impl Patience {
             return Ok(());
         }
         Err(Error::new(
-            Code::TransportFailed,
+            AiErrorCode::TransportFailed,
             format!(
                 "the subprocess `{program}` said more than NOISE_LINES_MAX ({NOISE_LINES_MAX}) lines \
                  that are no messages of this request"

@@ -1,47 +1,48 @@
-//! Recordings: a model's turns by what was asked of it, everybody else's answers by the questions.
+//! Recordings: a model's turns, found by its request, and the answers of the other transports,
+//! found by the questions.
 
 use std::fmt;
 use std::sync::Arc;
 
-use llm::Code;
+use llm::AiErrorCode;
 use llm::record::Tape;
 use llm::secret::{Secret, scrub};
 use prompt::{Answers, reply};
 use sha2::{Digest, Sha256};
 
 use crate::error::{Error, Result};
-use crate::transport::Request;
+use crate::transport::AnswerRequest;
 
-/// Whether a run is recorded or played back.
+/// The choice to record a run or to replay it.
 #[derive(Clone, Default)]
-pub enum Taping {
+pub enum RecordMode {
     #[default]
     Off,
     Record(Arc<dyn Tape>),
-    /// Nobody is asked; keys and programs are not needed.
+    /// Replays the tape; no keys or programs are needed.
     Replay(Arc<dyn Tape>),
 }
 
-impl Taping {
+impl RecordMode {
     pub fn is_replay(&self) -> bool {
-        matches!(self, Taping::Replay(_))
+        matches!(self, RecordMode::Replay(_))
     }
 }
 
-impl fmt::Debug for Taping {
+impl fmt::Debug for RecordMode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Taping::Off => "Off",
-            Taping::Record(_) => "Record",
-            Taping::Replay(_) => "Replay",
+            RecordMode::Off => "Off",
+            RecordMode::Record(_) => "Record",
+            RecordMode::Replay(_) => "Replay",
         })
     }
 }
 
-/// A tape that several models may hold.
-pub(crate) struct Shared(pub(crate) Arc<dyn Tape>);
+/// A tape that several models share.
+pub(crate) struct SharedTape(pub(crate) Arc<dyn Tape>);
 
-impl Tape for Shared {
+impl Tape for SharedTape {
     fn get(&self, name: &str) -> std::result::Result<Option<String>, String> {
         self.0.get(name)
     }
@@ -51,19 +52,19 @@ impl Tape for Shared {
     }
 }
 
-/// The answers of a program as they were recorded.
-pub(crate) fn recorded(tape: &dyn Tape, request: &Request<'_>) -> Result<Answers> {
+/// Returns the recorded answers of a program.
+pub(crate) fn recorded(tape: &dyn Tape, request: &AnswerRequest<'_>) -> Result<Answers> {
     let name = name(request);
     let unreadable = |why: String| {
         Error::new(
-            Code::TransportFailed,
+            AiErrorCode::TransportFailed,
             format!("the recording {name} cannot be read: {why}"),
             "Check the folder given to --replay, or record it again with --record.",
         )
     };
     let text = tape.get(&name).map_err(unreadable)?.ok_or_else(|| {
         Error::new(
-            Code::TransportFailed,
+            AiErrorCode::TransportFailed,
             format!("there is no recording of these questions ({name})"),
             "The questions or their context have changed since; record it again with --record.",
         )
@@ -74,7 +75,7 @@ pub(crate) fn recorded(tape: &dyn Tape, request: &Request<'_>) -> Result<Answers
 /// Records the answers of a program.
 pub(crate) fn record(
     tape: &dyn Tape,
-    request: &Request<'_>,
+    request: &AnswerRequest<'_>,
     answers: &Answers,
     secrets: &[Secret],
 ) -> Result<()> {
@@ -82,15 +83,16 @@ pub(crate) fn record(
     let text = scrub(&answers.to_json(), secrets);
     tape.put(&name, &text).map_err(|why| {
         Error::new(
-            Code::TransportFailed,
+            AiErrorCode::TransportFailed,
             format!("the recording {name} could not be stored: {why}"),
             "Check the folder given to --record.",
         )
     })
 }
 
-/// By the questions and not by the document, which says how the run was started.
-fn name(request: &Request<'_>) -> String {
+/// Names the recording by the questions; the document would not do, since it depends on how the run
+/// was started.
+fn name(request: &AnswerRequest<'_>) -> String {
     let mut digest = Sha256::new();
     digest.update(request.questionnaire.request_id().as_str());
     digest.update(request.feedback.unwrap_or_default());

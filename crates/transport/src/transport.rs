@@ -1,94 +1,97 @@
-//! The one trait, what goes in and comes out of it, and the way from a choice to answers.
+//! The transport trait with its input and output, and the way from a choice to answers.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use exec::Cancel;
-use llm::budget::{Entry, Meter};
-use llm::{Cost, Secret, Usage};
+use exec::CommandCancel;
+use llm::budget::{Meter, SpendEntry};
+use llm::{CallCost, Secret, Usage};
 use prompt::{Answers, Questionnaire};
 
-use crate::api::Api;
-use crate::choose::{Chosen, Way};
-use crate::command::Command;
+use crate::api::ApiTransport;
+use crate::command::CommandTransport;
 use crate::error::Result;
-use crate::observe::{Event, Observer};
+use crate::observe::{AskEvent, AskObserver};
 use crate::person::{self, Person};
-use crate::stdio::Stdio;
-use crate::tape::{self, Taping};
+use crate::selection::{ChosenTransport, ResolvedMode};
+use crate::stdio::StdioTransport;
+use crate::tape::{self, RecordMode};
 
-/// Something that questionnaires are put to.
+/// Gets questionnaires answered.
 pub trait Transport {
-    /// Answers the questionnaire, or hands it on.
-    fn resolve(&mut self, request: &Request<'_>) -> Result<Resolution>;
+    /// Answers the questionnaire, or defers it.
+    fn resolve(&mut self, request: &AnswerRequest<'_>) -> Result<AskResolution>;
 }
 
 /// Questions, and the same as a document for readers.
 #[derive(Clone, Copy, Debug)]
-pub struct Request<'a> {
+pub struct AnswerRequest<'a> {
     pub questionnaire: &'a Questionnaire,
     /// The rendered document.
     pub document: &'a str,
-    /// What is wrong with answers given earlier, when they are asked for again.
+    /// The problems of earlier answers, if they are asked for again.
     pub feedback: Option<&'a str>,
 }
 
-/// What became of a questionnaire.
+/// The outcome of a questionnaire.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Resolution {
-    /// Every answer has passed its check and is here as it was given; the answers carry the
+pub enum AskResolution {
+    /// Every answer has passed its check and is here unconverted; the answers carry the
     /// questionnaire's request id.
-    Resolved(Answers, Spending),
-    /// Nobody here answers: the document has to go to somebody else.
-    Deferred(Reason),
+    Resolved(Answers, AskSpending),
+    /// No answer here: the document has to go elsewhere.
+    Deferred(DeferReason),
 }
 
-/// Why nobody answered.
+/// The reason why there is no answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Reason {
-    /// The mode is to print the document.
+pub enum DeferReason {
+    /// The mode prints the document.
     Stdout,
-    /// No AI is wanted and there is no person to ask.
+    /// The mode uses no AI, and there is no person to ask.
     NobodyThere,
-    /// The person left; these answers had been given and are worth keeping.
+    /// The person stopped; these answers were given before.
     PersonLeft { answered: Answers },
 }
 
 /// The calls that were paid for.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Spending {
-    pub entries: Vec<Entry>,
+pub struct AskSpending {
+    pub entries: Vec<SpendEntry>,
 }
 
-impl Spending {
+impl AskSpending {
     pub fn usage(&self) -> Usage {
         self.entries.iter().map(|entry| entry.usage).sum()
     }
 
-    /// Unknown as soon as the price of one call is.
-    pub fn cost(&self) -> Cost {
+    /// Unknown if the price of one call is unknown.
+    pub fn cost(&self) -> CallCost {
         self.entries.iter().map(|entry| entry.cost).sum()
     }
 }
 
-/// What a transport is given of the world.
-pub struct Surroundings<'a> {
+/// The dependencies and limits of a transport.
+pub struct TransportContext<'a> {
     /// The person at the terminal, for the mode `off`.
     pub person: Option<&'a mut dyn Person>,
-    pub observer: &'a mut dyn Observer,
-    /// The run's meter: see [`crate::Setup::meter`].
+    pub observer: &'a mut dyn AskObserver,
+    /// The run's meter: see [`crate::AiSettings::meter`].
     pub meter: Arc<Meter>,
-    pub taping: Taping,
-    /// Where programs are started.
+    pub taping: RecordMode,
+    /// The directory in which programs are started.
     pub cwd: PathBuf,
-    pub cancel: Cancel,
+    pub cancel: CommandCancel,
 }
 
-/// Gets hold of whoever was chosen, and tells the observer what the choice warns of. Programs are
-/// started when they are first needed.
-pub fn open(chosen: Chosen, surroundings: Surroundings<'_>) -> Result<Opened<'_>> {
+/// Prepares the chosen transport, and passes the warnings of the choice to the observer. Programs
+/// are started when they are first needed.
+pub fn open(
+    chosen: ChosenTransport,
+    surroundings: TransportContext<'_>,
+) -> Result<OpenTransport<'_>> {
     let secrets = chosen.secrets;
-    let Surroundings {
+    let TransportContext {
         person,
         observer,
         meter,
@@ -97,23 +100,27 @@ pub fn open(chosen: Chosen, surroundings: Surroundings<'_>) -> Result<Opened<'_>
         cancel,
     } = surroundings;
     for warning in &chosen.warnings {
-        observer.notice(Event::Warning(warning));
+        observer.notice(AskEvent::Warning(warning));
     }
     let answerer = match chosen.way {
-        Way::Api(plan) => Api::open(&plan, &meter, &taping, cancel)
-            .map(|api| Answerer::Api(Box::new(api)))
+        ResolvedMode::Api(plan) => ApiTransport::open(&plan, &meter, &taping, cancel)
+            .map(|api| AnswerSource::Api(Box::new(api)))
             .map_err(|error| error.scrubbed(&secrets))?,
-        Way::Command(command) => Answerer::Command(Command::new(command, cwd, cancel)),
-        Way::Stdio(stdio) => Answerer::Stdio(Box::new(Stdio::new(stdio, cwd, cancel))),
-        // Whoever answered then is not needed now.
-        Way::Stdout | Way::Off if taping.is_replay() => Answerer::Taped,
-        Way::Stdout => Answerer::Deferred(Reason::Stdout),
-        Way::Off => match person {
-            Some(person) => Answerer::Person(person),
-            None => Answerer::Deferred(Reason::NobodyThere),
+        ResolvedMode::Command(command) => {
+            AnswerSource::Command(CommandTransport::new(command, cwd, cancel))
+        }
+        ResolvedMode::Stdio(stdio) => {
+            AnswerSource::Stdio(Box::new(StdioTransport::new(stdio, cwd, cancel)))
+        }
+        // A replay needs no answerer.
+        ResolvedMode::Stdout | ResolvedMode::Off if taping.is_replay() => AnswerSource::Taped,
+        ResolvedMode::Stdout => AnswerSource::Deferred(DeferReason::Stdout),
+        ResolvedMode::Off => match person {
+            Some(person) => AnswerSource::Person(person),
+            None => AnswerSource::Deferred(DeferReason::NobodyThere),
         },
     };
-    Ok(Opened {
+    Ok(OpenTransport {
         answerer,
         observer,
         meter,
@@ -122,112 +129,117 @@ pub fn open(chosen: Chosen, surroundings: Surroundings<'_>) -> Result<Opened<'_>
     })
 }
 
-/// Whoever was chosen, ready to be asked.
-pub struct Opened<'a> {
-    answerer: Answerer<'a>,
-    observer: &'a mut dyn Observer,
+/// The chosen transport, ready to be asked.
+pub struct OpenTransport<'a> {
+    answerer: AnswerSource<'a>,
+    observer: &'a mut dyn AskObserver,
     meter: Arc<Meter>,
-    taping: Taping,
+    taping: RecordMode,
     secrets: Vec<Secret>,
 }
 
-enum Answerer<'a> {
-    Api(Box<Api>),
-    Command(Command),
-    Stdio(Box<Stdio>),
+enum AnswerSource<'a> {
+    Api(Box<ApiTransport>),
+    Command(CommandTransport),
+    Stdio(Box<StdioTransport>),
     Person(&'a mut dyn Person),
-    /// Nobody but the recording.
+    /// Only the recording answers.
     Taped,
-    Deferred(Reason),
+    Deferred(DeferReason),
 }
 
-/// Answers, unless somebody else has to give them.
-pub(crate) type Given = std::result::Result<Answers, Reason>;
+/// Answers, or the reason why they have to come from elsewhere.
+pub(crate) type AnswerResult = std::result::Result<Answers, DeferReason>;
 
-impl Transport for Opened<'_> {
-    fn resolve(&mut self, request: &Request<'_>) -> Result<Resolution> {
+impl Transport for OpenTransport<'_> {
+    fn resolve(&mut self, request: &AnswerRequest<'_>) -> Result<AskResolution> {
         if request.questionnaire.is_empty() {
-            return Ok(Resolution::Resolved(Answers::empty(), Spending::default()));
+            return Ok(AskResolution::Resolved(
+                Answers::empty(),
+                AskSpending::default(),
+            ));
         }
         let given = self.ask(request);
         let spending = self.book();
         match given {
-            Ok(Ok(answers)) => Ok(Resolution::Resolved(answers, spending)),
-            Ok(Err(reason)) => Ok(Resolution::Deferred(reason)),
+            Ok(Ok(answers)) => Ok(AskResolution::Resolved(answers, spending)),
+            Ok(Err(reason)) => Ok(AskResolution::Deferred(reason)),
             Err(error) => Err(error.scrubbed(&self.secrets).having_spent(spending)),
         }
     }
 }
 
-impl Opened<'_> {
-    fn ask(&mut self, request: &Request<'_>) -> Result<Given> {
-        let observer = &mut Scrubbing {
+impl OpenTransport<'_> {
+    fn ask(&mut self, request: &AnswerRequest<'_>) -> Result<AnswerResult> {
+        let observer = &mut ScrubbingObserver {
             inner: self.observer,
             secrets: &self.secrets,
         };
         let given = match (&mut self.answerer, &self.taping) {
-            // Models have tapes of their own, with every turn.
-            (Answerer::Api(api), _) => return api.ask(request, observer).map(Ok),
-            (Answerer::Deferred(reason), _) => return Ok(Err(reason.clone())),
-            (_, Taping::Replay(tape)) => return tape::recorded(&**tape, request).map(Ok),
-            (Answerer::Taped, _) => return Ok(Err(Reason::NobodyThere)),
-            (Answerer::Person(person), _) => person::ask(*person, request)?,
-            (Answerer::Command(command), _) => Ok(command.ask(request, observer)?),
-            (Answerer::Stdio(stdio), _) => Ok(stdio.ask(request, observer)?),
+            // Models record every turn on their own tapes.
+            (AnswerSource::Api(api), _) => return api.ask(request, observer).map(Ok),
+            (AnswerSource::Deferred(reason), _) => return Ok(Err(reason.clone())),
+            (_, RecordMode::Replay(tape)) => return tape::recorded(&**tape, request).map(Ok),
+            (AnswerSource::Taped, _) => return Ok(Err(DeferReason::NobodyThere)),
+            (AnswerSource::Person(person), _) => person::ask(*person, request)?,
+            (AnswerSource::Command(command), _) => Ok(command.ask(request, observer)?),
+            (AnswerSource::Stdio(stdio), _) => Ok(stdio.ask(request, observer)?),
         };
-        if let (Ok(answers), Taping::Record(tape)) = (&given, &self.taping) {
+        if let (Ok(answers), RecordMode::Record(tape)) = (&given, &self.taping) {
             tape::record(&**tape, request, answers, &self.secrets)?;
         }
         Ok(given)
     }
 
-    /// Tells the observer what was spent, whatever came of it.
-    fn book(&mut self) -> Spending {
+    /// Reports the spending to the observer, whatever the outcome.
+    fn book(&mut self) -> AskSpending {
         let entries = self.meter.take_entries();
         for entry in &entries {
-            self.observer.notice(Event::Spent(entry));
+            self.observer.notice(AskEvent::Spent(entry));
         }
-        Spending { entries }
+        AskSpending { entries }
     }
 }
 
-/// Takes keys out of everything an observer is told.
-struct Scrubbing<'a> {
-    inner: &'a mut dyn Observer,
+/// Removes keys from every text for the observer.
+struct ScrubbingObserver<'a> {
+    inner: &'a mut dyn AskObserver,
     secrets: &'a [Secret],
 }
 
-impl Observer for Scrubbing<'_> {
+impl AskObserver for ScrubbingObserver<'_> {
     fn wants_stream(&self) -> bool {
         self.inner.wants_stream()
     }
 
-    fn notice(&mut self, event: Event<'_>) {
+    fn notice(&mut self, event: AskEvent<'_>) {
         let clean = |text: &str| llm::secret::scrub(text, self.secrets);
         match event {
-            Event::Waiting {
+            AskEvent::Waiting {
                 attempt,
                 attempts_max,
                 wait,
                 why,
-            } => self.inner.notice(Event::Waiting {
+            } => self.inner.notice(AskEvent::Waiting {
                 attempt,
                 attempts_max,
                 wait,
                 why: &clean(why),
             }),
-            Event::Fallback { from, to, why } => self.inner.notice(Event::Fallback {
+            AskEvent::Fallback { from, to, why } => self.inner.notice(AskEvent::Fallback {
                 from,
                 to,
                 why: &clean(why),
             }),
-            Event::Asking { whom } => self.inner.notice(Event::Asking { whom: &clean(whom) }),
-            Event::Correcting { why } => self.inner.notice(Event::Correcting { why: &clean(why) }),
-            Event::Note(text) => self.inner.notice(Event::Note(&clean(text))),
-            Event::Warning(text) => self.inner.notice(Event::Warning(&clean(text))),
-            Event::Progress(text) => self.inner.notice(Event::Progress(&clean(text))),
-            Event::Log(text) => self.inner.notice(Event::Log(&clean(text))),
-            event @ (Event::Streamed { .. } | Event::Spent(_)) => self.inner.notice(event),
+            AskEvent::Asking { whom } => self.inner.notice(AskEvent::Asking { whom: &clean(whom) }),
+            AskEvent::Correcting { why } => {
+                self.inner.notice(AskEvent::Correcting { why: &clean(why) })
+            }
+            AskEvent::Note(text) => self.inner.notice(AskEvent::Note(&clean(text))),
+            AskEvent::Warning(text) => self.inner.notice(AskEvent::Warning(&clean(text))),
+            AskEvent::Progress(text) => self.inner.notice(AskEvent::Progress(&clean(text))),
+            AskEvent::Log(text) => self.inner.notice(AskEvent::Log(&clean(text))),
+            event @ (AskEvent::Streamed { .. } | AskEvent::Spent(_)) => self.inner.notice(event),
         }
     }
 }

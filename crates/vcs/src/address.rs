@@ -1,17 +1,17 @@
-//! What may be handed to git as an address or a revision, and what is shown of it.
+//! Checks addresses and revisions before they are passed to git, and redacts them for messages.
 
-use crate::{Error, ErrorKind};
+use crate::{Error, VcsErrorKind};
 
 /// The most bytes of an address or revision.
 const TEXT_BYTES_MAX: usize = 2048;
 
-/// Refuses what git would read as an option, or as a command to run.
+/// Refuses an address that git would read as an option, or as a command to run.
 pub(crate) fn check_address(address: &str) -> Result<(), Error> {
     let bad = |why: &str| {
         let shown = redacted(address, address);
         let message =
             format!("{shown:?} {why}; give an address such as https://host/owner/repository.git");
-        Err(Error::new(ErrorKind::BadAddress, message))
+        Err(Error::new(VcsErrorKind::BadAddress, message))
     };
     if address.trim().is_empty() {
         return bad("is empty");
@@ -33,7 +33,7 @@ pub(crate) fn check_address(address: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// Refuses what cannot be the name of a branch, tag or commit.
+/// Refuses a text that cannot be the name of a branch, tag or commit.
 pub(crate) fn check_revision(revision: &str) -> Result<(), Error> {
     let forbidden = |c: char| c.is_control() || c.is_whitespace() || "~^:?*[\\".contains(c);
     let bad = revision.is_empty()
@@ -43,7 +43,7 @@ pub(crate) fn check_revision(revision: &str) -> Result<(), Error> {
         || revision.contains(forbidden);
     if bad {
         return Err(Error::new(
-            ErrorKind::UnknownRevision,
+            VcsErrorKind::UnknownRevision,
             format!("{revision:?} cannot be a branch, tag or commit; give one of those"),
         ));
     }

@@ -1,54 +1,54 @@
-//! Names of branches: ours, which any text can become, and the rules of git for all.
+//! Branch names: made from any text for this program's branches, and checked by git's rules.
 
 use std::fmt;
 
 use unicode_normalization::UnicodeNormalization;
 
-use crate::{Error, ErrorKind};
+use crate::{Error, VcsErrorKind};
 
-/// The most characters of the words in a branch's name.
+/// The most characters of the text in a branch's name.
 pub const SLUG_CHARS_MAX: usize = 40;
 /// The most characters of a job's id in a branch's name.
 pub const JOB_CHARS_MAX: usize = 64;
-/// The words where the text has none that fit.
+/// Used if the text has no usable words.
 const SLUG_EMPTY: &str = "change";
 
 /// The name of a branch, such as `main`, by git's rules.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Branch(String);
+pub struct BranchName(String);
 
-/// What a branch of ours is for.
+/// The purpose of a branch that this program makes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Purpose {
+pub enum BranchPurpose {
     /// Work that passed: `builder/…`.
     Finished,
-    /// Work that a person has to mend: `draft/…`.
+    /// Work that a person has to repair: `draft/…`.
     Draft,
 }
 
-impl Branch {
+impl BranchName {
     /// Reads the name of a branch.
     pub fn parse(name: &str) -> Result<Self, Error> {
         if is_branch(name) {
             return Ok(Self(name.to_owned()));
         }
         Err(Error::new(
-            ErrorKind::BadBranch,
+            VcsErrorKind::BadBranch,
             format!("{name:?} cannot be the name of a branch; use letters, digits, `-` and `/`"),
         ))
     }
 
     /// The branch of a job: `builder/{job}-{slug}` or `draft/{job}-{slug}`. Any text will do.
     #[must_use]
-    pub fn of_job(purpose: Purpose, job: &str, text: &str) -> Self {
+    pub fn of_job(purpose: BranchPurpose, job: &str, text: &str) -> Self {
         let folder = match purpose {
-            Purpose::Finished => "builder",
-            Purpose::Draft => "draft",
+            BranchPurpose::Finished => "builder",
+            BranchPurpose::Draft => "draft",
         };
         Self(format!("{folder}/{}-{}", job_part(job), slug(text)))
     }
 
-    /// The same name with a number, for when it is taken.
+    /// Appends a number, for a name that is taken.
     #[must_use]
     pub fn numbered(&self, number: u32) -> Self {
         Self(format!("{}-{number}", self.0))
@@ -65,14 +65,14 @@ impl Branch {
     }
 }
 
-impl fmt::Display for Branch {
+impl fmt::Display for BranchName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-/// The words of a text as a piece of a name: small letters and digits of ASCII with `-` between,
-/// never empty, at most [`SLUG_CHARS_MAX`] long and cut between words if there is a good place.
+/// Turns a text into a part of a name: lower-case letters and digits of ASCII with `-` between,
+/// never empty, at most [`SLUG_CHARS_MAX`] long and cut between words if possible.
 #[must_use]
 pub fn slug(text: &str) -> String {
     let plain = text.nfkd().filter(|c| !is_mark(*c));
@@ -103,7 +103,7 @@ pub fn slug(text: &str) -> String {
     }
 }
 
-/// A job's id as a piece of a name: what git and shells mind is left out.
+/// Turns a job's id into a part of a name, without characters that git and shells treat specially.
 pub(crate) fn job_part(job: &str) -> String {
     let kept: String = job
         .chars()
@@ -118,7 +118,7 @@ pub(crate) fn job_part(job: &str) -> String {
     }
 }
 
-/// What a letter with an accent leaves behind when it is taken apart.
+/// Returns true for a combining accent, which remains when an accented letter is decomposed.
 fn is_mark(c: char) -> bool {
     ('\u{300}'..='\u{36f}').contains(&c)
 }
@@ -170,23 +170,23 @@ mod tests {
 
     #[test]
     fn branches_are_named_for_job_and_text() {
-        let branch = Branch::of_job(Purpose::Finished, "01J-x", "Add it");
+        let branch = BranchName::of_job(BranchPurpose::Finished, "01J-x", "Add it");
         assert_eq!(branch.as_str(), "builder/01J-x-add-it");
         assert_eq!(branch.numbered(2).as_str(), "builder/01J-x-add-it-2");
-        let branch = Branch::of_job(Purpose::Draft, "../;rm", "");
+        let branch = BranchName::of_job(BranchPurpose::Draft, "../;rm", "");
         assert_eq!(branch.as_str(), "draft/rm-change");
     }
 
     #[test]
     fn names_that_git_refuses_are_refused() {
         for name in ["main", "feature/x", "a-b_c.d", "ä", "@x", "x@y"] {
-            assert!(Branch::parse(name).is_ok(), "{name}");
+            assert!(BranchName::parse(name).is_ok(), "{name}");
         }
         for name in [
             "", "-x", "HEAD", "@", "a b", "a..b", "a/", "/a", "a//b", ".a", "a/.b", "a.", "a.lock",
             "a.lock/b", "a~1", "a^", "a:b", "a?", "a*", "a[", "a\\b", "a@{1}", "a\n",
         ] {
-            assert!(Branch::parse(name).is_err(), "{name:?}");
+            assert!(BranchName::parse(name).is_err(), "{name:?}");
         }
     }
 }

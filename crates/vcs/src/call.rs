@@ -1,4 +1,4 @@
-//! One call of git: its arguments, what it reads, and how much time and room it has.
+//! One call of git: its arguments, its input, and its limits.
 
 use std::ffi::OsString;
 use std::time::Duration;
@@ -12,13 +12,13 @@ pub const OUTPUT_BYTES_MAX: usize = 64 * 1024 * 1024;
 
 /// A limit on time, under the name it has in messages.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Limit {
+pub(crate) struct TimeLimit {
     pub(crate) name: &'static str,
     pub(crate) time: Duration,
 }
 
-impl Limit {
-    /// For what needs neither the network nor a whole work tree.
+impl TimeLimit {
+    /// For calls that need neither the network nor a whole work tree.
     pub(crate) const LOCAL: Self = Self::new("LOCAL_TIMEOUT_MAX", LOCAL_TIMEOUT_MAX);
 
     pub(crate) const fn new(name: &'static str, time: Duration) -> Self {
@@ -26,23 +26,23 @@ impl Limit {
     }
 }
 
-/// What git is told.
+/// The arguments, input and limits of one call of git.
 #[derive(Debug, Clone)]
-pub(crate) struct Call {
+pub(crate) struct GitCall {
     settings: Vec<OsString>,
     args: Vec<OsString>,
     stdin: Option<Vec<u8>>,
-    pub(crate) limit: Limit,
+    pub(crate) limit: TimeLimit,
     pub(crate) output_bytes_max: usize,
 }
 
-impl Call {
+impl GitCall {
     pub(crate) fn new<A: Into<OsString>>(args: impl IntoIterator<Item = A>) -> Self {
         Self {
             settings: Vec::new(),
             args: args.into_iter().map(Into::into).collect(),
             stdin: None,
-            limit: Limit::LOCAL,
+            limit: TimeLimit::LOCAL,
             output_bytes_max: OUTPUT_BYTES_MAX,
         }
     }
@@ -68,7 +68,7 @@ impl Call {
         self
     }
 
-    pub(crate) fn limit(mut self, limit: Limit) -> Self {
+    pub(crate) fn limit(mut self, limit: TimeLimit) -> Self {
         self.limit = limit;
         self
     }

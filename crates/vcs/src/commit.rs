@@ -2,13 +2,13 @@
 
 use std::fmt;
 
-use crate::{Error, ErrorKind};
+use crate::{Error, VcsErrorKind};
 
 /// The full hexadecimal name of a commit, as pinned in lock files.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Commit(String);
+pub struct CommitId(String);
 
-impl Commit {
+impl CommitId {
     /// Reads a full name: 40 hexadecimal digits, or 64 with SHA-256.
     pub fn parse(text: &str) -> Result<Self, Error> {
         let hexadecimal = text.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -16,7 +16,7 @@ impl Commit {
             return Ok(Self(text.to_ascii_lowercase()));
         }
         Err(Error::new(
-            ErrorKind::UnknownRevision,
+            VcsErrorKind::UnknownRevision,
             format!("{text:?} is not the full name of a commit, which has 40 hexadecimal digits"),
         ))
     }
@@ -34,7 +34,7 @@ impl Commit {
     }
 }
 
-impl fmt::Display for Commit {
+impl fmt::Display for CommitId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }

@@ -1,16 +1,16 @@
-//! What the repository knows of paths that may be gone: whether they were committed, and under which
-//! name they are now.
+//! Asks the repository about paths that may be gone: whether they were committed, and their present
+//! names.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use crate::call::Call;
+use crate::call::GitCall;
 use crate::{Error, Repository};
 
 impl Repository {
-    /// The files of the commit that is checked out which are at `path` or below it; where it has
-    /// none, the path itself if an earlier commit had it. All from the top of the repository.
+    /// Returns the files of the checked-out commit at `path` or below it; if it has none, the path
+    /// itself if an earlier commit had it. All paths are from the top of the repository.
     pub fn committed(&self, path: &Path) -> Result<Vec<PathBuf>, Error> {
         let list = [
             "ls-tree",
@@ -21,7 +21,7 @@ impl Repository {
             "HEAD",
             "--",
         ];
-        let listed = self.git.tell(&Call::new(list).arg(path))?;
+        let listed = self.git.tell(&GitCall::new(list).arg(path))?;
         let found: Vec<PathBuf> = paths(&listed).collect();
         if !found.is_empty() {
             return Ok(found);
@@ -34,15 +34,15 @@ impl Repository {
             "HEAD",
             "--",
         ];
-        let known = self.git.line(&Call::new(log).arg(path))?;
+        let known = self.git.line(&GitCall::new(log).arg(path))?;
         Ok(match known.is_empty() {
             true => Vec::new(),
             false => vec![path.to_owned()],
         })
     }
 
-    /// Files that the index has under another name than the commit that is checked out, as pairs of
-    /// the old and the new path: git's own guess by content.
+    /// Returns files that the index has under another name than the checked-out commit, as pairs of
+    /// the old and the new path: git guesses them by content.
     pub fn renamed(&self) -> Result<Vec<(PathBuf, PathBuf)>, Error> {
         let args = [
             "diff",
@@ -55,7 +55,7 @@ impl Repository {
             "--cached",
             "HEAD",
         ];
-        let told = self.git.tell(&Call::new(args))?;
+        let told = self.git.tell(&GitCall::new(args))?;
         let words: Vec<PathBuf> = paths(&told).collect();
         let pairs = words.as_chunks::<3>().0.iter();
         Ok(pairs

@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-/// What went wrong, for callers that branch.
+/// The kinds of error, for callers that branch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ErrorKind {
+pub enum VcsErrorKind {
     /// There is no `git` program.
     NoGit,
     /// The address cannot be one of a repository.
@@ -17,15 +17,15 @@ pub enum ErrorKind {
     NotARepository,
     /// The directory to fetch into is in use.
     Occupied,
-    /// Git does not trust the repository, because somebody else owns it.
+    /// Git does not trust the repository, because another user owns it.
     Untrusted,
     /// A lock file is in the way: another git is at work, or one died.
     Locked,
-    /// Nothing has been committed in the repository yet.
+    /// The repository has no commit yet.
     NoCommits,
     /// A path leads out of the work tree, or into git's own directory.
     BadPath,
-    /// A path is in a git repository of its own inside the work tree.
+    /// A path is in a nested git repository inside the work tree.
     NestedRepository,
     /// There is nothing to commit.
     NothingToCommit,
@@ -37,23 +37,23 @@ pub enum ErrorKind {
     BranchTaken,
     /// The repository has no such remote.
     NoRemote,
-    /// The remote or the forge does not know us, or does not let us.
+    /// The remote or the forge refused the credentials.
     Unauthorized,
     /// A rule of the remote or the forge refuses it: a hook, a protected branch, a bad field.
     Refused,
-    /// The remote's branch has commits that ours has not.
+    /// The remote's branch has commits that the local one has not.
     NotFastForward,
-    /// There is no such repository on the remote or the forge, or we may not see it.
+    /// The remote or the forge has no such repository, or hides it from this user.
     NotFound,
-    /// The forge wants to be left alone for longer than we wait.
+    /// The forge asks for a longer pause than the limit allows.
     RateLimited,
-    /// The forge answered what cannot be understood.
+    /// The forge's answer cannot be parsed.
     BadAnswer,
     /// Something is larger than its limit, which the message names.
     TooLarge,
     /// It took longer than allowed.
     TimedOut,
-    /// Somebody asked for it to stop.
+    /// The caller cancelled it.
     Cancelled,
     /// It failed in another way.
     Failed,
@@ -62,18 +62,18 @@ pub enum ErrorKind {
 /// An operation of git or a forge that failed.
 #[derive(Debug)]
 pub struct Error {
-    kind: ErrorKind,
+    kind: VcsErrorKind,
     message: String,
 }
 
 impl Error {
     /// The kind to branch on.
     #[must_use]
-    pub fn kind(&self) -> ErrorKind {
+    pub fn kind(&self) -> VcsErrorKind {
         self.kind
     }
 
-    pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+    pub(crate) fn new(kind: VcsErrorKind, message: impl Into<String>) -> Self {
         Self {
             kind,
             message: message.into(),

@@ -1,31 +1,34 @@
-//! A repository without the files that commands may not read: what git shows in a sandbox.
+//! Shows commands in a sandbox a repository without the files they may not read.
 //!
-//! Git keeps every version of every file, so a command that cannot read `.env` could still run
-//! `git show HEAD:.env`. Where some version of a repository holds a refused path, commands get a
-//! directory of git of their own instead: one commit, the checked out one, without the refused
-//! paths and without a history. Where none does, they see the repository itself.
+//! Git stores every version of every file, so a command that cannot read `.env` could still run
+//! `git show HEAD:.env`. If some version in a repository has a refused path, commands get a
+//! separate git directory instead: one commit, the checked-out one, without the refused paths and
+//! without history. Otherwise they see the repository itself.
 //!
-//! Which of the two it is takes a walk over the history. Its outcome is kept beside the filtered
-//! directories, with the state of the references it was found for: as long as they stay, a command
-//! costs a look at git's files; when they move, only what is new is walked.
+//! Deciding between the two takes a walk over the history. Its result is stored beside the filtered
+//! directories, with the state of the references and objects it holds for: while they are
+//! unchanged, a command costs one look at git's files; when they change, only new objects are
+//! walked.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use crate::call::{Call, Limit};
-use crate::disk;
-use crate::references::References;
+use crate::call::{GitCall, TimeLimit};
+use crate::git_dir;
+use crate::known_history::KnownHistory;
+use crate::leftovers::{self, LeftoverVerdict, ObjectFiles};
+use crate::references::ReferenceState;
 use crate::worktree::WHOLE;
-use crate::{Error, ErrorKind, Git};
+use crate::{Error, GitProgram, VcsErrorKind};
 
-/// Stands in the name of every filtered directory: another way to make them makes others.
+/// Part of the name of every filtered directory, so that a new format makes new directories.
 const VERSION: &str = "1";
-/// The file that says which history was walked and had nothing to refuse.
+/// The file that records the history that was walked without finding a refused path.
 const CLEAN: &str = "clean";
 
-/// Settings of a repository that decide what `git status` and `git diff` say.
+/// Settings of a repository that influence `git status` and `git diff`.
 const SETTINGS_KEPT: [&str; 7] = [
     "core.autocrlf",
     "core.eol",
@@ -36,34 +39,37 @@ const SETTINGS_KEPT: [&str; 7] = [
     "core.symlinks",
 ];
 
-/// Which paths of a repository are refused, and a name for that choice: what is kept for one choice
-/// does not count for another.
-pub struct Refusal<'a> {
-    /// What to do about a path from the top of the repository.
+/// Selects the refused paths of a repository, under a name: results stored for one selection are
+/// not used for another.
+pub struct PathRefusals<'a> {
+    /// Judges a path, relative to the top of the repository.
     pub of_path: &'a dyn Fn(&Path) -> PathVerdict,
-    /// Whether a version of a file that is [`PathVerdict::Judged`] has to be refused.
+    /// Returns true if a version of a file that is [`PathVerdict::Judged`] must be refused.
     pub of_content: &'a dyn Fn(&[u8]) -> bool,
-    /// Tells this choice from others.
+    /// The name of this selection.
     pub name: &'a str,
 }
 
-/// What becomes of a path.
+/// The verdict on a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PathVerdict {
     /// All its versions may be read.
     Shown,
-    /// What each version says decides.
+    /// The content of each version decides.
     Judged,
     /// None of its versions may be read.
     Refused,
 }
 
-/// What commands see of a repository.
+/// The git directory that commands see.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ShownGit {
-    /// The repository itself: nothing in it is refused.
-    Whole,
-    /// Another directory of git; the repository's own has to be hidden.
+    /// The repository itself: it has no refused path.
+    Whole {
+        /// Files in it with unreachable versions, which must be hidden.
+        hidden: Vec<PathBuf>,
+    },
+    /// Another git directory; the repository's own must be hidden.
     Filtered {
         /// For `GIT_DIR`.
         git_dir: PathBuf,
@@ -86,19 +92,19 @@ pub struct GitPlaces {
 }
 
 impl GitPlaces {
-    /// Finds the repository that `dir` is in, by its files. `None` where there is none.
+    /// Finds the repository around `dir`, by its files; `None` if there is no repository.
     #[must_use]
     pub fn find(dir: &Path) -> Option<Self> {
         let top = dir
             .ancestors()
-            .find(|above| disk::is_there(&above.join(".git")))?;
+            .find(|above| git_dir::is_there(&above.join(".git")))?;
         let named = top.join(".git");
-        let git_dir = match disk::first_line(&named) {
-            Some(line) => disk::path_from(line.strip_prefix(b"gitdir: ")?, top),
+        let git_dir = match git_dir::first_line(&named) {
+            Some(line) => git_dir::path_from(line.strip_prefix(b"gitdir: ")?, top),
             None => named,
         };
-        let common_dir = match disk::first_line(&git_dir.join("commondir")) {
-            Some(line) => disk::path_from(&line, &git_dir),
+        let common_dir = match git_dir::first_line(&git_dir.join("commondir")) {
+            Some(line) => git_dir::path_from(&line, &git_dir),
             None => git_dir.clone(),
         };
         Some(Self {
@@ -108,6 +114,24 @@ impl GitPlaces {
         })
     }
 
+    /// The repositories of submodules stored in this one, at any depth.
+    #[must_use]
+    pub fn modules(&self) -> Vec<PathBuf> {
+        let (mut found, mut pending) = (Vec::new(), vec![self.common_dir.join("modules")]);
+        while let Some(dir) = pending.pop() {
+            // A module's name may have slashes in it.
+            for inner in git_dir::folders(&dir).unwrap_or_default() {
+                if git_dir::is_there(&inner.join("HEAD")) {
+                    pending.push(inner.join("modules"));
+                    found.push(inner);
+                } else {
+                    pending.push(inner);
+                }
+            }
+        }
+        found
+    }
+
     /// The directories to hide when the repository is not shown.
     #[must_use]
     pub fn hidden(&self) -> Vec<PathBuf> {
@@ -115,44 +139,28 @@ impl GitPlaces {
         if !self.git_dir.starts_with(&self.common_dir) {
             places.push(self.git_dir.clone());
         }
-        // Objects that are kept in another repository.
+        // Objects stored in another repository.
         let objects = self.common_dir.join("objects");
-        let others = disk::read_small(&objects.join("info/alternates")).unwrap_or_default();
+        let others = git_dir::read_small(&objects.join("info/alternates")).unwrap_or_default();
         let lines = others.split(|byte| *byte == b'\n');
         let lines = lines.filter(|line| !line.is_empty());
-        places.extend(lines.map(|line| disk::path_from(line, &objects)));
+        places.extend(lines.map(|line| git_dir::path_from(line, &objects)));
         places
     }
 }
 
-/// Decides what commands see of the repository, and makes it where it is missing. `store` is a
-/// directory of ours for this repository; commands must not be able to write it.
+/// Decides which git directory commands see, and makes it if it is missing. `store` is this
+/// program's directory for the repository; commands must not be able to write it.
 pub fn shown_git(
-    git: &Git,
+    git: &GitProgram,
     places: &GitPlaces,
     store: &Path,
-    refusal: &Refusal<'_>,
+    refusal: &PathRefusals<'_>,
 ) -> Result<ShownGit, Error> {
+    if let Some(hidden) = showable_git(git, places, store, refusal)? {
+        return Ok(ShownGit::Whole { hidden });
+    }
     let git = guarded(git, places);
-    disk::make_private_folder(store)?;
-    let references = References::read(places)?;
-    let clean = store.join(format!("{CLEAN}-{}", digest(&[refusal.name.as_bytes()])));
-    let known = disk::read_small(&clean).unwrap_or_default();
-    let known = String::from_utf8_lossy(&known);
-    let (state, tips) = known.split_once('\n').unwrap_or_default();
-    if state == references.state {
-        return Ok(ShownGit::Whole);
-    }
-    if !holds_refused(&git, &references, tips, refusal)? {
-        let tips = references.tips.iter().map(String::as_str);
-        let kept = format!(
-            "{}\n{}",
-            references.state,
-            tips.collect::<Vec<_>>().join("\n")
-        );
-        disk::write(&clean, &kept)?;
-        return Ok(ShownGit::Whole);
-    }
     let git_dir = filtered(&git, places, store, refusal)?;
     Ok(ShownGit::Filtered {
         git_dir,
@@ -161,9 +169,53 @@ pub fn shown_git(
     })
 }
 
-/// Git in this repository and in none above it, which fetches nothing: the settings of a repository
-/// name programs to fetch with, and this one may be anybody's.
-fn guarded(git: &Git, places: &GitPlaces) -> Git {
+/// Decides whether commands may see the repository itself. Returns the files in it that must be
+/// hidden, or `None` if all of it must be. `store` is as in [`shown_git`].
+pub fn showable_git(
+    git: &GitProgram,
+    places: &GitPlaces,
+    store: &Path,
+    refusal: &PathRefusals<'_>,
+) -> Result<Option<Vec<PathBuf>>, Error> {
+    let git = guarded(git, places);
+    git_dir::make_private_folder(store)?;
+    let objects = places.common_dir.join("objects");
+    let references = ReferenceState::read(places)?;
+    let state = digest(&[
+        references.state.as_bytes(),
+        ObjectFiles::stamp(&objects)?.as_bytes(),
+    ]);
+    let clean = store.join(format!("{CLEAN}-{}", digest(&[refusal.name.as_bytes()])));
+    let known = KnownHistory::parse(&git_dir::read_small(&clean).unwrap_or_default());
+    if known.state == state {
+        return Ok(Some(leftovers::files(places, &known.hidden)));
+    }
+    let now = ObjectFiles::list(&objects)?;
+    let Some(walked) = walk_history(&git, &references, &known.tips, refusal)? else {
+        return Ok(None);
+    };
+    let hidden = match leftovers::judge(&git, (&known.objects, &now), &walked, refusal)? {
+        LeftoverVerdict::Hidden(hidden) => hidden,
+        LeftoverVerdict::Refused => return Ok(None),
+    };
+    let files = leftovers::files(places, &hidden);
+    let found = KnownHistory {
+        state,
+        tips: references.tips,
+        objects: ObjectFiles {
+            // A hidden object is judged again: it may have got a name.
+            loose: now.loose.difference(&hidden).cloned().collect(),
+            packs: now.packs,
+        },
+        hidden,
+    };
+    git_dir::write(&clean, &found.print())?;
+    Ok(Some(files))
+}
+
+/// Returns git limited to this repository, with fetching turned off: the settings of a repository
+/// name programs to fetch with, and this repository may be anyone's.
+fn guarded(git: &GitProgram, places: &GitPlaces) -> GitProgram {
     let above = places.top.parent().unwrap_or(&places.top);
     git.moved_to(&places.top)
         .variable("GIT_CEILING_DIRECTORIES", above)
@@ -172,28 +224,18 @@ fn guarded(git: &Git, places: &GitPlaces) -> Git {
         .variable("GIT_SSH_COMMAND", "false")
 }
 
-/// Whether some version holds a refused path. What was walked before without finding one (`known`)
-/// is left out; where it is gone meanwhile, everything is walked.
-fn holds_refused(
-    git: &Git,
-    references: &References,
-    known: &str,
-    refusal: &Refusal<'_>,
-) -> Result<bool, Error> {
-    let walk = |without: &str| {
-        let mut stdin = references
-            .tips
-            .iter()
-            .fold(String::new(), |mut lines, tip| {
-                lines.push_str(tip);
-                lines.push('\n');
-                lines
-            });
-        for tip in without.lines() {
-            stdin.push('^');
-            stdin.push_str(tip);
-            stdin.push('\n');
-        }
+/// Returns the walked ids, or `None` if some version has a refused path. Skips the part walked
+/// before without a finding (`known`); if that part is gone, walks everything.
+fn walk_history(
+    git: &GitProgram,
+    references: &ReferenceState,
+    known: &BTreeSet<String>,
+    refusal: &PathRefusals<'_>,
+) -> Result<Option<BTreeSet<String>>, Error> {
+    let walk = |without: &BTreeSet<String>| {
+        let tips = references.tips.iter().map(|tip| format!("{tip}\n"));
+        let without = without.iter().map(|tip| format!("^{tip}\n"));
+        let stdin: String = tips.chain(without).collect();
         let args = [
             "-c",
             "core.quotePath=false",
@@ -205,50 +247,55 @@ fn holds_refused(
             "--indexed-objects",
             "--stdin",
         ];
-        git.ask(&Call::new(args).stdin(stdin).limit(WHOLE))
+        git.ask(&GitCall::new(args).stdin(stdin).limit(WHOLE))
     };
     let mut outcome = walk(known)?;
     if !outcome.is_success() && !known.is_empty() {
-        outcome = walk("")?;
+        outcome = walk(&BTreeSet::new())?;
     }
     git.expect_success(&outcome)?;
     // A history too long to be listed is not shown.
     if outcome.stdout_truncated {
-        return Ok(true);
+        return Ok(None);
     }
     let mut judged = Vec::new();
-    for line in outcome.stdout.split(|byte| *byte == b'\n') {
-        let Some(cut) = line.iter().position(|byte| *byte == b' ') else {
-            continue;
-        };
-        let (id, path) = (&line[..cut], &line[cut + 1..]);
-        if path.is_empty() {
-            continue;
-        }
-        match (refusal.of_path)(Path::new(OsStr::from_bytes(path))) {
+    for (id, path) in named_objects(&outcome.stdout) {
+        match (refusal.of_path)(&path) {
             PathVerdict::Shown => {}
-            PathVerdict::Judged => {
-                judged.extend_from_slice(id);
-                judged.push(b'\n');
-            }
-            PathVerdict::Refused => return Ok(true),
+            PathVerdict::Judged => judged.extend_from_slice(format!("{id}\n").as_bytes()),
+            PathVerdict::Refused => return Ok(None),
         }
     }
-    if judged.is_empty() {
-        return Ok(false);
+    if !judged.is_empty() {
+        // The versions one after the other, with a line about each: more than enough to judge them by.
+        let batch = GitCall::new(["cat-file", "--batch"]).stdin(judged);
+        let contents = git.tell(&batch.limit(WHOLE))?;
+        if (refusal.of_content)(&contents) {
+            return Ok(None);
+        }
     }
-    // The versions one after the other, with a line about each: more than enough to judge them by.
-    let batch = Call::new(["cat-file", "--batch"]).stdin(judged);
-    let contents = git.tell(&batch.limit(WHOLE))?;
-    Ok((refusal.of_content)(&contents))
+    let lines = outcome.stdout.split(|byte| *byte == b'\n');
+    let ids = lines.filter_map(|line| line.split(|byte| *byte == b' ').next());
+    let ids = ids.map(|id| String::from_utf8_lossy(id).into_owned());
+    Ok(Some(ids.collect()))
 }
 
-/// The filtered directory of what is checked out, made if it is not there.
+/// Parses the objects with a path from the output of `git rev-list --objects`.
+pub(crate) fn named_objects(listed: &[u8]) -> impl Iterator<Item = (String, PathBuf)> {
+    listed.split(|byte| *byte == b'\n').filter_map(|line| {
+        let cut = line.iter().position(|byte| *byte == b' ')?;
+        let (id, path) = (&line[..cut], &line[cut + 1..]);
+        let id = String::from_utf8_lossy(id).into_owned();
+        (!path.is_empty()).then(|| (id, PathBuf::from(OsStr::from_bytes(path))))
+    })
+}
+
+/// Returns the filtered directory of the checked-out commit, made if it is missing.
 fn filtered(
-    git: &Git,
+    git: &GitProgram,
     places: &GitPlaces,
     store: &Path,
-    refusal: &Refusal<'_>,
+    refusal: &PathRefusals<'_>,
 ) -> Result<PathBuf, Error> {
     let head = git.commit("HEAD")?;
     let commit = head.as_ref().map_or("none", |commit| commit.as_str());
@@ -260,33 +307,33 @@ fn filtered(
         top,
     ];
     let place = store.join(digest(&parts));
-    if disk::is_there(&place) {
+    if git_dir::is_there(&place) {
         return Ok(place);
     }
-    let made = disk::temporary_folder(store)?;
+    let made = git_dir::temporary_folder(store)?;
     let dir = made.path();
-    let format = git.line(&Call::new(["rev-parse", "--show-object-format"]))?;
+    let format = git.line(&GitCall::new(["rev-parse", "--show-object-format"]))?;
     let init = ["init", "--quiet", "--bare", "--template="].map(str::to_owned);
     let init = init
         .into_iter()
         .chain([format!("--object-format={format}")]);
-    git.tell(&Call::new(init).arg(dir))?;
+    git.tell(&GitCall::new(init).arg(dir))?;
     keep_settings(git, dir)?;
     if let Some(head) = &head {
         let refused = commit_without(git, dir, head.as_str(), refusal)?;
-        disk::make_private_folder(&dir.join("info"))?;
-        disk::write(&dir.join("info/exclude"), &excluded(&refused))?;
+        git_dir::make_private_folder(&dir.join("info"))?;
+        git_dir::write(&dir.join("info/exclude"), &excluded(&refused))?;
     }
-    disk::persist_folder(made, &place)?;
+    git_dir::persist_folder(made, &place)?;
     Ok(place)
 }
 
-/// Makes the commit with its objects and an index. Returns what was left out.
+/// Makes the commit with its objects and an index. Returns the paths left out.
 fn commit_without(
-    git: &Git,
+    git: &GitProgram,
     dir: &Path,
     head: &str,
-    refusal: &Refusal<'_>,
+    refusal: &PathRefusals<'_>,
 ) -> Result<Vec<PathBuf>, Error> {
     let objects = [
         "rev-parse",
@@ -294,7 +341,7 @@ fn commit_without(
         "--git-path",
         "objects",
     ];
-    let objects = git.line(&Call::new(objects))?;
+    let objects = git.line(&GitCall::new(objects))?;
     let own = git
         .clone()
         .variable("GIT_INDEX_FILE", dir.join("index"))
@@ -303,8 +350,8 @@ fn commit_without(
             "GIT_ALTERNATE_OBJECT_DIRECTORIES",
             crate::snapshot::quoted(&objects),
         );
-    own.tell(&Call::new(["read-tree", head]).limit(WHOLE))?;
-    let listed = own.tell(&Call::new(["ls-files", "-z"]).limit(WHOLE))?;
+    own.tell(&GitCall::new(["read-tree", head]).limit(WHOLE))?;
+    let listed = own.tell(&GitCall::new(["ls-files", "-z"]).limit(WHOLE))?;
     let paths = listed
         .split(|byte| *byte == 0)
         .filter(|path| !path.is_empty());
@@ -319,36 +366,40 @@ fn commit_without(
         stdin.push(0);
     }
     let remove = ["update-index", "--force-remove", "-z", "--stdin"];
-    own.tell(&Call::new(remove).stdin(stdin).limit(WHOLE))?;
-    let tree = own.line(&Call::new(["write-tree"]).limit(WHOLE))?;
+    own.tell(&GitCall::new(remove).stdin(stdin).limit(WHOLE))?;
+    let tree = own.line(&GitCall::new(["write-tree"]).limit(WHOLE))?;
     let commit = same_words(git, &own, head, &tree)?;
-    let pack = Call::new(["pack-objects", "--quiet", "--revs"]).arg(dir.join("objects/pack/pack"));
+    let pack =
+        GitCall::new(["pack-objects", "--quiet", "--revs"]).arg(dir.join("objects/pack/pack"));
     own.tell(&pack.stdin(format!("{commit}\n")).limit(WHOLE))?;
-    let branch = git.ask(&Call::new(["symbolic-ref", "--quiet", "HEAD"]))?;
+    let branch = git.ask(&GitCall::new(["symbolic-ref", "--quiet", "HEAD"]))?;
     let branch = branch.stdout_text().trim().to_owned();
     let head = match branch.strip_prefix("refs/heads/") {
         Some(_) => {
             let own_dir = git.clone().variable("GIT_DIR", dir);
-            own_dir.tell(&Call::new(["update-ref", &branch, &commit]))?;
+            own_dir.tell(&GitCall::new(["update-ref", &branch, &commit]))?;
             format!("ref: {branch}\n")
         }
         None => format!("{commit}\n"),
     };
-    disk::write(&dir.join("HEAD"), &head)?;
+    git_dir::write(&dir.join("HEAD"), &head)?;
     Ok(refused)
 }
 
-/// A commit of `tree` without parents that says what `head` says.
-fn same_words(git: &Git, own: &Git, head: &str, tree: &str) -> Result<String, Error> {
+/// Makes a commit of `tree` without parents, with the message of `head`.
+fn same_words(git: &GitProgram, own: &GitProgram, head: &str, tree: &str) -> Result<String, Error> {
     let fields = ["%an", "%ae", "%aI", "%cn", "%ce", "%cI", "%B"].join("%x00");
     let args = ["show", "--no-patch", "--no-show-signature"].map(str::to_owned);
     let args = args
         .into_iter()
         .chain([format!("--format={fields}"), head.to_owned()]);
-    let shown = git.tell(&Call::new(args))?;
+    let shown = git.tell(&GitCall::new(args))?;
     let parts: Vec<&[u8]> = shown.splitn(7, |byte| *byte == 0).collect();
     let [an, ae, ad, cn, ce, cd, message] = parts.as_slice() else {
-        return Err(Error::new(ErrorKind::Failed, "git shows no commit at HEAD"));
+        return Err(Error::new(
+            VcsErrorKind::Failed,
+            "git shows no commit at HEAD",
+        ));
     };
     let names = [
         ("GIT_AUTHOR_NAME", an),
@@ -361,19 +412,19 @@ fn same_words(git: &Git, own: &Git, head: &str, tree: &str) -> Result<String, Er
     let own = names.into_iter().fold(own.clone(), |own, (name, value)| {
         own.variable(name, OsStr::from_bytes(value))
     });
-    let call = Call::new(["commit-tree", "--no-gpg-sign", tree]).stdin(*message);
-    own.line(&call.limit(Limit::LOCAL))
+    let call = GitCall::new(["commit-tree", "--no-gpg-sign", tree]).stdin(*message);
+    own.line(&call.limit(TimeLimit::LOCAL))
 }
 
-fn keep_settings(git: &Git, dir: &Path) -> Result<(), Error> {
+fn keep_settings(git: &GitProgram, dir: &Path) -> Result<(), Error> {
     let config = dir.join("config");
     let set = |name: &str, value: &str| {
-        let call = Call::new(["config", "--file"]).arg(&config);
+        let call = GitCall::new(["config", "--file"]).arg(&config);
         git.tell(&call.args([name, value])).map(drop)
     };
     set("core.bare", "false")?;
     for name in SETTINGS_KEPT {
-        let found = git.ask(&Call::new(["config", "--get", name]))?;
+        let found = git.ask(&GitCall::new(["config", "--get", name]))?;
         if found.is_success() {
             set(name, found.stdout_text().trim_end_matches('\n'))?;
         }

@@ -1,54 +1,58 @@
-//! A forge: where pull requests are opened. GitHub, GitLab and Gitea or Forgejo behind one trait.
+//! A forge hosts repositories and pull requests. GitHub, GitLab and Gitea or Forgejo behind one
+//! trait.
 //!
-//! Which one it is follows from the remote's host where that is known, else from the settings. A token
-//! goes to a host that is known, or that the user named; nowhere else.
+//! The kind of forge follows from the remote's host if that is a known one, otherwise from the
+//! settings. A token goes to a host that is known, or that the user named; nowhere else.
 
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::str::FromStr;
 
-use exec::Cancel;
+use exec::CommandCancel;
 use reqwest::Method;
 use serde_json::Value;
 
 use crate::gitea::Gitea;
 use crate::gitlab::GitLab;
-use crate::http::{ForgeLimits, Http, Once, Reply, Request};
-use crate::{Branch, Error, ErrorKind, GitHub, NewPull, Project, Published, Pull, Secret};
+use crate::http::{ForgeClient, ForgeLimits, ForgeReply, ForgeRequest, OnceOutcome};
+use crate::{
+    BranchName, Error, ForgeProject, ForgeToken, GitHub, NewPullRequest, PublishOutcome,
+    PullRequest, VcsErrorKind,
+};
 
-/// What a forge was asked for. Boxed, so that forges can be `dyn Forge`.
-pub type Asked<'a, T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send + 'a>>;
+/// The answer of a forge. Boxed, so that forges can be `dyn Forge`.
+pub type ForgeFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send + 'a>>;
 
 /// Opens pull requests for one project. GitLab calls them merge requests.
 pub trait Forge: Send + Sync {
-    /// Which forge it is.
+    /// The kind of forge.
     fn kind(&self) -> ForgeKind;
 
-    /// Opens a pull request, or brings the open one of the same branch up to date: publishing
-    /// twice is publishing once.
-    fn publish<'a>(&'a self, new: &'a NewPull) -> Asked<'a, Published>;
+    /// Opens a pull request, or updates the open one of the same branch: publishing twice is the
+    /// same as publishing once.
+    fn publish<'a>(&'a self, new: &'a NewPullRequest) -> ForgeFuture<'a, PublishOutcome>;
 
-    /// The branch that pull requests go to when nobody says otherwise.
-    fn default_branch(&self) -> Asked<'_, Branch>;
+    /// Returns the branch that pull requests go to by default.
+    fn default_branch(&self) -> ForgeFuture<'_, BranchName>;
 }
 
-/// The forges that are known.
+/// The supported forges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ForgeKind {
     /// github.com, or GitHub Enterprise.
     GitHub,
-    /// gitlab.com, or a server of one's own.
+    /// gitlab.com, or a self-hosted server.
     GitLab,
     /// Gitea and Forgejo, such as codeberg.org.
     Gitea,
 }
 
 impl ForgeKind {
-    /// All of them, as they are written in the settings.
+    /// All names, as the settings spell them.
     pub const NAMES: &[&str] = &["github", "gitlab", "gitea", "forgejo"];
 
-    /// The forge at a host, where the host is known to be one.
+    /// Returns the forge at a host, if the host is a known one.
     #[must_use]
     pub fn of_host(host: &str) -> Option<Self> {
         match host {
@@ -60,7 +64,7 @@ impl ForgeKind {
         }
     }
 
-    /// The forge whose API has an address of this shape; GitHub where it says nothing.
+    /// Recognises a forge by the shape of its API address; GitHub by default.
     #[must_use]
     pub fn of_api(url: &str) -> Self {
         match url.trim_end_matches('/').rsplit_once("/api/") {
@@ -72,7 +76,7 @@ impl ForgeKind {
 
     /// The address of its API on the project's host.
     #[must_use]
-    pub fn api(self, project: &Project) -> String {
+    pub fn api(self, project: &ForgeProject) -> String {
         let host = &project.host;
         match self {
             Self::GitHub => project.enterprise_api(),
@@ -81,7 +85,7 @@ impl ForgeKind {
         }
     }
 
-    /// The variable in which people keep its token.
+    /// The usual variable for its token.
     #[must_use]
     pub fn token_variable(self) -> &'static str {
         match self {
@@ -91,13 +95,13 @@ impl ForgeKind {
         }
     }
 
-    /// A project on the forge, by way of the API at `base`.
+    /// Opens a project on the forge, through the API at `base`.
     pub fn open(
         self,
         base: &str,
-        project: &Project,
-        token: Secret,
-        cancel: Cancel,
+        project: &ForgeProject,
+        token: ForgeToken,
+        cancel: CommandCancel,
     ) -> Result<Box<dyn Forge>, Error> {
         let limits = ForgeLimits::default();
         Ok(match self {
@@ -129,31 +133,31 @@ impl FromStr for ForgeKind {
             _ => {
                 let names = Self::NAMES.join(", ");
                 let message = format!("there is no forge {name:?}; there are {names}");
-                Err(Error::new(ErrorKind::BadAddress, message))
+                Err(Error::new(VcsErrorKind::BadAddress, message))
             }
         }
     }
 }
 
-/// The parts of a forge that are the same whatever it is called.
-pub(crate) struct Service {
-    pub(crate) http: Http,
+/// The part that all forges share.
+pub(crate) struct ForgeService {
+    pub(crate) http: ForgeClient,
     pub(crate) kind: ForgeKind,
     /// `owner/repository`, for messages.
     pub(crate) name: String,
 }
 
-/// What became of opening a pull request.
-pub(crate) enum Opened {
+/// The outcome of opening a pull request.
+pub(crate) enum OpenedPull {
     /// The forge answered.
-    Answered(Reply),
-    /// The answer was lost, and the pull request is there.
-    Found(Pull),
+    Answered(ForgeReply),
+    /// The answer was lost, and the pull request exists.
+    Found(PullRequest),
 }
 
-impl Service {
-    pub(crate) fn request(method: Method, path: String, body: Option<Value>) -> Request {
-        Request {
+impl ForgeService {
+    pub(crate) fn request(method: Method, path: String, body: Option<Value>) -> ForgeRequest {
+        ForgeRequest {
             method,
             path,
             query: Vec::new(),
@@ -161,28 +165,28 @@ impl Service {
         }
     }
 
-    /// Makes a request that may be made twice, and takes nothing but success.
-    pub(crate) async fn ask(&self, request: &Request, what: &str) -> Result<Value, Error> {
+    /// Sends a request that may be repeated, and accepts only success.
+    pub(crate) async fn ask(&self, request: &ForgeRequest, what: &str) -> Result<Value, Error> {
         let reply = self.http.call(request).await?;
         self.expect(reply, what).map(|reply| reply.body)
     }
 
-    /// Makes the request that opens a pull request. Where nobody knows whether it was done, `find`
-    /// looks for the pull request before it is tried again.
+    /// Sends the request that opens a pull request. If the answer is lost, `find` looks for the
+    /// pull request before another attempt.
     pub(crate) async fn open_once<'f>(
         &self,
-        request: &Request,
-        find: impl Fn() -> Asked<'f, Option<Pull>>,
-    ) -> Result<Opened, Error> {
+        request: &ForgeRequest,
+        find: impl Fn() -> ForgeFuture<'f, Option<PullRequest>>,
+    ) -> Result<OpenedPull, Error> {
         let mut number = 0;
         loop {
             let unsure = match self.http.call_once(request).await? {
-                Once::Answered(reply) => return Ok(Opened::Answered(reply)),
-                Once::Unsure(unsure) => unsure,
+                OnceOutcome::Answered(reply) => return Ok(OpenedPull::Answered(reply)),
+                OnceOutcome::Unsure(unsure) => unsure,
             };
             number += 1;
             if let Ok(Some(pull)) = find().await {
-                return Ok(Opened::Found(pull));
+                return Ok(OpenedPull::Found(pull));
             }
             if number >= self.http.attempts_max() {
                 return Err(unsure);
@@ -191,34 +195,34 @@ impl Service {
         }
     }
 
-    /// A reply that is a success, or an error that says what to do.
-    pub(crate) fn expect(&self, reply: Reply, what: &str) -> Result<Reply, Error> {
+    /// Returns a successful reply, or an error that says what to do.
+    pub(crate) fn expect(&self, reply: ForgeReply, what: &str) -> Result<ForgeReply, Error> {
         let (name, variable) = (&self.name, self.kind.token_variable());
         let (kind, advice) = match reply.status {
             200..300 => return Ok(reply),
             401 => (
-                ErrorKind::Unauthorized,
+                VcsErrorKind::Unauthorized,
                 format!("the token is wrong or has expired; set a new one in {variable}"),
             ),
             403 => (
-                ErrorKind::Unauthorized,
+                VcsErrorKind::Unauthorized,
                 format!(
                     "the token may not do this in {name}; give it the right to write the repository \
                      and its pull requests"
                 ),
             ),
             404 => (
-                ErrorKind::NotFound,
+                VcsErrorKind::NotFound,
                 format!("there is no {name}, or the token may not see it; check both"),
             ),
             400 | 409 | 410 | 422 => (
-                ErrorKind::Refused,
+                VcsErrorKind::Refused,
                 "check that the branch has been pushed, has commits that its base has not, and \
                  that the base exists"
                     .to_owned(),
             ),
             _ => (
-                ErrorKind::Failed,
+                VcsErrorKind::Failed,
                 "check `builder.forge.url`, and try again".to_owned(),
             ),
         };
@@ -237,20 +241,20 @@ impl Service {
             self.http.host(),
             self.kind
         );
-        Error::new(ErrorKind::BadAnswer, message)
+        Error::new(VcsErrorKind::BadAnswer, message)
     }
 
-    /// The branch named by `default_branch` of a project.
-    pub(crate) fn read_default(&self, project: &Value) -> Result<Branch, Error> {
+    /// Reads the branch in `default_branch` of a project.
+    pub(crate) fn read_default(&self, project: &Value) -> Result<BranchName, Error> {
         let name = project.get("default_branch").and_then(Value::as_str);
-        Branch::parse(name.ok_or_else(|| self.not_understood("project"))?)
+        BranchName::parse(name.ok_or_else(|| self.not_understood("project"))?)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::ForgeKind;
-    use crate::Project;
+    use crate::ForgeProject;
 
     #[test]
     fn a_forge_is_known_by_its_host_or_by_its_api() {
@@ -273,7 +277,7 @@ mod tests {
         ] {
             assert_eq!(ForgeKind::of_api(url), kind, "{url}");
         }
-        let project = Project::new("git.example.com", "team/sub/app").unwrap();
+        let project = ForgeProject::new("git.example.com", "team/sub/app").unwrap();
         assert_eq!(
             ForgeKind::GitLab.api(&project),
             "https://git.example.com/api/v4"

@@ -4,20 +4,20 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use exec::{Cancel, Env, Invocation, Outcome, Status};
+use exec::{ChildEnvironment, CommandCancel, CommandOutcome, CommandStatus, Invocation};
 
 use crate::address::{check_address, check_revision, redacted};
-use crate::call::{Call, Limit};
-use crate::complaint::{blame, complaint};
-use crate::{Commit, Error, ErrorKind};
+use crate::call::{GitCall, TimeLimit};
+use crate::git_errors::{blame, complaint};
+use crate::{CommitId, Error, VcsErrorKind};
 
-/// How long fetching a repository may take.
+/// Time limit for fetching a repository.
 pub const FETCH_TIMEOUT_MAX: Duration = Duration::from_secs(300);
-/// How long an operation without network may take.
+/// Time limit for an operation without network.
 pub const LOCAL_TIMEOUT_MAX: Duration = Duration::from_secs(60);
 
-/// Variables that would point git at another repository than the one in its
-/// directory; they are set when we are started from a hook.
+/// Variables that would point git at another repository than the one in its directory; they are set
+/// if this program is started from a hook.
 const REDIRECTIONS: &[&str] = &[
     "GIT_DIR",
     "GIT_WORK_TREE",
@@ -29,7 +29,7 @@ const REDIRECTIONS: &[&str] = &[
     "GIT_PREFIX",
 ];
 
-/// Variables that make git say more than what went wrong, and say it with secrets.
+/// Variables that make git print traces, which contain secrets.
 const TRACES: &[&str] = &[
     "GIT_TRACE",
     "GIT_TRACE_CURL",
@@ -39,14 +39,14 @@ const TRACES: &[&str] = &[
     "GIT_CURL_VERBOSE",
 ];
 
-/// Settings that hold for every call: no command as a transport, no hooks, no watcher of files
-/// that a repository could name, and no housekeeping in a repository that is the user's.
+/// Settings for every call: no command as a transport, no hooks, no file watcher that a repository
+/// could name, and no housekeeping in the user's repository.
 const SETTINGS: &[&str] = &[
     "protocol.ext.allow=never",
     "protocol.fd.allow=never",
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
-    // What a sparse checkout leaves out would look deleted in a worktree of ours.
+    // Files that a sparse checkout leaves out would look deleted in a worktree.
     "core.sparseCheckout=false",
     "core.splitIndex=false",
     "gc.auto=0",
@@ -55,31 +55,31 @@ const SETTINGS: &[&str] = &[
     "advice.detachedHead=false",
 ];
 
-const FETCH: Limit = Limit::new("FETCH_TIMEOUT_MAX", FETCH_TIMEOUT_MAX);
+const FETCH: TimeLimit = TimeLimit::new("FETCH_TIMEOUT_MAX", FETCH_TIMEOUT_MAX);
 
-/// Fetches `address` at `revision` (a branch, tag or commit; else what the
-/// repository has as its default) into the directory `dest`, which is made,
-/// and checks it out there. The commit is what a lock file pins.
-pub fn fetch_at(address: &str, revision: Option<&str>, dest: &Path) -> Result<Commit, Error> {
-    Git::at(dest).fetch_at(address, revision)
+/// Fetches `address` at `revision` (a branch, tag or commit; otherwise the repository's default
+/// branch) into the new directory `dest`, and checks it out there. Returns the commit, which a lock
+/// file pins.
+pub fn fetch_at(address: &str, revision: Option<&str>, dest: &Path) -> Result<CommitId, Error> {
+    GitProgram::at(dest).fetch_at(address, revision)
 }
 
 /// Git in one directory.
 #[derive(Debug, Clone)]
-pub struct Git {
+pub struct GitProgram {
     dir: PathBuf,
     program: OsString,
-    cancel: Cancel,
+    cancel: CommandCancel,
     variables: Vec<(&'static str, OsString)>,
 }
 
-impl Git {
+impl GitProgram {
     /// Git in `dir`.
     pub fn at(dir: impl AsRef<Path>) -> Self {
         Self {
             dir: dir.as_ref().to_owned(),
             program: "git".into(),
-            cancel: Cancel::default(),
+            cancel: CommandCancel::default(),
             variables: Vec::new(),
         }
     }
@@ -91,9 +91,9 @@ impl Git {
         self
     }
 
-    /// Stops what is running when this says so.
+    /// Sets the switch that stops running calls.
     #[must_use]
-    pub fn cancel(mut self, cancel: Cancel) -> Self {
+    pub fn cancel(mut self, cancel: CommandCancel) -> Self {
         self.cancel = cancel;
         self
     }
@@ -106,7 +106,7 @@ impl Git {
         }
     }
 
-    /// With a variable that git reads, such as the index to work on.
+    /// Sets a variable that git reads, such as the index to use.
     pub(crate) fn variable(mut self, name: &'static str, value: impl Into<OsString>) -> Self {
         self.variables.push((name, value.into()));
         self
@@ -118,8 +118,10 @@ impl Git {
 
     /// The version of the program, such as `2.47.3`.
     pub fn version(&self) -> Result<String, Error> {
-        let outcome =
-            self.carry_out(self.invocation(Limit::LOCAL).arg("--version"), Limit::LOCAL)?;
+        let outcome = self.carry_out(
+            self.invocation(TimeLimit::LOCAL).arg("--version"),
+            TimeLimit::LOCAL,
+        )?;
         let text = outcome.stdout_text();
         let version = text
             .trim()
@@ -128,20 +130,20 @@ impl Git {
         Ok(version.to_owned())
     }
 
-    /// Whether the directory is inside a work tree.
+    /// Returns true if the directory is inside a work tree.
     pub fn is_repository(&self) -> Result<bool, Error> {
         if !self.dir.is_dir() {
             return Ok(false);
         }
-        let outcome = self.ask(&Call::new(["rev-parse", "--is-inside-work-tree"]))?;
+        let outcome = self.ask(&GitCall::new(["rev-parse", "--is-inside-work-tree"]))?;
         Ok(outcome.is_success() && outcome.stdout_text().trim() == "true")
     }
 
     /// The commit that is checked out.
-    pub fn head_commit(&self) -> Result<Commit, Error> {
+    pub fn head_commit(&self) -> Result<CommitId, Error> {
         self.commit("HEAD")?.ok_or_else(|| {
             Error::new(
-                ErrorKind::NotARepository,
+                VcsErrorKind::NotARepository,
                 format!(
                     "`{}` is not a git repository with a commit",
                     self.dir.display()
@@ -150,8 +152,8 @@ impl Git {
         })
     }
 
-    /// Checks out a branch, tag or commit, without a branch of our own.
-    pub fn checkout(&self, revision: &str) -> Result<Commit, Error> {
+    /// Checks out a branch, tag or commit, with a detached head.
+    pub fn checkout(&self, revision: &str) -> Result<CommitId, Error> {
         check_revision(revision)?;
         let remote = format!("refs/remotes/origin/{revision}");
         let found = match self.commit(&remote)? {
@@ -160,12 +162,12 @@ impl Git {
         };
         let commit = found.ok_or_else(|| unknown(revision, "the repository"))?;
         let args = ["checkout", "--quiet", "--detach", commit.as_str(), "--"];
-        self.tell(&Call::new(args))?;
+        self.tell(&GitCall::new(args))?;
         Ok(commit)
     }
 
     /// Clones with the whole history.
-    pub fn clone_from(&self, address: &str) -> Result<Commit, Error> {
+    pub fn clone_from(&self, address: &str) -> Result<CommitId, Error> {
         check_address(address)?;
         self.init(address)?;
         self.fetch_all(address)?;
@@ -174,7 +176,7 @@ impl Git {
     }
 
     /// As the function [`fetch_at`], here.
-    pub fn fetch_at(&self, address: &str, revision: Option<&str>) -> Result<Commit, Error> {
+    pub fn fetch_at(&self, address: &str, revision: Option<&str>) -> Result<CommitId, Error> {
         check_address(address)?;
         if let Some(revision) = revision {
             check_revision(revision)?;
@@ -186,11 +188,11 @@ impl Git {
         };
         match self.fetch_tip(address, revision) {
             Ok(()) => self.checkout_fetched(),
-            Err(error) if error.kind() == ErrorKind::Unreachable => {
+            Err(error) if error.kind() == VcsErrorKind::Unreachable => {
                 // Abbreviated commits, and servers that serve only tips, need it all.
                 self.fetch_all(address)?;
                 self.checkout(revision).map_err(|error| match error.kind() {
-                    ErrorKind::UnknownRevision => unknown(revision, &redacted(address, address)),
+                    VcsErrorKind::UnknownRevision => unknown(revision, &redacted(address, address)),
                     _ => error,
                 })
             }
@@ -202,7 +204,7 @@ impl Git {
     fn init(&self, address: &str) -> Result<(), Error> {
         if self.dir.join(".git").exists() {
             return Err(Error::new(
-                ErrorKind::Occupied,
+                VcsErrorKind::Occupied,
                 format!(
                     "`{}` is a git repository already; name another directory",
                     self.dir.display()
@@ -211,11 +213,11 @@ impl Git {
         }
         let dir = self.dir.as_os_str().to_owned();
         let init = ["init", "--quiet", "--"].map(OsString::from);
-        let invocation = self.invocation(Limit::LOCAL).args(init).arg(dir);
-        let outcome = self.carry_out(invocation, Limit::LOCAL)?;
+        let invocation = self.invocation(TimeLimit::LOCAL).args(init).arg(dir);
+        let outcome = self.carry_out(invocation, TimeLimit::LOCAL)?;
         self.expect_success(&outcome)?;
         let add = ["remote", "add", "--", "origin", address];
-        self.tell(&Call::new(add)).map(drop)
+        self.tell(&GitCall::new(add)).map(drop)
     }
 
     /// Fetches one branch, tag or commit without its history.
@@ -240,28 +242,28 @@ impl Git {
     }
 
     fn fetch(&self, args: &[&str], address: &str) -> Result<(), Error> {
-        let outcome = self.ask(&Call::new(args.iter().copied()).limit(FETCH))?;
+        let outcome = self.ask(&GitCall::new(args.iter().copied()).limit(FETCH))?;
         if outcome.is_success() {
             return Ok(());
         }
         let said = redacted(&complaint(&outcome.stderr_text()), address);
         let shown = redacted(address, address);
         Err(Error::new(
-            ErrorKind::Unreachable,
+            VcsErrorKind::Unreachable,
             format!(
                 "fetching {shown:?} failed: {said}; check the address, and that `git ls-remote` works with it"
             ),
         ))
     }
 
-    fn checkout_fetched(&self) -> Result<Commit, Error> {
+    fn checkout_fetched(&self) -> Result<CommitId, Error> {
         let args = ["checkout", "--quiet", "--detach", "FETCH_HEAD", "--"];
-        self.tell(&Call::new(args))?;
+        self.tell(&GitCall::new(args))?;
         self.head_commit()
     }
 
     /// The commit a revision names, if there is one.
-    pub(crate) fn commit(&self, revision: &str) -> Result<Option<Commit>, Error> {
+    pub(crate) fn commit(&self, revision: &str) -> Result<Option<CommitId>, Error> {
         let wanted = format!("{revision}^{{commit}}");
         let args = [
             "rev-parse",
@@ -270,15 +272,15 @@ impl Git {
             "--end-of-options",
             &wanted,
         ];
-        let outcome = self.ask(&Call::new(args))?;
+        let outcome = self.ask(&GitCall::new(args))?;
         if !outcome.is_success() {
             return Ok(None);
         }
-        Commit::parse(outcome.stdout_text().trim()).map(Some)
+        CommitId::parse(outcome.stdout_text().trim()).map(Some)
     }
 
-    /// Makes a call that has to succeed; the whole of its standard output.
-    pub(crate) fn tell(&self, call: &Call) -> Result<Vec<u8>, Error> {
+    /// Makes a call that must succeed; returns its whole standard output.
+    pub(crate) fn tell(&self, call: &GitCall) -> Result<Vec<u8>, Error> {
         let outcome = self.ask(call)?;
         self.expect_success(&outcome)?;
         if outcome.stdout_truncated {
@@ -286,42 +288,42 @@ impl Git {
                 "git's answer is longer than OUTPUT_BYTES_MAX ({} bytes); work on fewer or smaller files",
                 call.output_bytes_max
             );
-            return Err(Error::new(ErrorKind::TooLarge, message));
+            return Err(Error::new(VcsErrorKind::TooLarge, message));
         }
         Ok(outcome.stdout)
     }
 
-    /// As [`Git::tell`], for an answer of one line.
-    pub(crate) fn line(&self, call: &Call) -> Result<String, Error> {
+    /// Works like [`GitProgram::tell`], for an answer of one line.
+    pub(crate) fn line(&self, call: &GitCall) -> Result<String, Error> {
         let bytes = self.tell(call)?;
         Ok(String::from_utf8_lossy(&bytes).trim_end().to_owned())
     }
 
-    /// Makes a call whose exit code is an answer too.
-    pub(crate) fn ask(&self, call: &Call) -> Result<Outcome, Error> {
+    /// Makes a call whose exit code is part of the answer.
+    pub(crate) fn ask(&self, call: &GitCall) -> Result<CommandOutcome, Error> {
         let invocation = self.invocation(call.limit).cwd(&self.dir);
         self.carry_out(call.apply(invocation), call.limit)
     }
 
-    pub(crate) fn expect_success(&self, outcome: &Outcome) -> Result<(), Error> {
+    pub(crate) fn expect_success(&self, outcome: &CommandOutcome) -> Result<(), Error> {
         if outcome.is_success() {
             return Ok(());
         }
         Err(blame(&self.dir, &outcome.stderr_text()))
     }
 
-    fn invocation(&self, limit: Limit) -> Invocation {
-        let env = Env::default()
+    fn invocation(&self, limit: TimeLimit) -> Invocation {
+        let env = ChildEnvironment::default()
             .remove_all(REDIRECTIONS)
             .remove_all(TRACES)
-            // Its messages are read for what went wrong.
+            // The messages are parsed, so they must be in English.
             .set("LC_ALL", "C")
             .set("GIT_TERMINAL_PROMPT", "0")
             .set("GIT_ASKPASS", "")
             .set("SSH_ASKPASS_REQUIRE", "never")
             .set("GIT_PAGER", "cat")
             .set("GIT_EDITOR", "false")
-            // What only reads does not rewrite the user's index on the way.
+            // A reading call must not rewrite the user's index on the way.
             .set("GIT_OPTIONAL_LOCKS", "0")
             .set("GIT_LITERAL_PATHSPECS", "1");
         let variables = self.variables.iter();
@@ -334,32 +336,36 @@ impl Git {
             .cancel(self.cancel.clone())
     }
 
-    fn carry_out(&self, invocation: Invocation, limit: Limit) -> Result<Outcome, Error> {
+    fn carry_out(&self, invocation: Invocation, limit: TimeLimit) -> Result<CommandOutcome, Error> {
         let outcome = exec::run(&invocation).map_err(|error| match error.kind() {
-            exec::ErrorKind::ProgramNotFound => Error::new(
-                ErrorKind::NoGit,
+            exec::ExecErrorKind::ProgramNotFound => Error::new(
+                VcsErrorKind::NoGit,
                 "git is not installed, or not in the PATH; install it (https://git-scm.com) and run again",
             ),
-            _ => Error::new(ErrorKind::Failed, error.to_string()),
+            _ => Error::new(VcsErrorKind::Failed, error.to_string()),
         })?;
         match outcome.status {
-            Status::TimedOut => Err(Error::new(
-                ErrorKind::TimedOut,
+            CommandStatus::TimedOut => Err(Error::new(
+                VcsErrorKind::TimedOut,
                 format!(
                     "git did not finish within {} ({} s); check the connection and run again",
                     limit.name,
                     limit.time.as_secs_f32()
                 ),
             )),
-            Status::Cancelled => Err(Error::new(ErrorKind::Cancelled, "git was cancelled")),
-            Status::Exited(_) | Status::Signaled(_) | Status::Flooded => Ok(outcome),
+            CommandStatus::Cancelled => {
+                Err(Error::new(VcsErrorKind::Cancelled, "git was cancelled"))
+            }
+            CommandStatus::Exited(_) | CommandStatus::Signaled(_) | CommandStatus::Flooded => {
+                Ok(outcome)
+            }
         }
     }
 }
 
 fn unknown(revision: &str, place: &str) -> Error {
     Error::new(
-        ErrorKind::UnknownRevision,
+        VcsErrorKind::UnknownRevision,
         format!("there is no branch, tag or commit `{revision}` in {place}; check its spelling"),
     )
 }

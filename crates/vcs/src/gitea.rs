@@ -1,26 +1,29 @@
 //! Gitea and Forgejo: pull requests, drafts by their title, and labels, by their REST interface (v1).
 
-use exec::Cancel;
+use exec::CommandCancel;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::forge::{Asked, Forge, ForgeKind, Opened, Service};
-use crate::http::{ForgeLimits, Http, Request};
-use crate::{Branch, Error, ErrorKind, NewPull, Project, Published, Pull, Readiness, Secret};
+use crate::forge::{Forge, ForgeFuture, ForgeKind, ForgeService, OpenedPull};
+use crate::http::{ForgeClient, ForgeLimits, ForgeRequest};
+use crate::{
+    BranchName, Error, ForgeProject, ForgeToken, NewPullRequest, PublishOutcome, PullReadiness,
+    PullRequest, VcsErrorKind,
+};
 
-/// What stands before the title of a draft: Gitea and Forgejo know drafts by it.
+/// The title prefix that marks a draft for Gitea and Forgejo.
 const DRAFT_PREFIX: &str = "WIP: ";
-/// The colour of labels that are made, and what they say.
+/// The colour and description of labels that are created.
 const LABEL_COLOR: &str = "#d93f0b";
 const LABEL_DESCRIPTION: &str = "Generated code that a person has to look at";
-/// How many entries a page of a list has; servers allow no more by default.
+/// Entries on one page of a list; servers allow no more by default.
 const PAGE_ENTRIES: usize = 50;
 /// The most pages that are read.
 const PAGES_MAX: usize = 10;
 
 /// One project on Gitea or Forgejo.
 pub struct Gitea {
-    service: Service,
+    service: ForgeService,
     owner: String,
     repository: String,
 }
@@ -29,13 +32,13 @@ impl Gitea {
     /// A project by way of the API at `base`: `https://HOST/api/v1`.
     pub fn new(
         base: &str,
-        project: &Project,
-        token: Secret,
+        project: &ForgeProject,
+        token: ForgeToken,
         limits: ForgeLimits,
     ) -> Result<Self, Error> {
         Ok(Self {
-            service: Service {
-                http: Http::new(base, token, limits)?.accepting("application/json"),
+            service: ForgeService {
+                http: ForgeClient::new(base, token, limits)?.accepting("application/json"),
                 kind: ForgeKind::Gitea,
                 name: project.name(),
             },
@@ -44,14 +47,14 @@ impl Gitea {
         })
     }
 
-    /// Stops what is under way when this says so.
+    /// Sets the switch that stops running requests.
     #[must_use]
-    pub fn cancel(mut self, cancel: Cancel) -> Self {
+    pub fn cancel(mut self, cancel: CommandCancel) -> Self {
         self.service.http.set_cancel(cancel);
         self
     }
 
-    async fn publish_now(&self, new: &NewPull) -> Result<Published, Error> {
+    async fn publish_now(&self, new: &NewPullRequest) -> Result<PublishOutcome, Error> {
         let mut notes = Vec::new();
         let (pull, was_there) = match self.find_open(&new.head).await? {
             Some(pull) => (self.update(pull.number, new).await?, true),
@@ -59,20 +62,20 @@ impl Gitea {
         };
         for label in &new.labels {
             if let Err(error) = self.label(pull.number, label).await {
-                if error.kind() == ErrorKind::Cancelled {
+                if error.kind() == VcsErrorKind::Cancelled {
                     return Err(error);
                 }
                 notes.push(format!("The label `{label}` was not put on it: {error}."));
             }
         }
-        Ok(Published {
+        Ok(PublishOutcome {
             pull,
             was_there,
             notes,
         })
     }
 
-    async fn find_open(&self, head: &Branch) -> Result<Option<Pull>, Error> {
+    async fn find_open(&self, head: &BranchName) -> Result<Option<PullRequest>, Error> {
         let query = vec![("state", "open".to_owned())];
         let ours = format!("{}/{}", self.owner, self.repository);
         let found = self
@@ -113,7 +116,7 @@ impl Gitea {
         Ok(None)
     }
 
-    async fn create(&self, new: &NewPull) -> Result<(Pull, bool), Error> {
+    async fn create(&self, new: &NewPullRequest) -> Result<(PullRequest, bool), Error> {
         let body = json!({
             "title": title(new),
             "body": new.bounded_body(),
@@ -121,10 +124,11 @@ impl Gitea {
             "base": new.base.as_str(),
         });
         let request = self.request(Method::POST, "pulls", Some(body));
-        let find = || -> Asked<'_, Option<Pull>> { Box::pin(self.find_open(&new.head)) };
+        let find =
+            || -> ForgeFuture<'_, Option<PullRequest>> { Box::pin(self.find_open(&new.head)) };
         let reply = match self.service.open_once(&request, find).await? {
-            Opened::Found(pull) => return Ok((pull, false)),
-            Opened::Answered(reply) => reply,
+            OpenedPull::Found(pull) => return Ok((pull, false)),
+            OpenedPull::Answered(reply) => reply,
         };
         if reply.status == 409
             && let Some(pull) = self.find_open(&new.head).await?
@@ -135,7 +139,7 @@ impl Gitea {
         Ok((self.read(&reply.body)?, false))
     }
 
-    async fn update(&self, number: u64, new: &NewPull) -> Result<Pull, Error> {
+    async fn update(&self, number: u64, new: &NewPullRequest) -> Result<PullRequest, Error> {
         let body = json!({"title": title(new), "body": new.bounded_body()});
         let request = self.request(Method::PATCH, &format!("pulls/{number}"), Some(body));
         let found = self
@@ -145,7 +149,7 @@ impl Gitea {
         self.read(&found)
     }
 
-    /// Puts a label on a pull request, and makes the label if the repository has none such.
+    /// Puts a label on a pull request, and creates the label if the repository does not have it.
     async fn label(&self, number: u64, label: &str) -> Result<(), Error> {
         let named = |entry: &Value| entry.get("name").and_then(Value::as_str) == Some(label);
         let found = match self.find("labels", Vec::new(), named).await? {
@@ -167,7 +171,7 @@ impl Gitea {
         self.service.ask(&request, "labelling").await.map(drop)
     }
 
-    fn read(&self, pull: &Value) -> Result<Pull, Error> {
+    fn read(&self, pull: &Value) -> Result<PullRequest, Error> {
         let number = pull.get("number").and_then(Value::as_u64);
         let url = pull.get("html_url").and_then(Value::as_str);
         let (Some(number), Some(url)) = (number, url) else {
@@ -178,23 +182,23 @@ impl Gitea {
             .and_then(Value::as_str)
             .unwrap_or_default();
         let flag = pull.get("draft").and_then(Value::as_bool);
-        Ok(Pull {
+        Ok(PullRequest {
             number,
             url: url.to_owned(),
             draft: flag.unwrap_or_else(|| title.starts_with(DRAFT_PREFIX)),
         })
     }
 
-    fn request(&self, method: Method, path: &str, body: Option<Value>) -> Request {
+    fn request(&self, method: Method, path: &str, body: Option<Value>) -> ForgeRequest {
         let path = format!("repos/{}/{}/{path}", self.owner, self.repository);
-        Service::request(method, path.trim_end_matches('/').to_owned(), body)
+        ForgeService::request(method, path.trim_end_matches('/').to_owned(), body)
     }
 }
 
-fn title(new: &NewPull) -> String {
+fn title(new: &NewPullRequest) -> String {
     new.title_after(match new.readiness {
-        Readiness::Draft => DRAFT_PREFIX,
-        Readiness::Ready => "",
+        PullReadiness::Draft => DRAFT_PREFIX,
+        PullReadiness::Ready => "",
     })
 }
 
@@ -203,11 +207,11 @@ impl Forge for Gitea {
         ForgeKind::Gitea
     }
 
-    fn publish<'a>(&'a self, new: &'a NewPull) -> Asked<'a, Published> {
+    fn publish<'a>(&'a self, new: &'a NewPullRequest) -> ForgeFuture<'a, PublishOutcome> {
         Box::pin(self.publish_now(new))
     }
 
-    fn default_branch(&self) -> Asked<'_, Branch> {
+    fn default_branch(&self) -> ForgeFuture<'_, BranchName> {
         Box::pin(async {
             let request = self.request(Method::GET, "", None);
             let project = self.service.ask(&request, "reading the repository").await?;

@@ -1,65 +1,68 @@
 //! GitHub, here and in enterprises: pull requests, drafts and labels, by its REST interface.
 
-use exec::Cancel;
+use exec::CommandCancel;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::forge::{Asked, Forge, ForgeKind};
-use crate::http::{ForgeLimits, Http, Once, Reply, Request};
-use crate::{Branch, Error, ErrorKind, NewPull, Project, Published, Pull, Readiness, Secret};
+use crate::forge::{Forge, ForgeFuture, ForgeKind};
+use crate::http::{ForgeClient, ForgeLimits, ForgeReply, ForgeRequest, OnceOutcome};
+use crate::{
+    BranchName, Error, ForgeProject, ForgeToken, NewPullRequest, PublishOutcome, PullReadiness,
+    PullRequest, VcsErrorKind,
+};
 
-/// The label on pull requests that a person has to mend.
+/// The label on pull requests that a person has to repair.
 pub const MANUAL_FIX_LABEL: &str = "needs-manual-fix";
 /// The label on pull requests of which no check could judge the work.
 pub const NOT_JUDGED_LABEL: &str = "checks-not-judged";
-/// What stands before the title where the repository has no drafts.
+/// The title prefix of a draft in a repository that does not support drafts.
 pub const DRAFT_PREFIX: &str = "[draft] ";
 
-/// The colour of labels that are made, and what they say.
+/// The colour and description of labels that are created.
 const LABEL_COLOR: &str = "d93f0b";
 const LABEL_DESCRIPTION: &str = "Generated code that does not pass its checks yet";
 
 /// One project on GitHub.
 pub struct GitHub {
-    http: Http,
+    http: ForgeClient,
     owner: String,
     repository: String,
 }
 
 impl GitHub {
     /// A project by way of the API at `base`: `https://api.github.com`, or
-    /// `https://HOST/api/v3` of an enterprise. See [`Project::github_api`].
+    /// `https://HOST/api/v3` of an enterprise. See [`ForgeProject::github_api`].
     pub fn new(
         base: &str,
-        project: &Project,
-        token: Secret,
+        project: &ForgeProject,
+        token: ForgeToken,
         limits: ForgeLimits,
     ) -> Result<Self, Error> {
         Ok(Self {
-            http: Http::new(base, token, limits)?,
+            http: ForgeClient::new(base, token, limits)?,
             owner: project.owner.clone(),
             repository: project.repository.clone(),
         })
     }
 
-    /// Stops what is under way when this says so.
+    /// Sets the switch that stops running requests.
     #[must_use]
-    pub fn cancel(mut self, cancel: Cancel) -> Self {
+    pub fn cancel(mut self, cancel: CommandCancel) -> Self {
         self.http.set_cancel(cancel);
         self
     }
 
-    /// Opens a pull request, or brings the open one of the same branch up to date: publishing
-    /// twice is publishing once.
-    pub async fn publish(&self, new: &NewPull) -> Result<Published, Error> {
+    /// Opens a pull request, or updates the open one of the same branch: publishing twice is the
+    /// same as publishing once.
+    pub async fn publish(&self, new: &NewPullRequest) -> Result<PublishOutcome, Error> {
         let mut notes = Vec::new();
         let (pull, was_there) = match self.find_open(&new.head).await? {
             Some(pull) => {
                 let prefix = match (new.readiness, pull.draft) {
-                    (Readiness::Draft, false) => DRAFT_PREFIX,
+                    (PullReadiness::Draft, false) => DRAFT_PREFIX,
                     _ => "",
                 };
-                if (new.readiness, pull.draft) == (Readiness::Ready, true) {
+                if (new.readiness, pull.draft) == (PullReadiness::Ready, true) {
                     let url = &pull.url;
                     notes.push(format!("{url} is a draft still; mark it as ready there."));
                 }
@@ -69,13 +72,13 @@ impl GitHub {
         };
         for label in &new.labels {
             if let Err(error) = self.label(pull.number, label).await {
-                if error.kind() == ErrorKind::Cancelled {
+                if error.kind() == VcsErrorKind::Cancelled {
                     return Err(error);
                 }
                 notes.push(format!("The label `{label}` was not put on it: {error}."));
             }
         }
-        Ok(Published {
+        Ok(PublishOutcome {
             pull,
             was_there,
             notes,
@@ -83,7 +86,7 @@ impl GitHub {
     }
 
     /// The open pull request of a branch of this repository, if there is one.
-    pub async fn find_open(&self, head: &Branch) -> Result<Option<Pull>, Error> {
+    pub async fn find_open(&self, head: &BranchName) -> Result<Option<PullRequest>, Error> {
         let mut request = self.request(Method::GET, "pulls");
         request.query = vec![
             ("state", "open".to_owned()),
@@ -94,26 +97,26 @@ impl GitHub {
         let reply = self.expect(reply, "listing pull requests")?;
         let list = reply.body.as_array();
         let list = list.ok_or_else(|| self.not_understood("list of pull requests"))?;
-        // Some servers do not know the question and list all.
+        // Some servers ignore the filter and list all.
         let found = list.iter().find(|pull| self.is_of(pull, head));
         found.map(|pull| self.read_pull(pull)).transpose()
     }
 
-    /// The branch that pull requests go to when nobody says otherwise.
-    pub async fn default_branch(&self) -> Result<Branch, Error> {
+    /// Returns the branch that pull requests go to by default.
+    pub async fn default_branch(&self) -> Result<BranchName, Error> {
         let reply = self.http.call(&self.request(Method::GET, "")).await?;
         let reply = self.expect(reply, "reading the repository")?;
         let name = reply.body.get("default_branch").and_then(Value::as_str);
-        Branch::parse(name.ok_or_else(|| self.not_understood("repository"))?)
+        BranchName::parse(name.ok_or_else(|| self.not_understood("repository"))?)
     }
 
-    /// Puts a label on a pull request, and makes the label if the repository has none such.
+    /// Puts a label on a pull request, and creates the label if the repository does not have it.
     pub async fn label(&self, number: u64, label: &str) -> Result<(), Error> {
         let path = format!("issues/{number}/labels");
         let mut request = self.request(Method::POST, &path);
         request.body = Some(json!({ "labels": [label] }));
         let mut reply = self.http.call(&request).await?;
-        // GitHub makes missing labels by itself; others say that there is none.
+        // GitHub creates missing labels by itself; other servers answer with an error.
         if matches!(reply.status, 404 | 422) {
             self.make_label(label).await?;
             reply = self.http.call(&request).await?;
@@ -135,8 +138,13 @@ impl GitHub {
         self.expect(reply, "making a label").map(drop)
     }
 
-    /// Brings title and body up to date.
-    async fn update(&self, number: u64, new: &NewPull, prefix: &str) -> Result<Pull, Error> {
+    /// Updates title and body.
+    async fn update(
+        &self,
+        number: u64,
+        new: &NewPullRequest,
+        prefix: &str,
+    ) -> Result<PullRequest, Error> {
         let mut request = self.request(Method::PATCH, &format!("pulls/{number}"));
         request.body = Some(json!({
             "title": new.title_after(prefix),
@@ -147,16 +155,20 @@ impl GitHub {
         self.read_pull(&reply.body)
     }
 
-    /// Opens a pull request; says whether there was one after all.
-    async fn create(&self, new: &NewPull, notes: &mut Vec<String>) -> Result<(Pull, bool), Error> {
-        let mut draft = new.readiness == Readiness::Draft;
+    /// Opens a pull request; returns an existing one if there is one after all.
+    async fn create(
+        &self,
+        new: &NewPullRequest,
+        notes: &mut Vec<String>,
+    ) -> Result<(PullRequest, bool), Error> {
+        let mut draft = new.readiness == PullReadiness::Draft;
         let mut prefix = "";
         let mut number = 0;
         loop {
             let request = self.opening(new, prefix, draft);
             let reply = match self.http.call_once(&request).await? {
-                Once::Answered(reply) => reply,
-                Once::Unsure(unsure) => {
+                OnceOutcome::Answered(reply) => reply,
+                OnceOutcome::Unsure(unsure) => {
                     number += 1;
                     if let Ok(Some(pull)) = self.find_open(&new.head).await {
                         return Ok((pull, false));
@@ -189,7 +201,7 @@ impl GitHub {
         }
     }
 
-    fn opening(&self, new: &NewPull, prefix: &str, draft: bool) -> Request {
+    fn opening(&self, new: &NewPullRequest, prefix: &str, draft: bool) -> ForgeRequest {
         let mut request = self.request(Method::POST, "pulls");
         request.body = Some(json!({
             "title": new.title_after(prefix),
@@ -202,9 +214,9 @@ impl GitHub {
         request
     }
 
-    fn request(&self, method: Method, path: &str) -> Request {
+    fn request(&self, method: Method, path: &str) -> ForgeRequest {
         let path = format!("repos/{}/{}/{path}", self.owner, self.repository);
-        Request {
+        ForgeRequest {
             method,
             path: path.trim_end_matches('/').to_owned(),
             query: Vec::new(),
@@ -212,7 +224,7 @@ impl GitHub {
         }
     }
 
-    fn is_of(&self, pull: &Value, head: &Branch) -> bool {
+    fn is_of(&self, pull: &Value, head: &BranchName) -> bool {
         let text = |pointer: &str| pull.pointer(pointer).and_then(Value::as_str);
         let label = format!("{}:{head}", self.owner);
         let theirs = text("/head/label").unwrap_or(&label);
@@ -221,50 +233,50 @@ impl GitHub {
             && theirs.eq_ignore_ascii_case(&label)
     }
 
-    fn read_pull(&self, pull: &Value) -> Result<Pull, Error> {
+    fn read_pull(&self, pull: &Value) -> Result<PullRequest, Error> {
         let number = pull.get("number").and_then(Value::as_u64);
         let url = pull.get("html_url").and_then(Value::as_str);
         let (Some(number), Some(url)) = (number, url) else {
             return Err(self.not_understood("pull request"));
         };
-        Ok(Pull {
+        Ok(PullRequest {
             number,
             url: url.to_owned(),
             draft: pull.get("draft").and_then(Value::as_bool) == Some(true),
         })
     }
 
-    fn expect(&self, reply: Reply, what: &str) -> Result<Reply, Error> {
+    fn expect(&self, reply: ForgeReply, what: &str) -> Result<ForgeReply, Error> {
         let name = format!("{}/{}", self.owner, self.repository);
         let (kind, advice) = match reply.status {
             200..300 => return Ok(reply),
             401 => (
-                ErrorKind::Unauthorized,
+                VcsErrorKind::Unauthorized,
                 "the token is wrong or has expired; set a new one in GITHUB_TOKEN".to_owned(),
             ),
             403 => (
-                ErrorKind::Unauthorized,
+                VcsErrorKind::Unauthorized,
                 format!(
                     "the token may not do this in {name}; give it the right to write pull requests \
                      and contents (and authorise it for the organisation)"
                 ),
             ),
             404 => (
-                ErrorKind::NotFound,
+                VcsErrorKind::NotFound,
                 format!("there is no {name}, or the token may not see it; check both"),
             ),
             410 | 451 => (
-                ErrorKind::Refused,
+                VcsErrorKind::Refused,
                 format!("{name} does not have this any more"),
             ),
             422 => (
-                ErrorKind::Refused,
+                VcsErrorKind::Refused,
                 "check that the branch has been pushed, has commits that its base has not, and \
                  that the base exists"
                     .to_owned(),
             ),
             _ => (
-                ErrorKind::Failed,
+                VcsErrorKind::Failed,
                 "check the forge's base URL, and try again".to_owned(),
             ),
         };
@@ -282,7 +294,7 @@ impl GitHub {
             "the {what} that {} answered cannot be understood; check the forge's base URL",
             self.http.host()
         );
-        Error::new(ErrorKind::BadAnswer, message)
+        Error::new(VcsErrorKind::BadAnswer, message)
     }
 }
 
@@ -291,11 +303,11 @@ impl Forge for GitHub {
         ForgeKind::GitHub
     }
 
-    fn publish<'a>(&'a self, new: &'a NewPull) -> Asked<'a, Published> {
+    fn publish<'a>(&'a self, new: &'a NewPullRequest) -> ForgeFuture<'a, PublishOutcome> {
         Box::pin(GitHub::publish(self, new))
     }
 
-    fn default_branch(&self) -> Asked<'_, Branch> {
+    fn default_branch(&self) -> ForgeFuture<'_, BranchName> {
         Box::pin(GitHub::default_branch(self))
     }
 }

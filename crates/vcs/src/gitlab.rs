@@ -1,19 +1,22 @@
 //! GitLab: merge requests, drafts by their title, and labels, by its REST interface (v4).
 
-use exec::Cancel;
+use exec::CommandCancel;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::forge::{Asked, Forge, ForgeKind, Opened, Service};
-use crate::http::{ForgeLimits, Http, Request};
-use crate::{Branch, Error, NewPull, Project, Published, Pull, Readiness, Secret};
+use crate::forge::{Forge, ForgeFuture, ForgeKind, ForgeService, OpenedPull};
+use crate::http::{ForgeClient, ForgeLimits, ForgeRequest};
+use crate::{
+    BranchName, Error, ForgeProject, ForgeToken, NewPullRequest, PublishOutcome, PullReadiness,
+    PullRequest,
+};
 
-/// What stands before the title of a draft: GitLab knows drafts by it.
+/// The title prefix that marks a draft for GitLab.
 const DRAFT_PREFIX: &str = "Draft: ";
 
 /// One project on GitLab.
 pub struct GitLab {
-    service: Service,
+    service: ForgeService,
     /// `projects/group%2Fsub%2Fapp`.
     project: String,
 }
@@ -22,41 +25,41 @@ impl GitLab {
     /// A project by way of the API at `base`: `https://HOST/api/v4`.
     pub fn new(
         base: &str,
-        project: &Project,
-        token: Secret,
+        project: &ForgeProject,
+        token: ForgeToken,
         limits: ForgeLimits,
     ) -> Result<Self, Error> {
         let name = project.name();
-        let service = Service {
-            http: Http::new(base, token, limits)?.accepting("application/json"),
+        let service = ForgeService {
+            http: ForgeClient::new(base, token, limits)?.accepting("application/json"),
             kind: ForgeKind::GitLab,
             name: name.clone(),
         };
-        // The path of a project is one segment; its names have nothing else to be encoded.
+        // The path of a project is one segment; its names need no other encoding.
         let project = format!("projects/{}", name.replace('/', "%2F"));
         Ok(Self { service, project })
     }
 
-    /// Stops what is under way when this says so.
+    /// Sets the switch that stops running requests.
     #[must_use]
-    pub fn cancel(mut self, cancel: Cancel) -> Self {
+    pub fn cancel(mut self, cancel: CommandCancel) -> Self {
         self.service.http.set_cancel(cancel);
         self
     }
 
-    async fn publish_now(&self, new: &NewPull) -> Result<Published, Error> {
+    async fn publish_now(&self, new: &NewPullRequest) -> Result<PublishOutcome, Error> {
         let (pull, was_there) = match self.find_open(&new.head).await? {
             Some(pull) => (self.update(pull.number, new).await?, true),
             None => self.create(new).await?,
         };
-        Ok(Published {
+        Ok(PublishOutcome {
             pull,
             was_there,
             notes: Vec::new(),
         })
     }
 
-    async fn find_open(&self, head: &Branch) -> Result<Option<Pull>, Error> {
+    async fn find_open(&self, head: &BranchName) -> Result<Option<PullRequest>, Error> {
         let mut request = self.request(Method::GET, "/merge_requests", None);
         request.query = vec![
             ("state", "opened".to_owned()),
@@ -65,7 +68,7 @@ impl GitLab {
         let list = self.service.ask(&request, "listing merge requests").await?;
         let list = list.as_array();
         let list = list.ok_or_else(|| self.service.not_understood("list of merge requests"))?;
-        // One of a fork has the same branch name and another source project.
+        // A request from a fork has the same branch name and another source project.
         let is_ours = |found: &&Value| {
             found.get("source_branch").and_then(Value::as_str) == Some(head.as_str())
                 && found.get("source_project_id") == found.get("target_project_id")
@@ -76,21 +79,22 @@ impl GitLab {
             .transpose()
     }
 
-    async fn create(&self, new: &NewPull) -> Result<(Pull, bool), Error> {
+    async fn create(&self, new: &NewPullRequest) -> Result<(PullRequest, bool), Error> {
         let body = json!({
             "source_branch": new.head.as_str(),
             "target_branch": new.base.as_str(),
             "title": title(new),
             "description": new.bounded_body(),
-            // Labels that the project has not are made by GitLab.
+            // GitLab creates missing labels.
             "labels": new.labels.join(","),
             "remove_source_branch": true,
         });
         let request = self.request(Method::POST, "/merge_requests", Some(body));
-        let find = || -> Asked<'_, Option<Pull>> { Box::pin(self.find_open(&new.head)) };
+        let find =
+            || -> ForgeFuture<'_, Option<PullRequest>> { Box::pin(self.find_open(&new.head)) };
         let reply = match self.service.open_once(&request, find).await? {
-            Opened::Found(pull) => return Ok((pull, false)),
-            Opened::Answered(reply) => reply,
+            OpenedPull::Found(pull) => return Ok((pull, false)),
+            OpenedPull::Answered(reply) => reply,
         };
         if reply.status == 409
             && let Some(pull) = self.find_open(&new.head).await?
@@ -101,8 +105,8 @@ impl GitLab {
         Ok((self.read(&reply.body)?, false))
     }
 
-    /// Brings title, body and labels up to date; the title says whether it is a draft.
-    async fn update(&self, number: u64, new: &NewPull) -> Result<Pull, Error> {
+    /// Updates title, body and labels; the title carries the draft state.
+    async fn update(&self, number: u64, new: &NewPullRequest) -> Result<PullRequest, Error> {
         let body = json!({
             "title": title(new),
             "description": new.bounded_body(),
@@ -120,29 +124,29 @@ impl GitLab {
         self.read(&found)
     }
 
-    fn read(&self, found: &Value) -> Result<Pull, Error> {
+    fn read(&self, found: &Value) -> Result<PullRequest, Error> {
         let number = found.get("iid").and_then(Value::as_u64);
         let url = found.get("web_url").and_then(Value::as_str);
         let (Some(number), Some(url)) = (number, url) else {
             return Err(self.service.not_understood("merge request"));
         };
         let flag = |name: &str| found.get(name).and_then(Value::as_bool) == Some(true);
-        Ok(Pull {
+        Ok(PullRequest {
             number,
             url: url.to_owned(),
             draft: flag("draft") || flag("work_in_progress"),
         })
     }
 
-    fn request(&self, method: Method, path: &str, body: Option<Value>) -> Request {
-        Service::request(method, format!("{}{path}", self.project), body)
+    fn request(&self, method: Method, path: &str, body: Option<Value>) -> ForgeRequest {
+        ForgeService::request(method, format!("{}{path}", self.project), body)
     }
 }
 
-fn title(new: &NewPull) -> String {
+fn title(new: &NewPullRequest) -> String {
     new.title_after(match new.readiness {
-        Readiness::Draft => DRAFT_PREFIX,
-        Readiness::Ready => "",
+        PullReadiness::Draft => DRAFT_PREFIX,
+        PullReadiness::Ready => "",
     })
 }
 
@@ -151,11 +155,11 @@ impl Forge for GitLab {
         ForgeKind::GitLab
     }
 
-    fn publish<'a>(&'a self, new: &'a NewPull) -> Asked<'a, Published> {
+    fn publish<'a>(&'a self, new: &'a NewPullRequest) -> ForgeFuture<'a, PublishOutcome> {
         Box::pin(self.publish_now(new))
     }
 
-    fn default_branch(&self) -> Asked<'_, Branch> {
+    fn default_branch(&self) -> ForgeFuture<'_, BranchName> {
         Box::pin(async {
             let request = self.request(Method::GET, "", None);
             let project = self.service.ask(&request, "reading the project").await?;

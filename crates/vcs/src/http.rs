@@ -1,28 +1,29 @@
-//! HTTP to a forge: limits on time and size, bounded patience, and a token that leaves for one
-//! host only.
+//! HTTP to a forge: limits on time and size, bounded retries, and a token that goes to one host
+//! only.
+// tidy: allow long-file, because it is one client with its limits and its errors
 
 use std::error::Error as Cause;
 use std::time::Duration;
 
-use exec::Cancel;
+use exec::CommandCancel;
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION};
 use reqwest::{Client, Method, Response, Url};
 use serde_json::Value;
 
-use crate::{Error, ErrorKind, Secret, wait};
+use crate::{Error, ForgeToken, VcsErrorKind, retry_after};
 
-/// How long, how much and how often. Milliseconds and bytes.
+/// Limits of requests to a forge, in milliseconds and bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ForgeLimits {
     pub connect_ms_max: u64,
     /// The longest time for one request and its answer.
     pub call_ms_max: u64,
     pub response_bytes_max: usize,
-    /// How often a request is made before it has failed.
+    /// Attempts before a request has failed.
     pub attempts_max: u32,
-    /// The longest the forge may ask us to wait before the next attempt.
+    /// The longest pause that the forge may ask for before the next attempt.
     pub wait_ms_max: u64,
-    /// The wait after the first failure, where the forge asks for none; it doubles.
+    /// The pause after the first failure, if the forge names none; it doubles.
     pub wait_ms_first: u64,
 }
 
@@ -39,30 +40,30 @@ impl Default for ForgeLimits {
     }
 }
 
-/// How many moves of the repository on its host are followed.
+/// The most redirects of a moved repository that are followed.
 const REDIRECTS_MAX: u32 = 3;
-/// How often it is looked whether somebody wants an end.
+/// Pause between two checks of the cancel switch.
 const CANCEL_TICK: Duration = Duration::from_millis(50);
-/// The most characters of the forge's words in a message.
+/// The most characters of the forge's message in an error.
 const WORDS_CHARS_MAX: usize = 500;
 
-/// A forge and what is sent along to it.
-pub(crate) struct Http {
+/// The connection to a forge: address, token and limits.
+pub(crate) struct ForgeClient {
     client: Client,
     base: Url,
-    token: Secret,
+    token: ForgeToken,
     limits: ForgeLimits,
-    cancel: Cancel,
-    /// The kind of answers that are asked for.
+    cancel: CommandCancel,
+    /// The media type of the answers.
     accept: &'static str,
 }
 
-/// What GitHub wants to be asked for; others do not know it.
+/// The media type that GitHub expects; other forges do not know it.
 const GITHUB_ACCEPT: &str = "application/vnd.github+json";
 
-/// A request as data, so that it can be made again.
+/// A request as data, so that it can be repeated.
 #[derive(Clone)]
-pub(crate) struct Request {
+pub(crate) struct ForgeRequest {
     pub(crate) method: Method,
     /// Below the base, with percent-encoded parts.
     pub(crate) path: String,
@@ -70,38 +71,38 @@ pub(crate) struct Request {
     pub(crate) body: Option<Value>,
 }
 
-/// An answer that is not about to change when asked again.
+/// A final answer: sending the request again would not change it.
 #[derive(Debug)]
-pub(crate) struct Reply {
+pub(crate) struct ForgeReply {
     pub(crate) status: u16,
     pub(crate) body: Value,
 }
 
-/// What is known of a request that must not be done twice.
-pub(crate) enum Once {
-    Answered(Reply),
-    /// Nobody knows whether it was done, and why.
+/// The outcome of a request that must not be sent twice.
+pub(crate) enum OnceOutcome {
+    Answered(ForgeReply),
+    /// The forge may or may not have acted on it; the error says why that is unknown.
     Unsure(Error),
 }
 
-/// How one attempt ended.
-enum Attempt {
-    Reply(Reply),
-    /// Worth another attempt after this long; the forge did nothing.
+/// The outcome of one attempt.
+enum RequestAttempt {
+    Reply(ForgeReply),
+    /// Worth another attempt after this pause; the forge did not act on it.
     Wait(Duration, Error),
-    /// Worth another attempt; the forge may have done it all the same.
+    /// Worth another attempt; the forge may already have acted on it.
     Unsure(Error),
 }
 
-impl Http {
-    pub(crate) fn new(base: &str, token: Secret, limits: ForgeLimits) -> Result<Self, Error> {
+impl ForgeClient {
+    pub(crate) fn new(base: &str, token: ForgeToken, limits: ForgeLimits) -> Result<Self, Error> {
         let base = checked_base(base)?;
         if token.is_empty() || HeaderValue::try_from(token.expose()).is_err() {
             let message = "there is no token for the forge, or it has characters that no token \
                            has; set its variable to a token that may write pull requests";
-            return Err(Error::new(ErrorKind::Unauthorized, message));
+            return Err(Error::new(VcsErrorKind::Unauthorized, message));
         }
-        // Fails only when one is installed already, which is as good.
+        // Fails only if one is installed already, which is fine.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let mut builder = Client::builder()
             .redirect(reqwest::redirect::Policy::none())
@@ -116,36 +117,36 @@ impl Http {
                 "TLS could not be set up: {}; install the system's CA certificates",
                 causes(&error)
             );
-            Error::new(ErrorKind::Unreachable, message)
+            Error::new(VcsErrorKind::Unreachable, message)
         })?;
         Ok(Self {
             client,
             base,
             token,
             limits,
-            cancel: Cancel::default(),
+            cancel: CommandCancel::default(),
             accept: GITHUB_ACCEPT,
         })
     }
 
-    /// Asks for answers of this kind, as forges other than GitHub want it.
+    /// Sets the media type of the answers, for forges other than GitHub.
     pub(crate) fn accepting(mut self, accept: &'static str) -> Self {
         self.accept = accept;
         self
     }
 
-    pub(crate) fn set_cancel(&mut self, cancel: Cancel) {
+    pub(crate) fn set_cancel(&mut self, cancel: CommandCancel) {
         self.cancel = cancel;
     }
 
-    /// Makes a request that may be made twice without harm, until there is an answer.
-    pub(crate) async fn call(&self, request: &Request) -> Result<Reply, Error> {
+    /// Sends a request that may be repeated without harm, until there is an answer.
+    pub(crate) async fn call(&self, request: &ForgeRequest) -> Result<ForgeReply, Error> {
         let mut number = 0;
         loop {
             number += 1;
             let error = match self.call_once(request).await? {
-                Once::Answered(reply) => return Ok(reply),
-                Once::Unsure(error) => error,
+                OnceOutcome::Answered(reply) => return Ok(reply),
+                OnceOutcome::Unsure(error) => error,
             };
             if number >= self.limits.attempts_max {
                 return Err(error);
@@ -154,23 +155,26 @@ impl Http {
         }
     }
 
-    /// Makes a request that must not be done twice: again only if it was surely not done.
-    pub(crate) async fn call_once(&self, request: &Request) -> Result<Once, Error> {
+    /// Sends a request that must not be repeated: tries again only if the forge surely did not act
+    /// on it.
+    pub(crate) async fn call_once(&self, request: &ForgeRequest) -> Result<OnceOutcome, Error> {
         let mut number = 0;
         loop {
             number += 1;
             match self.attempt(request).await? {
-                Attempt::Reply(reply) => return Ok(Once::Answered(reply)),
-                Attempt::Unsure(error) => return Ok(Once::Unsure(error)),
-                Attempt::Wait(_, error) if number >= self.limits.attempts_max => return Err(error),
-                Attempt::Wait(pause, _) => {
+                RequestAttempt::Reply(reply) => return Ok(OnceOutcome::Answered(reply)),
+                RequestAttempt::Unsure(error) => return Ok(OnceOutcome::Unsure(error)),
+                RequestAttempt::Wait(_, error) if number >= self.limits.attempts_max => {
+                    return Err(error);
+                }
+                RequestAttempt::Wait(pause, _) => {
                     self.unless_cancelled(tokio::time::sleep(pause)).await?;
                 }
             }
         }
     }
 
-    /// The pause before a request is made again after nobody knew.
+    /// Waits before a request with an unknown outcome is tried again.
     pub(crate) async fn pause(&self, number: u32) -> Result<(), Error> {
         let wait = self
             .limits
@@ -184,8 +188,8 @@ impl Http {
         self.limits.attempts_max
     }
 
-    /// The forge's words on one line, without the token.
-    pub(crate) fn words(&self, reply: &Reply) -> String {
+    /// Returns the forge's message on one line, without the token.
+    pub(crate) fn words(&self, reply: &ForgeReply) -> String {
         let errors = reply.body.get("errors").and_then(Value::as_array);
         let details = errors.into_iter().flatten().filter_map(detail);
         let mut parts = Vec::new();
@@ -200,7 +204,7 @@ impl Http {
         self.token.scrub(&one_line(&text))
     }
 
-    async fn attempt(&self, request: &Request) -> Result<Attempt, Error> {
+    async fn attempt(&self, request: &ForgeRequest) -> Result<RequestAttempt, Error> {
         let sent = self.unless_cancelled(self.send(request)).await?;
         let response = match sent {
             Ok(response) => response,
@@ -210,29 +214,29 @@ impl Http {
         let headers = response.headers().clone();
         let body = match self.unless_cancelled(self.body(response)).await? {
             Ok(body) => body,
-            Err(error) if error.kind() == ErrorKind::TooLarge => return Err(error),
-            Err(error) => return Ok(Attempt::Unsure(error)),
+            Err(error) if error.kind() == VcsErrorKind::TooLarge => return Err(error),
+            Err(error) => return Ok(RequestAttempt::Unsure(error)),
         };
-        // Proxies in between answer in HTML; their status is all that counts.
+        // Proxies answer in HTML; only their status counts.
         let parsed = serde_json::from_slice(&body);
         if (200..300).contains(&status) && status != 204 && parsed.is_err() {
             let message = format!(
                 "{} answered something that is not JSON; check the forge's base URL",
                 self.host()
             );
-            return Err(Error::new(ErrorKind::BadAnswer, message));
+            return Err(Error::new(VcsErrorKind::BadAnswer, message));
         }
-        let reply = Reply {
+        let reply = ForgeReply {
             status,
             body: parsed.unwrap_or(Value::Null),
         };
         self.judge(reply, &headers)
     }
 
-    fn judge(&self, reply: Reply, headers: &HeaderMap) -> Result<Attempt, Error> {
+    fn judge(&self, reply: ForgeReply, headers: &HeaderMap) -> Result<RequestAttempt, Error> {
         let words = self.words(&reply);
-        if wait::is_asked(reply.status, said(&reply), headers) {
-            let asked = wait::asked(headers);
+        if retry_after::is_asked(reply.status, said(&reply), headers) {
+            let asked = retry_after::asked(headers);
             let wait = asked.unwrap_or(Duration::from_millis(self.limits.wait_ms_first));
             let limit = self.limits.wait_ms_max;
             let message = format!(
@@ -242,10 +246,10 @@ impl Http {
                 wait.as_secs(),
                 self.limits.attempts_max
             );
-            let error = Error::new(ErrorKind::RateLimited, message);
+            let error = Error::new(VcsErrorKind::RateLimited, message);
             return match wait > Duration::from_millis(limit) {
                 true => Err(error),
-                false => Ok(Attempt::Wait(wait, error)),
+                false => Ok(RequestAttempt::Wait(wait, error)),
             };
         }
         if reply.status >= 500 {
@@ -254,13 +258,19 @@ impl Http {
                 self.host(),
                 reply.status
             );
-            return Ok(Attempt::Unsure(Error::new(ErrorKind::Unreachable, message)));
+            return Ok(RequestAttempt::Unsure(Error::new(
+                VcsErrorKind::Unreachable,
+                message,
+            )));
         }
-        Ok(Attempt::Reply(reply))
+        Ok(RequestAttempt::Reply(reply))
     }
 
     /// Sends a request and follows it if the project has moved on its host.
-    async fn send(&self, request: &Request) -> Result<Response, Result<Attempt, Error>> {
+    async fn send(
+        &self,
+        request: &ForgeRequest,
+    ) -> Result<Response, Result<RequestAttempt, Error>> {
         let mut url = self.address(request);
         let mut redirects = 0;
         loop {
@@ -303,7 +313,7 @@ impl Http {
         headers
     }
 
-    fn address(&self, request: &Request) -> Url {
+    fn address(&self, request: &ForgeRequest) -> Url {
         let mut url = self.base.clone();
         let path = format!("{}/{}", url.path().trim_end_matches('/'), request.path);
         url.set_path(&path);
@@ -329,7 +339,7 @@ impl Http {
                      the forge's base URL",
                     self.host()
                 );
-                return Err(Error::new(ErrorKind::TooLarge, message));
+                return Err(Error::new(VcsErrorKind::TooLarge, message));
             }
         }
     }
@@ -339,7 +349,7 @@ impl Http {
         loop {
             if self.cancel.is_cancelled() {
                 return Err(Error::new(
-                    ErrorKind::Cancelled,
+                    VcsErrorKind::Cancelled,
                     "the request was cancelled",
                 ));
             }
@@ -349,11 +359,11 @@ impl Http {
         }
     }
 
-    fn unsent(&self, error: &reqwest::Error) -> Result<Attempt, Error> {
+    fn unsent(&self, error: &reqwest::Error) -> Result<RequestAttempt, Error> {
         let broken = self.broken(error);
         Ok(match error.is_connect() {
-            true => Attempt::Wait(Duration::from_millis(self.limits.wait_ms_first), broken),
-            false => Attempt::Unsure(broken),
+            true => RequestAttempt::Wait(Duration::from_millis(self.limits.wait_ms_first), broken),
+            false => RequestAttempt::Unsure(broken),
         })
     }
 
@@ -363,14 +373,14 @@ impl Http {
             let limit = self.limits.call_ms_max;
             let message =
                 format!("{host} did not answer within `call_ms_max` ({limit} ms); try again later");
-            return Error::new(ErrorKind::TimedOut, message);
+            return Error::new(VcsErrorKind::TimedOut, message);
         }
         let causes = self.token.scrub(&causes(error));
         let message = format!(
             "{host} cannot be reached, or broke off: {causes}; check the network and the forge's \
              base URL"
         );
-        Error::new(ErrorKind::Unreachable, message)
+        Error::new(VcsErrorKind::Unreachable, message)
     }
 
     fn moved(&self, response: &Response) -> Error {
@@ -384,7 +394,7 @@ impl Http {
             self.host(),
             self.token.scrub(&crate::address::without_credentials(to))
         );
-        Error::new(ErrorKind::Refused, message)
+        Error::new(VcsErrorKind::Refused, message)
     }
 
     pub(crate) fn host(&self) -> &str {
@@ -400,7 +410,7 @@ fn checked_base(base: &str) -> Result<Url, Error> {
             "the forge's base URL {shown:?} {why}; give one such as https://api.github.com or \
              https://HOST/api/v3"
         );
-        Error::new(ErrorKind::BadAddress, message)
+        Error::new(VcsErrorKind::BadAddress, message)
     };
     let url = Url::parse(base.trim()).map_err(|_| bad("is not a URL"))?;
     if !url.username().is_empty() || url.password().is_some() {
@@ -435,11 +445,11 @@ fn redirect_target(response: &Response, from: &Url) -> Option<Url> {
     from.join(location).ok()
 }
 
-fn said(reply: &Reply) -> Option<&str> {
+fn said(reply: &ForgeReply) -> Option<&str> {
     reply.body.get("message").and_then(Value::as_str)
 }
 
-/// The texts of a value: GitLab gives a sentence, a list of them, or lists by field.
+/// Collects the texts of a value: GitLab sends a sentence, a list of them, or lists by field.
 fn sentences(value: &Value) -> Vec<String> {
     match value {
         Value::String(text) => vec![text.clone()],

@@ -1,17 +1,17 @@
-//! Who a commit is by: the user, as git knows them, else a stated nobody.
+//! The author of a commit: the user, as git knows them, or a fallback identity.
 
-use crate::call::Call;
-use crate::{Error, Git};
+use crate::call::GitCall;
+use crate::{Error, GitProgram};
 
-/// The name on commits where the user has told git none.
+/// The name on commits if the user has not configured one.
 pub const FALLBACK_NAME: &str = "Drawloom";
-/// The address on commits where the user has told git none; nobody's.
+/// The address on commits if the user has not configured one; it belongs to no person.
 pub const FALLBACK_EMAIL: &str = "drawloom@localhost";
 
-/// Git with a name to commit under. Git would guess one from the machine's name; we do not.
-pub(crate) fn with_identity(git: Git) -> Result<Git, Error> {
-    let known = |git: &Git, who: &str| {
-        let call = Call::new(["var", who]).setting("user.useConfigOnly=true");
+/// Returns git with an author. Without one git would guess from the machine's name.
+pub(crate) fn with_identity(git: GitProgram) -> Result<GitProgram, Error> {
+    let known = |git: &GitProgram, who: &str| {
+        let call = GitCall::new(["var", who]).setting("user.useConfigOnly=true");
         git.ask(&call).map(|outcome| outcome.is_success())
     };
     let author = known(&git, "GIT_AUTHOR_IDENT")?;

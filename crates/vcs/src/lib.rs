@@ -1,33 +1,33 @@
 //! Git, by running the `git` program, and pull requests: the door to version control and forges.
 //!
-//! The user's own git does the work, so their credentials, proxies and helpers
-//! apply. It is never asked to ask: no prompt, no editor, no pager. What comes
-//! from outside (an address, a revision) cannot become an option or a command.
+//! The user's own git does the work, so their credentials, proxies and helpers apply. It never asks
+//! back: no prompt, no editor, no pager. Input from outside (an address, a revision) cannot become
+//! an option or a command.
 //!
-//! The user's checkout, index, stash and branches are never touched. Work is done in a
-//! [`Worktree`] of our own, becomes a branch of our own, and leaves by [`Repository::push`] and
-//! a [`Forge`], or as a patch. Local hooks do not run: neither at a commit nor at a push.
-//! Commits are not signed unless asked for, because a key may ask for a passphrase.
+//! The user's checkout, index, stash and branches are never touched. Work happens in a separate
+//! [`Worktree`], becomes a separate branch, and leaves by [`Repository::push`] and a [`Forge`], or
+//! as a patch. Local hooks do not run: neither at a commit nor at a push. Commits are signed only
+//! on request, because a key may ask for a passphrase.
 //!
-//! Git blocks; a [`Forge`] is asynchronous. Both stop when a [`exec::Cancel`] says so.
+//! Git blocks; a [`Forge`] is asynchronous. An [`exec::CommandCancel`] stops both.
 //!
-//! What is not here: what a kit is, what a job is, and where clones and worktrees are kept.
+//! Not here: kits, jobs, and the folders of clones and worktrees.
 
 mod address;
 mod branch;
 mod call;
 mod commit;
-mod complaint;
 mod error;
 mod git;
+mod git_errors;
 mod secret;
 mod tree;
 
 mod remote;
 mod repository;
 
-mod disk;
 mod filtered;
+mod git_dir;
 mod references;
 mod snapshot;
 mod uncommitted;
@@ -37,6 +37,8 @@ mod worktrees;
 mod commit_all;
 mod committed;
 mod identity;
+mod known_history;
+mod leftovers;
 mod message;
 mod patch;
 mod push;
@@ -46,30 +48,33 @@ mod gitea;
 mod github;
 mod gitlab;
 mod http;
-mod pull;
-mod wait;
+mod pull_request;
+mod retry_after;
 
-pub use branch::{Branch, JOB_CHARS_MAX, Purpose, SLUG_CHARS_MAX, slug};
+pub use branch::{BranchName, BranchPurpose, JOB_CHARS_MAX, SLUG_CHARS_MAX, slug};
 pub use call::OUTPUT_BYTES_MAX;
-pub use commit::Commit;
-pub use commit_all::{NewCommit, Signing};
-pub use error::{Error, ErrorKind};
-pub use filtered::{GitPlaces, PathVerdict, Refusal, ShownGit, shown_git};
-pub use forge::{Asked, Forge, ForgeKind};
-pub use git::{FETCH_TIMEOUT_MAX, Git, LOCAL_TIMEOUT_MAX, fetch_at};
+pub use commit::CommitId;
+pub use commit_all::{CommitSigning, NewCommit};
+pub use error::{Error, VcsErrorKind};
+pub use filtered::{GitPlaces, PathRefusals, PathVerdict, ShownGit, showable_git, shown_git};
+pub use forge::{Forge, ForgeFuture, ForgeKind};
+pub use git::{FETCH_TIMEOUT_MAX, GitProgram, LOCAL_TIMEOUT_MAX, fetch_at};
 pub use gitea::Gitea;
 pub use github::{DRAFT_PREFIX, GitHub, MANUAL_FIX_LABEL, NOT_JUDGED_LABEL};
 pub use gitlab::GitLab;
 pub use http::ForgeLimits;
 pub use identity::{FALLBACK_EMAIL, FALLBACK_NAME};
-pub use message::{ChangeType, Message, SUBJECT_CHARS_MAX};
-pub use patch::{ChangeKind, FileChange};
-pub use pull::{NewPull, PULL_BODY_CHARS_MAX, PULL_TITLE_CHARS_MAX, Published, Pull, Readiness};
-pub use push::{PUSH_TIMEOUT_DEFAULT, Push, Pushed, REMOTE_WORDS_CHARS_MAX};
-pub use remote::{Project, Remote};
-pub use repository::{BRANCH_NUMBERS_MAX, Facts, Head, Repository};
-pub use secret::Secret;
-pub use snapshot::Paths;
-pub use tree::Tree;
+pub use message::{ChangeType, CommitMessage, SUBJECT_CHARS_MAX};
+pub use patch::{ChangeKind, RepositoryChange};
+pub use pull_request::{
+    NewPullRequest, PULL_BODY_CHARS_MAX, PULL_TITLE_CHARS_MAX, PublishOutcome, PullReadiness,
+    PullRequest,
+};
+pub use push::{PUSH_TIMEOUT_DEFAULT, PushOutcome, PushRequest, REMOTE_WORDS_CHARS_MAX};
+pub use remote::{ForgeProject, GitRemote};
+pub use repository::{BRANCH_NUMBERS_MAX, HeadState, Repository, RepositoryFacts};
+pub use secret::ForgeToken;
+pub use snapshot::PathSelection;
+pub use tree::TreeId;
 pub use worktree::{WORKTREE_TIMEOUT_MAX, Worktree};
-pub use worktrees::{Checkout, Registered, Worktrees};
+pub use worktrees::{CheckoutTarget, RegisteredWorktree, WorktreeFolder};

@@ -5,25 +5,25 @@ use std::fmt;
 /// The most characters of a message's first line.
 pub const SUBJECT_CHARS_MAX: usize = 72;
 
-/// What a commit does, as its first word.
+/// The type of change, the first word of a commit message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChangeType {
     /// Something new.
     Feat,
-    /// Something mended.
+    /// A repaired bug.
     Fix,
-    /// The same, written better.
+    /// The same behaviour, with better code.
     Refactor,
     /// Tests.
     Test,
-    /// Words.
+    /// Documentation.
     Docs,
     /// Anything else.
     Chore,
 }
 
 impl ChangeType {
-    /// The type for a builder's task, such as `bugfix`.
+    /// Returns the type for a builder's task, such as `bugfix`.
     #[must_use]
     pub fn of_task(task: &str) -> Self {
         match task {
@@ -36,7 +36,7 @@ impl ChangeType {
         }
     }
 
-    /// The word.
+    /// The word in the message.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -52,7 +52,7 @@ impl ChangeType {
 
 /// A message: `type(scope): summary`, a body, and trailers.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Message {
+pub struct CommitMessage {
     change: ChangeType,
     scope: String,
     summary: String,
@@ -60,8 +60,8 @@ pub struct Message {
     trailers: Vec<(String, String)>,
 }
 
-impl Message {
-    /// A message of one line. Any text will do; it is put on one line and cut.
+impl CommitMessage {
+    /// Makes a message of one line. Any text is accepted; it is joined into one line and cut.
     #[must_use]
     pub fn new(change: ChangeType, summary: &str) -> Self {
         Self {
@@ -73,7 +73,7 @@ impl Message {
         }
     }
 
-    /// The part of the project; what cannot stand there is left out.
+    /// Sets the part of the project; characters not allowed there are dropped.
     #[must_use]
     pub fn scope(mut self, scope: &str) -> Self {
         let allowed = |c: &char| c.is_alphanumeric() || "-_/.".contains(*c);
@@ -81,7 +81,7 @@ impl Message {
         self
     }
 
-    /// What there is to say besides.
+    /// Sets the text below the first line.
     #[must_use]
     pub fn body(mut self, body: &str) -> Self {
         let kept = |c: &char| !c.is_control() || matches!(c, '\n' | '\t');
@@ -101,7 +101,7 @@ impl Message {
         self
     }
 
-    /// The first line: also a good title for a pull request.
+    /// The first line; also a good title for a pull request.
     #[must_use]
     pub fn subject(&self) -> String {
         let scope = match self.scope.as_str() {
@@ -116,7 +116,7 @@ impl Message {
     }
 }
 
-impl fmt::Display for Message {
+impl fmt::Display for CommitMessage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}", self.subject())?;
         if !self.body.is_empty() {
@@ -140,7 +140,7 @@ fn one_line(text: &str) -> String {
     visible.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The line, cut between words if there is a good place.
+/// Cuts the line, between words if possible.
 fn cut(line: &str) -> String {
     if line.chars().count() <= SUBJECT_CHARS_MAX {
         return line.to_owned();
@@ -159,7 +159,7 @@ mod tests {
 
     #[test]
     fn messages_are_conventional() {
-        let message = Message::new(ChangeType::of_task("bugfix"), "Handle\n empty\tinput.")
+        let message = CommitMessage::new(ChangeType::of_task("bugfix"), "Handle\n empty\tinput.")
             .scope("parser (core)")
             .body("Why.  \n\nMore.\u{7}\r\n")
             .trailer("Drawloom-Job", "42\nEvil: 1");
@@ -168,7 +168,7 @@ mod tests {
             "fix(parsercore): Handle empty input\n\nWhy.\n\nMore.\n\nDrawloom-Job: 42 Evil: 1\n"
         );
         assert_eq!(
-            Message::new(ChangeType::Docs, "").to_string(),
+            CommitMessage::new(ChangeType::Docs, "").to_string(),
             "docs: change\n"
         );
     }
@@ -190,11 +190,11 @@ mod tests {
 
     #[test]
     fn long_subjects_are_cut_between_words() {
-        let message = Message::new(ChangeType::Feat, &"word ".repeat(40));
+        let message = CommitMessage::new(ChangeType::Feat, &"word ".repeat(40));
         let subject = message.subject();
         assert!(subject.chars().count() <= SUBJECT_CHARS_MAX, "{subject}");
         assert!(subject.ends_with("word…"), "{subject}");
-        let message = Message::new(ChangeType::Feat, &"ä".repeat(200));
+        let message = CommitMessage::new(ChangeType::Feat, &"ä".repeat(200));
         assert_eq!(message.subject().chars().count(), SUBJECT_CHARS_MAX);
     }
 }

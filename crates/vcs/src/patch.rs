@@ -1,82 +1,89 @@
-//! What has changed, as unified diffs and as a patch that `git am` and `git apply` take.
+//! Changes as unified diffs, and as a patch for `git am` and `git apply`.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-use crate::call::Call;
+use crate::call::GitCall;
 use crate::commit_all::{commit_snapshot, nothing};
-use crate::snapshot::{Objects, Snapshot};
+use crate::snapshot::{ObjectStorage, WorktreeSnapshot};
 use crate::worktree::WHOLE;
-use crate::{Commit, Error, ErrorKind, Git, Message, Paths, Repository, Signing, Worktree};
+use crate::{
+    CommitId, CommitMessage, CommitSigning, Error, GitProgram, PathSelection, Repository,
+    VcsErrorKind, Worktree,
+};
 
-/// Between the diffs of two files. No line of a diff's contents begins so.
+/// Separates the diffs of two files. No content line of a diff begins like this.
 const FILE_HEADER: &[u8] = b"diff --git ";
 
-/// What became of a file.
+/// The kind of change of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChangeKind {
-    /// It is new.
+    /// The file is new.
     Added,
-    /// Its contents or its mode are others.
+    /// Its content or its mode changed.
     Modified,
-    /// It is gone.
+    /// The file was deleted.
     Deleted,
-    /// It has another name, and perhaps other contents.
+    /// Its path changed, and perhaps its content.
     Renamed,
-    /// It was a file and is a link, or the other way round.
+    /// A file became a link, or the other way round.
     Retyped,
 }
 
 /// A file that has changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FileChange {
+pub struct RepositoryChange {
     /// Its path, relative to the top.
     pub path: PathBuf,
     /// Its path before, if it was renamed.
     pub from: Option<PathBuf>,
-    /// What became of it.
+    /// The kind of change.
     pub kind: ChangeKind,
     /// Its part of the unified diff, which may be in any encoding; a binary file's is a binary patch.
     pub diff: Vec<u8>,
 }
 
 impl Worktree {
-    /// What has changed since the worktree was made, committed or not, in the order of paths.
-    pub fn changes(&self, paths: &Paths) -> Result<Vec<FileChange>, Error> {
-        let snapshot = Snapshot::take(self, paths, Objects::Temporary)?;
+    /// Lists the changes since the worktree was made, committed or not, in the order of paths.
+    pub fn changes(&self, paths: &PathSelection) -> Result<Vec<RepositoryChange>, Error> {
+        let snapshot = WorktreeSnapshot::take(self, paths, ObjectStorage::Temporary)?;
         changes_between(&snapshot.git, self.base(), snapshot.tree.as_str())
     }
 
-    /// Everything since the worktree was made as a patch file: its commits, and what is not
-    /// committed as one more. Nothing is written. No change at all is
-    /// [`ErrorKind::NothingToCommit`].
-    pub fn patch(&self, message: &Message, paths: &Paths) -> Result<Vec<u8>, Error> {
-        let snapshot = Snapshot::take(self, paths, Objects::Temporary)?;
+    /// Returns a patch file of everything since the worktree was made: its commits, and the
+    /// uncommitted changes as one more. Writes nothing. Returns [`VcsErrorKind::NothingToCommit`] if
+    /// there is no change.
+    pub fn patch(&self, message: &CommitMessage, paths: &PathSelection) -> Result<Vec<u8>, Error> {
+        let snapshot = WorktreeSnapshot::take(self, paths, ObjectStorage::Temporary)?;
         let head = self.head_commit()?;
-        let commit = commit_snapshot(&snapshot, &head, message, Signing::Off)?;
+        let commit = commit_snapshot(&snapshot, &head, message, CommitSigning::Off)?;
         patch_of(&snapshot.git, self.base(), &commit.unwrap_or(head))
     }
 }
 
 impl Repository {
-    /// What has changed between two commits, in the order of paths.
-    pub fn changes(&self, from: &Commit, to: &Commit) -> Result<Vec<FileChange>, Error> {
+    /// Lists the changes between two commits, in the order of paths.
+    pub fn changes(&self, from: &CommitId, to: &CommitId) -> Result<Vec<RepositoryChange>, Error> {
         changes_between(&self.git, from, to.as_str())
     }
 
     /// The commits between two as a patch file.
-    pub fn patch(&self, from: &Commit, to: &Commit) -> Result<Vec<u8>, Error> {
+    pub fn patch(&self, from: &CommitId, to: &CommitId) -> Result<Vec<u8>, Error> {
         patch_of(&self.git, from, to)
     }
 }
 
-fn changes_between(git: &Git, from: &Commit, to: &str) -> Result<Vec<FileChange>, Error> {
+fn changes_between(
+    git: &GitProgram,
+    from: &CommitId,
+    to: &str,
+) -> Result<Vec<RepositoryChange>, Error> {
     let raw = ["diff-tree", "-r", "-z", "--raw", "--find-renames"];
-    let call = Call::new(raw).args(["--end-of-options", from.as_str(), to]);
+    let call = GitCall::new(raw).args(["--end-of-options", from.as_str(), to]);
     let listed = git.tell(&call.limit(WHOLE))?;
     let mut changes = read_raw(&listed).ok_or_else(|| not_understood("list of changes"))?;
-    let call = Call::new(["diff-tree", "-r", "--find-renames"])
+    let call = GitCall::new(["diff-tree", "-r", "--find-renames"])
         .args(DIFF_OPTIONS)
         .args(["--patch", "--end-of-options", from.as_str(), to]);
     let patch = git.tell(&call.limit(WHOLE))?;
@@ -90,7 +97,7 @@ fn changes_between(git: &Git, from: &Commit, to: &str) -> Result<Vec<FileChange>
     Ok(changes)
 }
 
-/// The same whatever the user's settings are, and complete also for files that are no text.
+/// Makes diffs independent of the user's settings, and complete for binary files.
 const DIFF_OPTIONS: [&str; 8] = [
     "--binary",
     "--full-index",
@@ -102,8 +109,8 @@ const DIFF_OPTIONS: [&str; 8] = [
     "--dst-prefix=b/",
 ];
 
-fn patch_of(git: &Git, from: &Commit, to: &Commit) -> Result<Vec<u8>, Error> {
-    let call = Call::new(["format-patch", "--stdout", "--find-renames"])
+fn patch_of(git: &GitProgram, from: &CommitId, to: &CommitId) -> Result<Vec<u8>, Error> {
+    let call = GitCall::new(["format-patch", "--stdout", "--find-renames"])
         .setting("format.signOff=false")
         .setting("format.headers=")
         .setting("format.from=false")
@@ -125,7 +132,7 @@ fn patch_of(git: &Git, from: &Commit, to: &Commit) -> Result<Vec<u8>, Error> {
 }
 
 /// Reads `:modes objects status NUL path NUL [path NUL]`, again and again.
-fn read_raw(bytes: &[u8]) -> Option<Vec<FileChange>> {
+fn read_raw(bytes: &[u8]) -> Option<Vec<RepositoryChange>> {
     let mut fields = bytes.split(|byte| *byte == 0);
     let path = |field: &[u8]| PathBuf::from(OsStr::from_bytes(field));
     let mut changes = Vec::new();
@@ -140,7 +147,7 @@ fn read_raw(bytes: &[u8]) -> Option<Vec<FileChange>> {
             b'R' => (ChangeKind::Renamed, Some(first), path(fields.next()?)),
             _ => return None,
         };
-        changes.push(FileChange {
+        changes.push(RepositoryChange {
             path,
             from,
             kind,
@@ -178,5 +185,5 @@ fn split_files(patch: &[u8]) -> Vec<&[u8]> {
 
 fn not_understood(what: &str) -> Error {
     let message = format!("git's {what} cannot be understood; update git and try again");
-    Error::new(ErrorKind::Failed, message)
+    Error::new(VcsErrorKind::Failed, message)
 }

@@ -1,57 +1,59 @@
-//! Pushing a branch to a remote: never by force, never asking, and failures told apart.
+//! Pushes a branch to a remote: never by force, never with a prompt, and with distinct errors.
 //!
-//! The user's own credentials are tried first (their helpers, their SSH agent). If those do not do,
-//! the token that was handed in is, alone: their helpers would keep it for good. It goes to git
+//! The user's own credentials are tried first (their helpers, their SSH agent). If those fail, the
+//! caller's token is tried alone, because their helpers would store it for good. It goes to git
 //! through the environment and to no other host. Hooks of the user's checkout do not run; those of
-//! the remote do, and their words are passed on.
+//! the remote do, and their output is returned.
 
 use std::time::Duration;
 
-use exec::Outcome;
+use exec::CommandOutcome;
 
 use crate::address::without_credentials;
-use crate::call::{Call, Limit};
-use crate::{Branch, Commit, Error, ErrorKind, Git, Remote, Repository, Secret};
+use crate::call::{GitCall, TimeLimit};
+use crate::{
+    BranchName, CommitId, Error, ForgeToken, GitProgram, GitRemote, Repository, VcsErrorKind,
+};
 
-/// How long a push may take when nobody says otherwise.
+/// Time limit of a push that sets no other.
 pub const PUSH_TIMEOUT_DEFAULT: Duration = Duration::from_secs(300);
-/// The most of the remote's words that is passed on.
+/// The most characters of the remote's messages that are returned.
 pub const REMOTE_WORDS_CHARS_MAX: usize = 2000;
 
-/// The variable in which git's helper finds the token; nobody else reads it.
+/// The variable in which git's helper finds the token; no other program reads it.
 const TOKEN_VARIABLE: &str = "DRAWLOOM_PUSH_TOKEN";
-/// Answers only the question for credentials, and only for the host it is set for.
+/// Answers only a request for credentials, and only for the host it is set for.
 const TOKEN_HELPER: &str = "!f() { test \"$1\" = get && echo username=x-access-token && \
                             echo \"password=$DRAWLOOM_PUSH_TOKEN\"; }; f";
 
-/// What to push, and how.
+/// The branch to push, its remote, and the limits.
 #[derive(Debug, Clone)]
-pub struct Push {
+pub struct PushRequest {
     /// The remote, such as `origin`.
     pub remote: String,
     /// The branch, which has the same name there.
-    pub branch: Branch,
-    /// For remotes over HTTPS, if the user's own credentials do not do.
-    pub token: Option<Secret>,
-    /// How long it may take.
+    pub branch: BranchName,
+    /// For remotes over HTTPS, if the user's own credentials are not enough.
+    pub token: Option<ForgeToken>,
+    /// The time limit.
     pub timeout: Duration,
 }
 
 /// A push that succeeded.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Pushed {
+pub struct PushOutcome {
     /// The commit that the remote's branch is at.
-    pub commit: Commit,
-    /// Whether it was there before.
+    pub commit: CommitId,
+    /// True if the remote already had it.
     pub was_there: bool,
-    /// What the remote said, such as where to open a pull request.
+    /// The remote's messages, such as the address for opening a pull request.
     pub remote_words: String,
 }
 
-impl Push {
-    /// A push to `origin` with the user's own credentials.
+impl PushRequest {
+    /// Makes a push to `origin` with the user's own credentials.
     #[must_use]
-    pub fn new(branch: Branch) -> Self {
+    pub fn new(branch: BranchName) -> Self {
         Self {
             remote: "origin".to_owned(),
             branch,
@@ -62,21 +64,21 @@ impl Push {
 }
 
 impl Repository {
-    /// Pushes a branch. A remote that has it already is fine; one whose branch went elsewhere is
-    /// [`ErrorKind::NotFastForward`], and stays as it is.
-    pub fn push(&self, push: &Push) -> Result<Pushed, Error> {
+    /// Pushes a branch. A remote that already has it is fine; one whose branch has moved on is
+    /// [`VcsErrorKind::NotFastForward`], and is left unchanged.
+    pub fn push(&self, push: &PushRequest) -> Result<PushOutcome, Error> {
         let remote = self.remote(&push.remote)?.ok_or_else(|| no_remote(push))?;
         let commit = self.branch_commit(&push.branch)?.ok_or_else(|| {
             let message = format!(
                 "there is no branch `{}` to push; make it first",
                 push.branch
             );
-            Error::new(ErrorKind::UnknownRevision, message)
+            Error::new(VcsErrorKind::UnknownRevision, message)
         })?;
         let plain = attempt(push, &remote, &self.git, &opening(push));
         let report = match (plain, &push.token, remote.https_origin()) {
             (Err(error), Some(token), Some(origin))
-                if error.kind() == ErrorKind::Unauthorized && !token.is_empty() =>
+                if error.kind() == VcsErrorKind::Unauthorized && !token.is_empty() =>
             {
                 let git = self.git.clone().variable(TOKEN_VARIABLE, token.expose());
                 let call = opening(push)
@@ -87,7 +89,7 @@ impl Repository {
             }
             (plain, _, _) => plain?,
         };
-        Ok(Pushed {
+        Ok(PushOutcome {
             commit,
             was_there: report.was_there(),
             remote_words: report.words,
@@ -95,19 +97,24 @@ impl Repository {
     }
 }
 
-fn attempt(push: &Push, remote: &Remote, git: &Git, call: &Call) -> Result<Report, Error> {
+fn attempt(
+    push: &PushRequest,
+    remote: &GitRemote,
+    git: &GitProgram,
+    call: &GitCall,
+) -> Result<PushReport, Error> {
     let outcome = git.ask(call)?;
-    let report = Report::of(&outcome, push.token.as_ref());
+    let report = PushReport::of(&outcome, push.token.as_ref());
     match outcome.is_success() {
         true => Ok(report),
         false => Err(report.error(push, remote)),
     }
 }
 
-/// The call without any credentials of ours.
-fn opening(push: &Push) -> Call {
+/// The call without this program's token.
+fn opening(push: &PushRequest) -> GitCall {
     let reference = push.branch.reference();
-    Call::new(["push", "--porcelain", "--no-verify", "--no-follow-tags"])
+    GitCall::new(["push", "--porcelain", "--no-verify", "--no-follow-tags"])
         .args([
             "--no-signed",
             "--recurse-submodules=no",
@@ -115,26 +122,26 @@ fn opening(push: &Push) -> Call {
         ])
         .args(["--", &push.remote])
         .arg(format!("{reference}:{reference}"))
-        // A mirror would be pushed by force, and with everything.
+        // A mirror would be pushed by force, and with every branch.
         .setting(format!("remote.{}.mirror=false", push.remote))
-        // A connection on which nothing moves is not waited for to the end.
+        // A stalled connection is dropped before the time limit.
         .setting("http.lowSpeedLimit=1")
         .setting("http.lowSpeedTime=60")
-        .limit(Limit::new("the push's timeout", push.timeout))
+        .limit(TimeLimit::new("the push's timeout", push.timeout))
 }
 
-/// What git and the remote said.
-struct Report {
+/// The output of git and the remote.
+struct PushReport {
     /// The line on the branch.
     verdict: String,
-    /// All of git's own words.
+    /// All of git's own output.
     said: String,
-    /// The remote's words, without those of git's about them.
+    /// The remote's messages, without git's prefixes.
     words: String,
 }
 
-impl Report {
-    fn of(outcome: &Outcome, token: Option<&Secret>) -> Self {
+impl PushReport {
+    fn of(outcome: &CommandOutcome, token: Option<&ForgeToken>) -> Self {
         let clean = |text: &str| {
             let text = without_credentials(text);
             token.map_or(text.clone(), |token| token.scrub(&text))
@@ -159,7 +166,7 @@ impl Report {
         self.verdict.starts_with('=')
     }
 
-    fn error(&self, push: &Push, remote: &Remote) -> Error {
+    fn error(&self, push: &PushRequest, remote: &GitRemote) -> Error {
         let to = format!("pushing `{}` to {}", push.branch, remote.shown());
         let (kind, cause) = self.cause();
         let words = match self.words.as_str() {
@@ -169,43 +176,43 @@ impl Report {
         Error::new(kind, format!("{to} failed: {cause}.{words}"))
     }
 
-    fn cause(&self) -> (ErrorKind, String) {
+    fn cause(&self) -> (VcsErrorKind, String) {
         let verdict = self.verdict.to_ascii_lowercase();
         if verdict.contains("[remote rejected]") {
             let why = self.verdict.rsplit('\t').next().unwrap_or_default();
             let advice = "do what the remote asks for, or ask its owner";
             return (
-                ErrorKind::Refused,
+                VcsErrorKind::Refused,
                 format!("the remote refuses it, {why}; {advice}"),
             );
         }
         if verdict.contains("[rejected]") {
             let cause = "the remote's branch has commits that this one has not; push under \
                          another name, or look at what is there";
-            return (ErrorKind::NotFastForward, cause.to_owned());
+            return (VcsErrorKind::NotFastForward, cause.to_owned());
         }
-        let complaint = crate::complaint::complaint(&self.said);
+        let complaint = crate::git_errors::complaint(&self.said);
         let said = self.said.to_ascii_lowercase();
         for (kind, signs, cause) in CAUSES {
             if signs.iter().any(|sign| said.contains(sign)) {
                 return (*kind, format!("{cause} ({complaint})"));
             }
         }
-        (ErrorKind::Failed, complaint)
+        (VcsErrorKind::Failed, complaint)
     }
 }
 
-type Cause = (ErrorKind, &'static [&'static str], &'static str);
+type PushFailureCause = (VcsErrorKind, &'static [&'static str], &'static str);
 
-/// What git and SSH say in small letters, the more certain first.
-const CAUSES: &[Cause] = &[
+/// Messages of git and SSH in lower case, the more certain ones first.
+const CAUSES: &[PushFailureCause] = &[
     (
-        ErrorKind::Unauthorized,
+        VcsErrorKind::Unauthorized,
         &["host key verification failed"],
         "SSH does not know the host's key; run `ssh -T` to the host once and look at the key",
     ),
     (
-        ErrorKind::Unauthorized,
+        VcsErrorKind::Unauthorized,
         &[
             "authentication failed",
             "could not read username",
@@ -222,7 +229,7 @@ const CAUSES: &[Cause] = &[
          rights, or log in with your git (`git push` by hand shows what it needs)",
     ),
     (
-        ErrorKind::NotFound,
+        VcsErrorKind::NotFound,
         &[
             "repository not found",
             "returned error: 404",
@@ -233,7 +240,7 @@ const CAUSES: &[Cause] = &[
         "there is no such repository, or the credentials may not see it; check the address",
     ),
     (
-        ErrorKind::Unreachable,
+        VcsErrorKind::Unreachable,
         &[
             "could not resolve",
             "couldn't connect",
@@ -259,11 +266,11 @@ const CAUSES: &[Cause] = &[
     ),
 ];
 
-fn no_remote(push: &Push) -> Error {
+fn no_remote(push: &PushRequest) -> Error {
     let name = &push.remote;
     let message = format!(
         "there is no remote `{name}` to push to; add one with `git remote add {name} ADDRESS`, or \
          keep the branch here"
     );
-    Error::new(ErrorKind::NoRemote, message)
+    Error::new(VcsErrorKind::NoRemote, message)
 }

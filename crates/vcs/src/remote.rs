@@ -1,16 +1,16 @@
-//! Where a repository is pushed to, and which project of which forge that is.
+//! The remotes of a repository, and the forge project that each belongs to.
 
 use crate::address::without_credentials;
-use crate::{Error, ErrorKind};
+use crate::{Error, VcsErrorKind};
 
-/// A remote of a repository. Its address may contain a password and is never shown as it is.
+/// A remote of a repository. Its address may contain a password and is shown only redacted.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Remote {
+pub struct GitRemote {
     name: String,
     address: String,
 }
 
-impl Remote {
+impl GitRemote {
     pub(crate) fn new(name: &str, address: &str) -> Self {
         Self {
             name: name.to_owned(),
@@ -30,8 +30,8 @@ impl Remote {
         without_credentials(&self.address)
     }
 
-    /// Scheme, host and port of an address over HTTPS, or over HTTP on this machine: where a token
-    /// may be sent.
+    /// Scheme, host and port of an address over HTTPS, or over HTTP on this machine: a token may be
+    /// sent there.
     pub(crate) fn https_origin(&self) -> Option<String> {
         let (scheme, rest) = self.address.split_once("://")?;
         let authority = rest.split('/').next()?;
@@ -44,14 +44,14 @@ impl Remote {
             .then(|| format!("{scheme}://{host}"))
     }
 
-    /// The project on its forge, if the address looks like one.
+    /// Returns the project on its forge, if the address looks like one.
     #[must_use]
-    pub fn project(&self) -> Option<Project> {
-        Project::of_address(&self.address)
+    pub fn project(&self) -> Option<ForgeProject> {
+        ForgeProject::of_address(&self.address)
     }
 }
 
-impl std::fmt::Debug for Remote {
+impl std::fmt::Debug for GitRemote {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Remote({}, {})", self.name, self.shown())
     }
@@ -59,7 +59,7 @@ impl std::fmt::Debug for Remote {
 
 /// A project on a forge: `owner/repository` at a host.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Project {
+pub struct ForgeProject {
     /// The host in lower case, with its port if that is the one of its pages.
     pub host: String,
     /// The user, organisation, or group with its groups.
@@ -68,9 +68,9 @@ pub struct Project {
     pub repository: String,
 }
 
-impl Project {
-    /// Reads an address as git writes it: `https://…`, `ssh://…`, `user@host:owner/repository`.
-    /// A path or another kind of address is nobody's project.
+impl ForgeProject {
+    /// Parses an address as git writes it: `https://…`, `ssh://…`, `user@host:owner/repository`.
+    /// Returns `None` for a path or another kind of address.
     #[must_use]
     pub fn of_address(address: &str) -> Option<Self> {
         let address = address.trim();
@@ -103,7 +103,7 @@ impl Project {
         Self::of_address(&format!("https://{host}/{name}")).ok_or_else(|| {
             let message =
                 format!("{name:?} at {host:?} is not a project; write it as `owner/repository`");
-            Error::new(ErrorKind::BadAddress, message)
+            Error::new(VcsErrorKind::BadAddress, message)
         })
     }
 
@@ -113,8 +113,8 @@ impl Project {
         format!("{}/{}", self.owner, self.repository)
     }
 
-    /// The address of GitHub's API, where the host is known to be GitHub's. No token is sent to
-    /// any other host unless the user names its API.
+    /// Returns the address of GitHub's API, if the host is known to be GitHub's. No token is sent
+    /// to any other host unless the user names its API.
     #[must_use]
     pub fn github_api(&self) -> Option<String> {
         if self.host == "github.com" {
@@ -146,7 +146,8 @@ fn split_scp(address: &str) -> Option<(&str, &str)> {
     (!authority.contains('/') && !is_helper && !is_drive).then_some((authority, path))
 }
 
-/// The host of `[user[:password]@]host[:port]`. The port of SSH says nothing about the pages.
+/// Returns the host of `[user[:password]@]host[:port]`. The port of SSH says nothing about the web
+/// server's.
 fn host_of(authority: &str, keep_port: bool) -> Option<String> {
     let host = authority.rsplit('@').next()?.to_ascii_lowercase();
     let (name, port) = match host.rsplit_once(':') {
@@ -189,7 +190,7 @@ mod tests {
 
     #[track_caller]
     fn check(address: &str, expected: Option<(&str, &str, &str)>) {
-        let found = Project::of_address(address);
+        let found = ForgeProject::of_address(address);
         let found = found
             .as_ref()
             .map(|p| (p.host.as_str(), p.owner.as_str(), p.repository.as_str()));
@@ -293,17 +294,17 @@ mod tests {
             ),
             ("notghe.com", None, "https://notghe.com/api/v3"),
         ] {
-            let project = Project::new(host, "o/r").unwrap();
+            let project = ForgeProject::new(host, "o/r").unwrap();
             assert_eq!(project.github_api().as_deref(), api, "{host}");
             assert_eq!(project.enterprise_api(), enterprise);
         }
-        let error = Project::new("github.com", "hello").unwrap_err();
+        let error = ForgeProject::new("github.com", "hello").unwrap_err();
         assert!(error.to_string().contains("owner/repository"), "{error}");
     }
 
     #[test]
     fn a_remote_does_not_show_its_password() {
-        let remote = Remote::new("origin", "https://me:secret@host/o/r.git");
+        let remote = GitRemote::new("origin", "https://me:secret@host/o/r.git");
         assert_eq!(remote.shown(), "https://***@host/o/r.git");
         assert!(!format!("{remote:?}").contains("secret"));
     }

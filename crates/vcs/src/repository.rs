@@ -1,44 +1,44 @@
-//! A user's repository: what is known of it, and the few things that are added to it.
+//! A user's repository: its state, and the branches that this program adds.
 //!
-//! Its checkout, index, stash and branches are never touched; what is added is a branch of ours.
+//! Its checkout, index, stash and the user's branches are never touched.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
-use crate::call::Call;
-use crate::{Branch, Commit, Error, ErrorKind, Git, Remote};
+use crate::call::GitCall;
+use crate::{BranchName, CommitId, Error, GitProgram, GitRemote, VcsErrorKind};
 
-/// How many numbers are tried for a branch whose name is taken.
+/// The most numbers tried for a branch whose name is taken.
 pub const BRANCH_NUMBERS_MAX: u32 = 99;
 
-/// A repository that was found.
+/// A repository found on disk.
 #[derive(Debug, Clone)]
 pub struct Repository {
-    pub(crate) git: Git,
+    pub(crate) git: GitProgram,
     git_dir: PathBuf,
     bare: bool,
 }
 
-/// What is checked out.
+/// The state of `HEAD`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Head {
+pub enum HeadState {
     /// The tip of a branch.
-    Branch(Branch, Commit),
+    Branch(BranchName, CommitId),
     /// A commit, on no branch.
-    Detached(Commit),
-    /// A branch on which nothing has been committed.
-    Unborn(Branch),
+    Detached(CommitId),
+    /// A branch without any commit.
+    Unborn(BranchName),
 }
 
-/// What a builder has to know before it begins.
+/// The facts that a builder needs before it begins.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Facts {
-    /// What is checked out.
-    pub head: Head,
-    /// The branch that work goes back to: the remote's default, else `main` or `master`, else the
-    /// one checked out.
-    pub default_branch: Option<Branch>,
+pub struct RepositoryFacts {
+    /// The state of `HEAD`.
+    pub head: HeadState,
+    /// The branch that work goes back to: the remote's default, otherwise `main` or `master`,
+    /// otherwise the checked-out one.
+    pub default_branch: Option<BranchName>,
     /// There is no checkout.
     pub bare: bool,
     /// Only the newest part of the history is here.
@@ -47,19 +47,19 @@ pub struct Facts {
     pub submodules: bool,
 }
 
-impl Head {
-    /// The commit, where there is one.
+impl HeadState {
+    /// The commit, if there is one.
     #[must_use]
-    pub fn commit(&self) -> Option<&Commit> {
+    pub fn commit(&self) -> Option<&CommitId> {
         match self {
             Self::Branch(_, commit) | Self::Detached(commit) => Some(commit),
             Self::Unborn(_) => None,
         }
     }
 
-    /// The branch, where there is one.
+    /// The branch, if there is one.
     #[must_use]
-    pub fn branch(&self) -> Option<&Branch> {
+    pub fn branch(&self) -> Option<&BranchName> {
         match self {
             Self::Branch(branch, _) | Self::Unborn(branch) => Some(branch),
             Self::Detached(_) => None,
@@ -68,13 +68,13 @@ impl Head {
 }
 
 impl Repository {
-    /// The repository that git's directory is in, or [`ErrorKind::NotARepository`].
-    pub fn open(git: &Git) -> Result<Self, Error> {
+    /// The repository that git's directory is in, or [`VcsErrorKind::NotARepository`].
+    pub fn open(git: &GitProgram) -> Result<Self, Error> {
         if !git.dir().is_dir() {
             let message = format!("`{}` is not a directory; name another", git.dir().display());
-            return Err(Error::new(ErrorKind::NotARepository, message));
+            return Err(Error::new(VcsErrorKind::NotARepository, message));
         }
-        let bare = git.line(&Call::new(["rev-parse", "--is-bare-repository"]))? == "true";
+        let bare = git.line(&GitCall::new(["rev-parse", "--is-bare-repository"]))? == "true";
         let git_dir = path(git, "--git-common-dir")?;
         let top = match bare {
             true => git_dir.clone(),
@@ -99,13 +99,13 @@ impl Repository {
         &self.git_dir
     }
 
-    /// What a builder has to know.
-    pub fn facts(&self) -> Result<Facts, Error> {
+    /// Reads the facts that a builder needs.
+    pub fn facts(&self) -> Result<RepositoryFacts, Error> {
         let head = self.head()?;
         let shallow = self
             .git
-            .line(&Call::new(["rev-parse", "--is-shallow-repository"]))?;
-        Ok(Facts {
+            .line(&GitCall::new(["rev-parse", "--is-shallow-repository"]))?;
+        Ok(RepositoryFacts {
             default_branch: self.default_branch(&head)?,
             bare: self.bare,
             shallow: shallow == "true",
@@ -114,9 +114,9 @@ impl Repository {
         })
     }
 
-    /// What is checked out.
-    pub fn head(&self) -> Result<Head, Error> {
-        let call = Call::new(["symbolic-ref", "--quiet", "HEAD"]);
+    /// Reads the state of `HEAD`.
+    pub fn head(&self) -> Result<HeadState, Error> {
+        let call = GitCall::new(["symbolic-ref", "--quiet", "HEAD"]);
         let outcome = self.git.ask(&call)?;
         let branch = if outcome.is_success() {
             branch_of(outcome.stdout_text().trim(), "refs/heads/")
@@ -124,48 +124,48 @@ impl Repository {
             None
         };
         match (branch, self.git.commit("HEAD")?) {
-            (Some(branch), Some(commit)) => Ok(Head::Branch(branch, commit)),
-            (None, Some(commit)) => Ok(Head::Detached(commit)),
-            (Some(branch), None) => Ok(Head::Unborn(branch)),
+            (Some(branch), Some(commit)) => Ok(HeadState::Branch(branch, commit)),
+            (None, Some(commit)) => Ok(HeadState::Detached(commit)),
+            (Some(branch), None) => Ok(HeadState::Unborn(branch)),
             (None, None) => {
                 let message = format!(
                     "the HEAD of `{}` is broken; run `git fsck`",
                     self.top().display()
                 );
-                Err(Error::new(ErrorKind::Failed, message))
+                Err(Error::new(VcsErrorKind::Failed, message))
             }
         }
     }
 
-    /// The commit that is checked out, or [`ErrorKind::NoCommits`].
-    pub fn head_commit(&self) -> Result<Commit, Error> {
+    /// The commit that is checked out, or [`VcsErrorKind::NoCommits`].
+    pub fn head_commit(&self) -> Result<CommitId, Error> {
         self.head()?.commit().cloned().ok_or_else(|| {
             let message = format!(
                 "nothing has been committed in `{}` yet; make a first commit and try again",
                 self.top().display()
             );
-            Error::new(ErrorKind::NoCommits, message)
+            Error::new(VcsErrorKind::NoCommits, message)
         })
     }
 
-    /// A remote, where pushes go.
-    pub fn remote(&self, name: &str) -> Result<Option<Remote>, Error> {
-        let names = self.git.line(&Call::new(["remote"]))?;
+    /// Returns a remote by its name.
+    pub fn remote(&self, name: &str) -> Result<Option<GitRemote>, Error> {
+        let names = self.git.line(&GitCall::new(["remote"]))?;
         if !names.lines().any(|known| known == name) {
             return Ok(None);
         }
-        let call = Call::new(["remote", "get-url", "--push", "--", name]);
-        Ok(Some(Remote::new(name, &self.git.line(&call)?)))
+        let call = GitCall::new(["remote", "get-url", "--push", "--", name]);
+        Ok(Some(GitRemote::new(name, &self.git.line(&call)?)))
     }
 
     /// The tip of a branch here.
-    pub fn branch_commit(&self, branch: &Branch) -> Result<Option<Commit>, Error> {
+    pub fn branch_commit(&self, branch: &BranchName) -> Result<Option<CommitId>, Error> {
         self.git.commit(&branch.reference())
     }
 
-    /// Makes a branch at a commit. If there is one of that name already, the same commit is fine
-    /// and another means the next free number. The branch that it became is returned.
-    pub fn make_branch(&self, branch: &Branch, commit: &Commit) -> Result<Branch, Error> {
+    /// Makes a branch at a commit. If the name is taken, the same commit is fine, and another one
+    /// means the next free number. Returns the branch that was made.
+    pub fn make_branch(&self, branch: &BranchName, commit: &CommitId) -> Result<BranchName, Error> {
         for number in 1..=BRANCH_NUMBERS_MAX {
             let name = match number {
                 1 => branch.clone(),
@@ -184,16 +184,16 @@ impl Repository {
             "`{branch}` and its numbers up to BRANCH_NUMBERS_MAX ({BRANCH_NUMBERS_MAX}) are taken; \
              delete some with `git branch -D`"
         );
-        Err(Error::new(ErrorKind::BranchTaken, message))
+        Err(Error::new(VcsErrorKind::BranchTaken, message))
     }
 
-    /// Moves a branch of ours on to a commit that follows `tip`. Says whether it could be: not if the
-    /// branch is elsewhere by now, or is checked out, because the files would not follow.
+    /// Moves a branch made by this program to a commit that follows `tip`. Returns false if the
+    /// branch has moved meanwhile, or is checked out: its files would not follow.
     pub fn advance_branch(
         &self,
-        branch: &Branch,
-        tip: &Commit,
-        commit: &Commit,
+        branch: &BranchName,
+        tip: &CommitId,
+        commit: &CommitId,
     ) -> Result<bool, Error> {
         let reference = branch.reference();
         if self.branch_commit(branch)?.as_ref() == Some(commit) {
@@ -201,7 +201,7 @@ impl Repository {
         }
         let listed = self
             .git
-            .tell(&Call::new(["worktree", "list", "--porcelain"]))?;
+            .tell(&GitCall::new(["worktree", "list", "--porcelain"]))?;
         let listed = String::from_utf8_lossy(&listed);
         if listed
             .lines()
@@ -209,16 +209,16 @@ impl Repository {
         {
             return Ok(false);
         }
-        let call = Call::new(["update-ref", "-m", "drawloom: goes on", &reference])
+        let call = GitCall::new(["update-ref", "-m", "drawloom: goes on", &reference])
             .args([commit.as_str(), tip.as_str()]);
         Ok(self.git.ask(&call)?.is_success())
     }
 
-    /// Whether the branch could be made; it fails if somebody was faster.
-    fn try_branch(&self, branch: &Branch, commit: &Commit) -> Result<bool, Error> {
+    /// Returns true if the branch was made; false if another process was faster.
+    fn try_branch(&self, branch: &BranchName, commit: &CommitId) -> Result<bool, Error> {
         let nothing = "0".repeat(commit.as_str().len());
         let reference = branch.reference();
-        let call = Call::new(["update-ref", "-m", "drawloom: branch", &reference])
+        let call = GitCall::new(["update-ref", "-m", "drawloom: branch", &reference])
             .args([commit.as_str(), &nothing]);
         let outcome = self.git.ask(&call)?;
         let said = outcome.stderr_text();
@@ -232,15 +232,15 @@ impl Repository {
             let message = format!(
                 "the branch `{branch}` cannot be made, because another branch has the name of one \
                  of its folders: {}; rename that one",
-                crate::complaint::complaint(&said)
+                crate::git_errors::complaint(&said)
             );
-            return Err(Error::new(ErrorKind::BranchTaken, message));
+            return Err(Error::new(VcsErrorKind::BranchTaken, message));
         }
         self.git.expect_success(&outcome).map(|()| true)
     }
 
-    fn default_branch(&self, head: &Head) -> Result<Option<Branch>, Error> {
-        let call = Call::new(["symbolic-ref", "--quiet", "refs/remotes/origin/HEAD"]);
+    fn default_branch(&self, head: &HeadState) -> Result<Option<BranchName>, Error> {
+        let call = GitCall::new(["symbolic-ref", "--quiet", "refs/remotes/origin/HEAD"]);
         let outcome = self.git.ask(&call)?;
         let told = branch_of(outcome.stdout_text().trim(), "refs/remotes/origin/");
         if outcome.is_success() && told.is_some() {
@@ -249,30 +249,30 @@ impl Repository {
         for name in ["main", "master"] {
             for folder in ["refs/remotes/origin/", "refs/heads/"] {
                 if self.git.commit(&format!("{folder}{name}"))?.is_some() {
-                    return Branch::parse(name).map(Some);
+                    return BranchName::parse(name).map(Some);
                 }
             }
         }
         Ok(head.branch().cloned())
     }
 
-    fn has_submodules(&self, head: &Head) -> Result<bool, Error> {
+    fn has_submodules(&self, head: &HeadState) -> Result<bool, Error> {
         let Some(commit) = head.commit() else {
             return Ok(false);
         };
-        let call = Call::new(["cat-file", "-e"]).arg(format!("{commit}:.gitmodules"));
+        let call = GitCall::new(["cat-file", "-e"]).arg(format!("{commit}:.gitmodules"));
         Ok(self.git.ask(&call)?.is_success())
     }
 }
 
 /// One of the paths git knows, which need not be text.
-fn path(git: &Git, which: &str) -> Result<PathBuf, Error> {
-    let call = Call::new(["rev-parse", "--path-format=absolute", which]);
+fn path(git: &GitProgram, which: &str) -> Result<PathBuf, Error> {
+    let call = GitCall::new(["rev-parse", "--path-format=absolute", which]);
     let mut bytes = git.tell(&call)?;
     bytes.pop_if(|byte| *byte == b'\n');
     Ok(PathBuf::from(OsString::from_vec(bytes)))
 }
 
-fn branch_of(reference: &str, folder: &str) -> Option<Branch> {
-    Branch::parse(reference.strip_prefix(folder)?).ok()
+fn branch_of(reference: &str, folder: &str) -> Option<BranchName> {
+    BranchName::parse(reference.strip_prefix(folder)?).ok()
 }

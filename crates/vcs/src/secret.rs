@@ -8,18 +8,18 @@ use zeroize::Zeroizing;
 /// Shorter ones are no secrets, and removing them would garble the text.
 const SCRUBBED_BYTES_MIN: usize = 6;
 
-/// A token. It prints as dots and is wiped when its last copy goes.
+/// A token. It prints as dots, and its memory is wiped when the last copy is dropped.
 #[derive(Clone)]
-pub struct Secret(Arc<Zeroizing<String>>);
+pub struct ForgeToken(Arc<Zeroizing<String>>);
 
-impl Secret {
-    /// Tokens are pasted: surrounding white space is never part of them.
+impl ForgeToken {
+    /// Trims the text: people paste tokens with white space around them.
     pub fn new(text: impl Into<String>) -> Self {
         let text = Zeroizing::new(text.into());
         Self(Arc::new(Zeroizing::new(text.trim().to_owned())))
     }
 
-    /// Whether there is nothing in it.
+    /// Returns true for an empty token.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -38,7 +38,7 @@ impl Secret {
     }
 }
 
-impl fmt::Debug for Secret {
+impl fmt::Debug for ForgeToken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Secret(…)")
     }
@@ -46,15 +46,15 @@ impl fmt::Debug for Secret {
 
 #[cfg(test)]
 mod tests {
-    use super::Secret;
+    use super::ForgeToken;
 
     #[test]
     fn a_token_is_not_shown() {
-        let secret = Secret::new(" ghp_abcdef\n");
+        let secret = ForgeToken::new(" ghp_abcdef\n");
         assert_eq!(format!("{secret:?}"), "Secret(…)");
         assert_eq!(secret.expose(), "ghp_abcdef");
         assert_eq!(secret.scrub("bad ghp_abcdef!"), "bad [token removed]!");
-        assert_eq!(Secret::new("x").scrub("an x"), "an x");
-        assert!(Secret::new("  ").is_empty());
+        assert_eq!(ForgeToken::new("x").scrub("an x"), "an x");
+        assert!(ForgeToken::new("  ").is_empty());
     }
 }

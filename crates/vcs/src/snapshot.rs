@@ -1,7 +1,7 @@
-//! The state of a worktree's files as a tree, by way of an index that nobody else sees.
+//! Stores the state of a worktree's files as a tree, through a private index.
 //!
-//! The index is made afresh from the commit, so that nothing that was done to the worktree's own
-//! index (a file marked as unchanged, a merge left open) hides a change.
+//! The index is made anew from the commit, so that the state of the worktree's own index (a file
+//! marked as unchanged, an open merge) hides no change.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -9,56 +9,57 @@ use std::path::{Component, Path, PathBuf};
 
 use tempfile::TempDir;
 
-use crate::call::Call;
+use crate::call::GitCall;
 use crate::worktree::WHOLE;
-use crate::{Error, ErrorKind, Git, Tree, Worktree};
+use crate::{Error, GitProgram, TreeId, VcsErrorKind, Worktree};
 
-/// The most bytes of paths in one call, below what systems allow for arguments.
+/// The most bytes of paths in one call, below the systems' limits for arguments.
 const ARGUMENT_BYTES_MAX: usize = 64 * 1024;
 
-/// Which of a worktree's changes are meant.
+/// Selects changes of a worktree.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Paths {
-    /// All but what is ignored.
+pub enum PathSelection {
+    /// All except ignored files.
     All,
-    /// These files, and what is in these directories, ignored or not. A path that has not changed
-    /// or does not exist is no error.
+    /// These files, and everything in these directories, ignored or not. A path that has not
+    /// changed or does not exist is no error.
     Only(Vec<PathBuf>),
 }
 
-/// Where the objects of a snapshot go.
+/// The place for the objects of a snapshot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Objects {
+pub(crate) enum ObjectStorage {
     /// Into the repository, for a commit.
     Kept,
-    /// Away with the snapshot.
+    /// Removed with the snapshot.
     Temporary,
 }
 
 /// A state of the files.
-pub(crate) struct Snapshot {
-    pub(crate) tree: Tree,
+pub(crate) struct WorktreeSnapshot {
+    pub(crate) tree: TreeId,
     /// Git that finds the snapshot's objects.
-    pub(crate) git: Git,
+    pub(crate) git: GitProgram,
     /// The index, and objects that do not stay.
     _dir: TempDir,
 }
 
-impl Snapshot {
+impl WorktreeSnapshot {
     pub(crate) fn take(
         worktree: &Worktree,
-        paths: &Paths,
-        objects: Objects,
+        paths: &PathSelection,
+        objects: ObjectStorage,
     ) -> Result<Self, Error> {
-        // In the worktree's metadata: should we die, it goes when the worktree goes.
+        // The index is in the worktree's metadata: if this process dies, it is removed with the
+        // worktree.
         Self::of((&worktree.git, &worktree.admin), paths, objects)
     }
 
-    /// The files that this git sees, with an index in this folder for as long as it takes.
+    /// Takes a snapshot of the files that this git sees, with a temporary index in this folder.
     pub(crate) fn of(
-        (git, folder): (&Git, &Path),
-        paths: &Paths,
-        objects: Objects,
+        (git, folder): (&GitProgram, &Path),
+        paths: &PathSelection,
+        objects: ObjectStorage,
     ) -> Result<Self, Error> {
         let made = tempfile::Builder::new()
             .prefix("drawloom-")
@@ -66,12 +67,12 @@ impl Snapshot {
         let dir = made.map_err(|error| {
             let place = folder.display();
             let message = format!("cannot make a directory in `{place}`: {error}");
-            Error::new(ErrorKind::Failed, message)
+            Error::new(VcsErrorKind::Failed, message)
         })?;
         let index = dir.path().join("index");
         let mut git = git.clone().variable("GIT_INDEX_FILE", index);
-        if objects == Objects::Temporary {
-            let call = Call::new([
+        if objects == ObjectStorage::Temporary {
+            let call = GitCall::new([
                 "rev-parse",
                 "--path-format=absolute",
                 "--git-path",
@@ -82,13 +83,14 @@ impl Snapshot {
                 .variable("GIT_OBJECT_DIRECTORY", dir.path())
                 .variable("GIT_ALTERNATE_OBJECT_DIRECTORIES", quoted(&kept));
         }
-        git.tell(&Call::new(["read-tree", "HEAD"]).limit(WHOLE))?;
-        // New ones first: a link in place of a directory takes its files out of the index.
+        git.tell(&GitCall::new(["read-tree", "HEAD"]).limit(WHOLE))?;
+        // New files first: a link in place of a directory removes the directory's files from the
+        // index.
         let new = new_files(&git, paths)?;
         stage(&git, &new)?;
         let changed = changed_files(&git, paths)?;
         stage(&git, &changed)?;
-        let tree = Tree::new(git.line(&Call::new(["write-tree"]).limit(WHOLE))?);
+        let tree = TreeId::new(git.line(&GitCall::new(["write-tree"]).limit(WHOLE))?);
         Ok(Self {
             tree,
             git,
@@ -97,15 +99,15 @@ impl Snapshot {
     }
 }
 
-fn new_files(git: &Git, paths: &Paths) -> Result<Vec<PathBuf>, Error> {
-    let call = Call::new(["ls-files", "-z", "--others"]);
+fn new_files(git: &GitProgram, paths: &PathSelection) -> Result<Vec<PathBuf>, Error> {
+    let call = GitCall::new(["ls-files", "-z", "--others"]);
     match paths {
-        Paths::All => {
+        PathSelection::All => {
             let found = list(git, call.arg("--exclude-standard"), &[])?;
-            // A repository of its own is listed as a directory, and is not ours to commit.
+            // A nested repository is listed as a directory, and is not committed.
             Ok(found.into_iter().filter(|path| !is_folder(path)).collect())
         }
-        Paths::Only(only) => {
+        PathSelection::Only(only) => {
             let found = in_pieces(git, &call, only)?;
             match found.iter().find(|path| is_folder(path)) {
                 None => Ok(found),
@@ -115,22 +117,22 @@ fn new_files(git: &Git, paths: &Paths) -> Result<Vec<PathBuf>, Error> {
                          cannot be committed; remove its `.git`",
                         folder.display()
                     );
-                    Err(Error::new(ErrorKind::NestedRepository, message))
+                    Err(Error::new(VcsErrorKind::NestedRepository, message))
                 }
             }
         }
     }
 }
 
-fn changed_files(git: &Git, paths: &Paths) -> Result<Vec<PathBuf>, Error> {
-    let call = Call::new(["ls-files", "-z", "--deleted", "--modified"]);
+fn changed_files(git: &GitProgram, paths: &PathSelection) -> Result<Vec<PathBuf>, Error> {
+    let call = GitCall::new(["ls-files", "-z", "--deleted", "--modified"]);
     match paths {
-        Paths::All => list(git, call, &[]),
-        Paths::Only(only) => in_pieces(git, &call, only),
+        PathSelection::All => list(git, call, &[]),
+        PathSelection::Only(only) => in_pieces(git, &call, only),
     }
 }
 
-fn in_pieces(git: &Git, call: &Call, only: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
+fn in_pieces(git: &GitProgram, call: &GitCall, only: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
     let checked = only.iter().map(|path| checked(path));
     let mut found = Vec::new();
     let mut piece: Vec<OsString> = Vec::new();
@@ -150,7 +152,7 @@ fn in_pieces(git: &Git, call: &Call, only: &[PathBuf]) -> Result<Vec<PathBuf>, E
     Ok(found)
 }
 
-fn list(git: &Git, call: Call, paths: &[OsString]) -> Result<Vec<PathBuf>, Error> {
+fn list(git: &GitProgram, call: GitCall, paths: &[OsString]) -> Result<Vec<PathBuf>, Error> {
     let call = call.arg("--").args(paths.iter().cloned()).limit(WHOLE);
     let bytes = git.tell(&call)?;
     let names = bytes
@@ -164,8 +166,8 @@ fn list(git: &Git, call: Call, paths: &[OsString]) -> Result<Vec<PathBuf>, Error
     Ok(found)
 }
 
-/// Takes files into the index as they are: new, changed, gone.
-fn stage(git: &Git, paths: &[PathBuf]) -> Result<(), Error> {
+/// Adds files to the index: new, changed and deleted ones.
+fn stage(git: &GitProgram, paths: &[PathBuf]) -> Result<(), Error> {
     if paths.is_empty() {
         return Ok(());
     }
@@ -174,7 +176,7 @@ fn stage(git: &Git, paths: &[PathBuf]) -> Result<(), Error> {
         stdin.extend_from_slice(path.as_os_str().as_bytes());
         stdin.push(0);
     }
-    let call = Call::new([
+    let call = GitCall::new([
         "update-index",
         "--add",
         "--remove",
@@ -185,7 +187,7 @@ fn stage(git: &Git, paths: &[PathBuf]) -> Result<(), Error> {
     git.tell(&call.stdin(stdin).limit(WHOLE)).map(drop)
 }
 
-/// The path as git wants it, if it stays in the worktree and out of git's directory.
+/// Returns the path as git expects it, if it stays in the worktree and out of git's directory.
 fn checked(path: &Path) -> Result<OsString, Error> {
     let mut parts: Vec<&OsStr> = Vec::new();
     let mut bad = false;
@@ -201,7 +203,7 @@ fn checked(path: &Path) -> Result<OsString, Error> {
             "`{}` is not a path in the worktree; give one relative to its top, without `..` and `.git`",
             path.display()
         );
-        return Err(Error::new(ErrorKind::BadPath, message));
+        return Err(Error::new(VcsErrorKind::BadPath, message));
     }
     let joined = parts.iter().map(|part| part.as_bytes()).collect::<Vec<_>>();
     Ok(OsString::from_vec(joined.join(&b'/')))

@@ -2,11 +2,11 @@
 
 use std::fmt;
 
-/// The name of a tree: equal for equal files, whenever and wherever they are.
+/// The id of a tree: equal for equal files, at any time and place.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Tree(String);
+pub struct TreeId(String);
 
-impl Tree {
+impl TreeId {
     pub(crate) fn new(name: String) -> Self {
         Self(name)
     }
@@ -18,7 +18,7 @@ impl Tree {
     }
 }
 
-impl fmt::Display for Tree {
+impl fmt::Display for TreeId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }

@@ -1,36 +1,42 @@
-//! A checkout of our own, beside the user's: made for a job, worked in, removed.
+//! A separate checkout beside the user's: made for a job, worked in, removed.
 //!
-//! Git is told where the worktree's metadata is and does not look for it: the `.git` file in the
-//! worktree is within reach of whatever runs there, and could point anywhere.
+//! Every call names the worktree's metadata, so that git does not look for it: commands in the
+//! worktree can change its `.git` file, which then could point anywhere.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::call::Limit;
-use crate::snapshot::{Objects, Snapshot};
-use crate::{Commit, Error, ErrorKind, Git, Paths, Tree, disk};
+use crate::call::TimeLimit;
+use crate::snapshot::{ObjectStorage, WorktreeSnapshot};
+use crate::{CommitId, Error, GitProgram, PathSelection, TreeId, VcsErrorKind, git_dir};
 
-/// How long may take what reads or writes all files of a worktree.
+/// Time limit for calls that read or write all files of a worktree.
 pub const WORKTREE_TIMEOUT_MAX: Duration = Duration::from_secs(300);
-pub(crate) const WHOLE: Limit = Limit::new("WORKTREE_TIMEOUT_MAX", WORKTREE_TIMEOUT_MAX);
+pub(crate) const WHOLE: TimeLimit = TimeLimit::new("WORKTREE_TIMEOUT_MAX", WORKTREE_TIMEOUT_MAX);
 
 /// Lock files that a killed git leaves in a worktree's metadata.
 const LOCKS: [&str; 2] = ["index.lock", "HEAD.lock"];
 
-/// A worktree of ours that is whole.
+/// A complete worktree made by this program.
 #[derive(Debug, Clone)]
 pub struct Worktree {
     /// Git in the worktree.
-    pub(crate) git: Git,
+    pub(crate) git: GitProgram,
     path: PathBuf,
     /// The worktree's own part of git's directory.
     pub(crate) admin: PathBuf,
     job: String,
-    base: Commit,
+    base: CommitId,
 }
 
 impl Worktree {
-    pub(crate) fn new(git: &Git, path: PathBuf, admin: PathBuf, job: String, base: Commit) -> Self {
+    pub(crate) fn new(
+        git: &GitProgram,
+        path: PathBuf,
+        admin: PathBuf,
+        job: String,
+        base: CommitId,
+    ) -> Self {
         let git = git
             .moved_to(&path)
             .variable("GIT_DIR", &admin)
@@ -44,7 +50,7 @@ impl Worktree {
         }
     }
 
-    /// Where it is.
+    /// Its directory.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
@@ -58,32 +64,32 @@ impl Worktree {
 
     /// The commit it was made from.
     #[must_use]
-    pub fn base(&self) -> &Commit {
+    pub fn base(&self) -> &CommitId {
         &self.base
     }
 
-    /// The commit it is at: the base, or the last commit made in it.
-    pub fn head_commit(&self) -> Result<Commit, Error> {
+    /// Returns its current commit: the base, or the last commit made in it.
+    pub fn head_commit(&self) -> Result<CommitId, Error> {
         self.git.commit("HEAD")?.ok_or_else(|| {
             let message = format!(
                 "the worktree `{}` has lost its commit; start the job again",
                 self.path.display()
             );
-            Error::new(ErrorKind::Failed, message)
+            Error::new(VcsErrorKind::Failed, message)
         })
     }
 
-    /// The name of the state the files are in. Nothing is written that stays: not an index, not
-    /// an object. A commit of the same paths has this tree.
-    pub fn tree_hash(&self, paths: &Paths) -> Result<Tree, Error> {
-        Snapshot::take(self, paths, Objects::Temporary).map(|snapshot| snapshot.tree)
+    /// Returns the id of the files' present state. Leaves no index and no object behind. A commit
+    /// of the same paths has this tree.
+    pub fn tree_hash(&self, paths: &PathSelection) -> Result<TreeId, Error> {
+        WorktreeSnapshot::take(self, paths, ObjectStorage::Temporary).map(|snapshot| snapshot.tree)
     }
 
-    /// Removes what a git that was killed here has locked. The worktree is ours and its job has one
-    /// process, so nobody holds these.
+    /// Removes the locks of a git that was killed here. The worktree belongs to one job, and the
+    /// job to one process, so no other process holds these locks.
     pub(crate) fn clear_locks(&self) -> Result<(), Error> {
         LOCKS
             .iter()
-            .try_for_each(|lock| disk::remove_file(&self.admin.join(lock)))
+            .try_for_each(|lock| git_dir::remove_file(&self.admin.join(lock)))
     }
 }

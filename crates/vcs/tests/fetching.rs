@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::Command;
 
 use tempfile::TempDir;
-use vcs::{Commit, ErrorKind, Git, fetch_at};
+use vcs::{CommitId, GitProgram, VcsErrorKind, fetch_at};
 
 fn git(dir: &Path, args: &[&str]) -> String {
     let output = Command::new("git")
@@ -89,7 +89,7 @@ fn a_revision_of_any_kind_is_checked_out() {
             std::fs::read_to_string(dest.join("kit.yml")).unwrap(),
             content
         );
-        assert_eq!(Git::at(&dest).head_commit().unwrap(), found);
+        assert_eq!(GitProgram::at(&dest).head_commit().unwrap(), found);
     }
 }
 
@@ -106,7 +106,7 @@ fn a_plain_path_is_an_address_too() {
 fn a_whole_clone_can_change_revision() {
     let origin = Origin::new();
     let dest = tempfile::tempdir().unwrap();
-    let clone = Git::at(dest.path().join("c"));
+    let clone = GitProgram::at(dest.path().join("c"));
     assert_eq!(
         clone.clone_from(&origin.url()).unwrap().as_str(),
         origin.second
@@ -115,13 +115,13 @@ fn a_whole_clone_can_change_revision() {
     assert_eq!(clone.checkout("v1").unwrap().as_str(), origin.first);
     assert_eq!(clone.head_commit().unwrap().as_str(), origin.first);
     let error = clone.checkout("nope").unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::UnknownRevision);
+    assert_eq!(error.kind(), VcsErrorKind::UnknownRevision);
     let error = clone.clone_from(&origin.url()).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Occupied);
+    assert_eq!(error.kind(), VcsErrorKind::Occupied);
 }
 
 #[track_caller]
-fn check_error(address: &str, revision: Option<&str>, kind: ErrorKind, part: &str) {
+fn check_error(address: &str, revision: Option<&str>, kind: VcsErrorKind, part: &str) {
     let dest = tempfile::tempdir().unwrap();
     let error = fetch_at(address, revision, &dest.path().join("c")).unwrap_err();
     assert_eq!(error.kind(), kind, "{error}");
@@ -134,65 +134,75 @@ fn failures_say_what_to_do() {
     check_error(
         "file:///no/such/repository",
         None,
-        ErrorKind::Unreachable,
+        VcsErrorKind::Unreachable,
         "check the address",
     );
     check_error(
         "https://me:secret@localhost:1/r.git",
         None,
-        ErrorKind::Unreachable,
+        VcsErrorKind::Unreachable,
         "***@localhost",
     );
     check_error(
         &origin.url(),
         Some("nope"),
-        ErrorKind::UnknownRevision,
+        VcsErrorKind::UnknownRevision,
         "no branch, tag or commit `nope`",
     );
     check_error(
         &origin.url(),
         Some("--upload-pack=x"),
-        ErrorKind::UnknownRevision,
+        VcsErrorKind::UnknownRevision,
         "give one of those",
     );
     check_error(
         "--upload-pack=touch /tmp/evil",
         None,
-        ErrorKind::BadAddress,
+        VcsErrorKind::BadAddress,
         "like an option",
     );
     check_error(
         "ext::sh -c 'touch /tmp/evil'",
         None,
-        ErrorKind::BadAddress,
+        VcsErrorKind::BadAddress,
         "transport helper",
     );
-    let error = Git::at(".").program("no-such-git").version().unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::NoGit);
+    let error = GitProgram::at(".")
+        .program("no-such-git")
+        .version()
+        .unwrap_err();
+    assert_eq!(error.kind(), VcsErrorKind::NoGit);
     assert!(error.to_string().contains("install it"), "{error}");
 }
 
 #[test]
 fn repositories_are_told_from_other_directories() {
     let origin = Origin::new();
-    assert!(Git::at(origin.dir.path()).is_repository().unwrap());
+    assert!(GitProgram::at(origin.dir.path()).is_repository().unwrap());
     assert_eq!(
-        Git::at(origin.dir.path()).head_commit().unwrap().as_str(),
+        GitProgram::at(origin.dir.path())
+            .head_commit()
+            .unwrap()
+            .as_str(),
         origin.second
     );
     let plain = tempfile::tempdir().unwrap();
-    assert!(!Git::at(plain.path()).is_repository().unwrap());
-    assert!(!Git::at(plain.path().join("nope")).is_repository().unwrap());
-    let error = Git::at(plain.path()).head_commit().unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::NotARepository);
-    assert!(Git::at(".").version().unwrap().starts_with('2'));
+    assert!(!GitProgram::at(plain.path()).is_repository().unwrap());
+    assert!(
+        !GitProgram::at(plain.path().join("nope"))
+            .is_repository()
+            .unwrap()
+    );
+    let error = GitProgram::at(plain.path()).head_commit().unwrap_err();
+    assert_eq!(error.kind(), VcsErrorKind::NotARepository);
+    assert!(GitProgram::at(".").version().unwrap().starts_with('2'));
 }
 
 #[test]
 fn hooks_from_a_users_template_do_not_run() {
     let origin = Origin::new();
     let dest = tempfile::tempdir().unwrap();
-    let clone = Git::at(dest.path().join("c"));
+    let clone = GitProgram::at(dest.path().join("c"));
     clone.clone_from(&origin.url()).unwrap();
     let hooks = dest.path().join("c/.git/hooks");
     std::fs::create_dir_all(&hooks).unwrap();
@@ -206,13 +216,13 @@ fn hooks_from_a_users_template_do_not_run() {
 
 #[test]
 fn commits_have_full_names() {
-    assert!(Commit::parse(&"a".repeat(40)).is_ok());
+    assert!(CommitId::parse(&"a".repeat(40)).is_ok());
     assert_eq!(
-        Commit::parse(&"A".repeat(64)).unwrap().short(),
+        CommitId::parse(&"A".repeat(64)).unwrap().short(),
         "aaaaaaaaaaaa"
     );
     for text in ["", "abc", "main"] {
-        assert!(Commit::parse(text).is_err(), "{text}");
+        assert!(CommitId::parse(text).is_err(), "{text}");
     }
-    assert!(Commit::parse(&"g".repeat(40)).is_err());
+    assert!(CommitId::parse(&"g".repeat(40)).is_err());
 }

@@ -1,4 +1,4 @@
-//! Adding lines to a file that several processes write to, such as a ledger.
+//! Appends lines to a file that several processes write to, such as a cost log.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -9,10 +9,11 @@ use crate::root::special;
 use crate::{Error, RelPath, Root};
 
 impl Root {
-    /// Adds one line to the end of a private file, made with its directories where it is missing.
+    /// Adds one line to the end of a private file, which is created with its directories if
+    /// missing.
     ///
-    /// Lines of several processes never mix. A line that a dying process left unfinished is ended
-    /// first, so that it spoils nothing but itself.
+    /// Lines of several processes never mix. If a dying process left its line unfinished, that line
+    /// is ended first, so that it spoils only itself.
     pub fn append_line(&self, path: &RelPath, line: &str) -> Result<(), Error> {
         let failed = |source: io::Error| Error::io("writing", path, source);
         let (dir, name) = self.enter_private(path)?;
@@ -28,9 +29,9 @@ impl Root {
         if !file.metadata().map_err(failed)?.is_file() {
             return Err(special(path));
         }
-        // One that an earlier version made is narrowed.
+        // Narrows the permissions of a file that an earlier version made.
         rustix::fs::fchmod(&file, Mode::RUSR | Mode::WUSR).ok();
-        // Held for one short write, and released when the file is closed.
+        // Locked for one short write; closing the file releases the lock.
         flock(&file, FlockOperation::LockExclusive).map_err(|errno| failed(errno.into()))?;
         let mut text = String::with_capacity(line.len() + 2);
         if is_torn(&mut file).map_err(failed)? {
@@ -42,7 +43,7 @@ impl Root {
     }
 }
 
-/// Whether the last line has no end.
+/// Returns true if the last line has no line feed.
 fn is_torn(file: &mut (impl Read + Seek)) -> io::Result<bool> {
     if file.seek(SeekFrom::End(0))? == 0 {
         return Ok(false);
@@ -55,7 +56,7 @@ fn is_torn(file: &mut (impl Read + Seek)) -> io::Result<bool> {
 
 #[cfg(test)]
 mod tests {
-    use crate::{ErrorKind, RelPath, Root};
+    use crate::{RelPath, Root, WorkspaceErrorKind};
 
     #[test]
     fn lines_are_added_and_a_torn_one_is_ended() {
@@ -104,6 +105,6 @@ mod tests {
             .unwrap_err();
         assert!(std::fs::read_dir(outside.path()).unwrap().next().is_none());
         let git = root.append_line(&RelPath::parse(".git/hooks/x").unwrap(), "x");
-        assert_eq!(git.unwrap_err().kind(), ErrorKind::Denied);
+        assert_eq!(git.unwrap_err().kind(), WorkspaceErrorKind::Denied);
     }
 }

@@ -1,37 +1,37 @@
-//! A change set: what shall become of which path, decided before anything is done.
+//! A change set: the planned change of each path, collected before anything is written.
 
 use std::collections::BTreeMap;
 
-use crate::{Entry, Error, ErrorKind, Kind, RelPath, Root, floor};
+use crate::{Error, PathKind, RelPath, Root, TreeEntry, WorkspaceErrorKind, protected_paths};
 
 /// The most paths one change set may touch.
 pub const CHANGE_FILES_MAX: usize = 100_000;
 /// The most bytes one change set may write.
 pub const CHANGE_BYTES_MAX: u64 = 1024 * 1024 * 1024;
 
-/// What shall become of one path.
+/// The planned change of one path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Change {
-    /// A file with this content, made or replaced. A replaced file keeps its
-    /// permissions; `executable` adds the right to run it and never takes it.
+pub enum PathChange {
+    /// Creates or replaces a file with this content. A replaced file keeps its permissions;
+    /// `executable` adds the permission to execute and never removes it.
     Write {
         /// The whole content.
         bytes: Vec<u8>,
-        /// Whether the file must be runnable.
+        /// True if the file must be executable.
         executable: bool,
     },
-    /// No file or symlink here. A path that is not there is left alone.
+    /// Removes a file or symlink. A missing one is left alone.
     Delete,
-    /// Nothing here, and nothing below.
+    /// Removes the path with everything below it.
     DeleteTree,
     /// A directory, with those above it.
     CreateDir,
 }
 
-/// Changes by path, in tree order. The last word about a path counts.
+/// Changes by path, in tree order. The last change of a path counts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ChangeSet {
-    changes: BTreeMap<RelPath, Change>,
+    changes: BTreeMap<RelPath, PathChange>,
 }
 
 impl ChangeSet {
@@ -41,65 +41,65 @@ impl ChangeSet {
         Self::default()
     }
 
-    /// Says what shall become of `path`; what was said about it before is returned.
-    pub fn put(&mut self, path: RelPath, change: Change) -> Option<Change> {
+    /// Plans a change of `path`; returns the change planned before.
+    pub fn put(&mut self, path: RelPath, change: PathChange) -> Option<PathChange> {
         self.changes.insert(path, change)
     }
 
-    /// A file with this content, not meant to be run.
-    pub fn write(&mut self, path: RelPath, bytes: impl Into<Vec<u8>>) -> Option<Change> {
+    /// Plans a file with this content that is not executable.
+    pub fn write(&mut self, path: RelPath, bytes: impl Into<Vec<u8>>) -> Option<PathChange> {
         let (bytes, executable) = (bytes.into(), false);
-        self.put(path, Change::Write { bytes, executable })
+        self.put(path, PathChange::Write { bytes, executable })
     }
 
-    /// Takes back what was said about `path`.
-    pub fn forget(&mut self, path: &RelPath) -> Option<Change> {
+    /// Removes the planned change of `path`.
+    pub fn forget(&mut self, path: &RelPath) -> Option<PathChange> {
         self.changes.remove(path)
     }
 
-    /// What was said about exactly this path.
+    /// The planned change of exactly this path.
     #[must_use]
-    pub fn get(&self, path: &RelPath) -> Option<&Change> {
+    pub fn get(&self, path: &RelPath) -> Option<&PathChange> {
         self.changes.get(path)
     }
 
     /// The changes in tree order.
-    pub fn iter(&self) -> impl Iterator<Item = (&RelPath, &Change)> {
+    pub fn iter(&self) -> impl Iterator<Item = (&RelPath, &PathChange)> {
         self.changes.iter()
     }
 
-    /// How many paths are touched.
+    /// Number of paths touched.
     #[must_use]
     pub fn len(&self) -> usize {
         self.changes.len()
     }
 
-    /// Whether nothing shall change.
+    /// Returns true if no change is planned.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.changes.is_empty()
     }
 
-    /// The content `path` will have: from this set, else from disk. So a later
-    /// step sees what an earlier one is going to write.
+    /// Returns the content `path` will have: from this set, otherwise from disk. So a later step
+    /// sees the planned writes of an earlier one.
     pub fn read(&self, root: &Root, path: &RelPath) -> Result<Option<Vec<u8>>, Error> {
         self.read_over(path, || root.read(path))
     }
 
-    /// As [`ChangeSet::read`], where `below` reads from disk.
+    /// Works like [`ChangeSet::read`], with `below` in place of the disk.
     pub(crate) fn read_over(
         &self,
         path: &RelPath,
         below: impl FnOnce() -> Result<Option<Vec<u8>>, Error>,
     ) -> Result<Option<Vec<u8>>, Error> {
         match self.pending(path) {
-            Pending::Content(bytes) => Ok(Some(bytes.to_vec())),
-            Pending::Absent => Ok(None),
-            Pending::Dir => Err(Error::new(
-                ErrorKind::Conflict,
+            PendingState::Content(bytes) => Ok(Some(bytes.to_vec())),
+            PendingState::Absent => Ok(None),
+            PendingState::Dir => Err(Error::new(
+                WorkspaceErrorKind::Conflict,
                 format!("`{path}` is going to be a directory, and a file was expected"),
             )),
-            Pending::Untouched => below(),
+            PendingState::Untouched => below(),
         }
     }
 
@@ -111,25 +111,25 @@ impl ChangeSet {
             .transpose()
     }
 
-    /// What `path` will be, symlinks on disk not followed.
-    pub fn kind(&self, root: &Root, path: &RelPath) -> Result<Option<Kind>, Error> {
+    /// Returns the kind `path` will have, without following symlinks on disk.
+    pub fn kind(&self, root: &Root, path: &RelPath) -> Result<Option<PathKind>, Error> {
         match self.pending(path) {
-            Pending::Content(_) => Ok(Some(Kind::File)),
-            Pending::Absent => Ok(None),
-            Pending::Dir => Ok(Some(Kind::Dir)),
-            Pending::Untouched => root.kind(path),
+            PendingState::Content(_) => Ok(Some(PathKind::File)),
+            PendingState::Absent => Ok(None),
+            PendingState::Dir => Ok(Some(PathKind::Dir)),
+            PendingState::Untouched => root.kind(path),
         }
     }
 
-    /// Writes every file below `from`'s `dir` to the same place below `at`.
-    /// Symlinks are read, so they must lead to a file inside `from`. `wanted`
-    /// can turn down files, and whole directories such as `.git`.
+    /// Writes every file below `from`'s `dir` to the same place below `at`. Symlinks are read, so
+    /// they must lead to a file inside `from`. `wanted` can exclude files, and whole directories
+    /// such as `.git`.
     pub fn put_tree(
         &mut self,
         at: &RelPath,
         from: &Root,
         dir: &RelPath,
-        wanted: impl Fn(&Entry) -> bool,
+        wanted: impl Fn(&TreeEntry) -> bool,
     ) -> Result<usize, Error> {
         let entries = from.walk_where(dir, wanted)?;
         for entry in &entries {
@@ -139,7 +139,7 @@ impl ChangeSet {
                 .unwrap_or_else(|| entry.path.clone());
             let Some(bytes) = from.read(&entry.path)? else {
                 return Err(Error::new(
-                    ErrorKind::NotFound,
+                    WorkspaceErrorKind::NotFound,
                     format!(
                         "`{}` is a symlink to nothing; remove it or copy what it meant",
                         entry.path
@@ -147,14 +147,14 @@ impl ChangeSet {
                 ));
             };
             let executable = from.is_executable(&entry.path)?;
-            self.put(at.join(&below)?, Change::Write { bytes, executable });
+            self.put(at.join(&below)?, PathChange::Write { bytes, executable });
         }
         Ok(entries.len())
     }
 
-    /// Refuses, before the disk is looked at, what can never be applied.
+    /// Refuses changes that can never be applied, before reading the disk.
     pub(crate) fn check(&self) -> Result<(), Error> {
-        let limit = |message: String| Err(Error::new(ErrorKind::Limit, message));
+        let limit = |message: String| Err(Error::new(WorkspaceErrorKind::Limit, message));
         if self.len() > CHANGE_FILES_MAX {
             return limit(format!(
                 "{} paths are to be changed at once, more than CHANGE_FILES_MAX ({CHANGE_FILES_MAX})",
@@ -163,8 +163,8 @@ impl ChangeSet {
         }
         let mut bytes_total = 0_u64;
         for (path, change) in &self.changes {
-            floor::check_write(path)?;
-            if let Change::Write { bytes, .. } = change {
+            protected_paths::check_write(path)?;
+            if let PathChange::Write { bytes, .. } = change {
                 bytes_total += bytes.len() as u64;
             }
         }
@@ -176,49 +176,49 @@ impl ChangeSet {
         Ok(())
     }
 
-    fn pending(&self, path: &RelPath) -> Pending<'_> {
+    fn pending(&self, path: &RelPath) -> PendingState<'_> {
         match self.changes.get(path) {
-            Some(Change::Write { bytes, .. }) => return Pending::Content(bytes),
-            Some(Change::CreateDir) => return Pending::Dir,
-            Some(Change::Delete | Change::DeleteTree) if !self.has_below(path) => {
-                return Pending::Absent;
+            Some(PathChange::Write { bytes, .. }) => return PendingState::Content(bytes),
+            Some(PathChange::CreateDir) => return PendingState::Dir,
+            Some(PathChange::Delete | PathChange::DeleteTree) if !self.has_below(path) => {
+                return PendingState::Absent;
             }
             _ => {}
         }
         if self.has_below(path) {
-            return Pending::Dir;
+            return PendingState::Dir;
         }
         let mut above = path.parent();
         while let Some(dir) = above {
             match self.changes.get(&dir) {
-                Some(Change::Write { .. } | Change::Delete | Change::DeleteTree) => {
-                    return Pending::Absent;
+                Some(PathChange::Write { .. } | PathChange::Delete | PathChange::DeleteTree) => {
+                    return PendingState::Absent;
                 }
                 _ => above = dir.parent(),
             }
         }
-        Pending::Untouched
+        PendingState::Untouched
     }
 
-    /// Whether something is going to be made below `path`.
+    /// Returns true if a path below `path` is going to be made.
     fn has_below(&self, path: &RelPath) -> bool {
         use std::ops::Bound::{Excluded, Unbounded};
         self.changes
             .range((Excluded(path), Unbounded))
             .take_while(|(other, _)| other.is_within(path))
-            .any(|(_, change)| matches!(change, Change::Write { .. } | Change::CreateDir))
+            .any(|(_, change)| matches!(change, PathChange::Write { .. } | PathChange::CreateDir))
     }
 }
 
-impl FromIterator<(RelPath, Change)> for ChangeSet {
-    fn from_iter<T: IntoIterator<Item = (RelPath, Change)>>(changes: T) -> Self {
+impl FromIterator<(RelPath, PathChange)> for ChangeSet {
+    fn from_iter<T: IntoIterator<Item = (RelPath, PathChange)>>(changes: T) -> Self {
         Self {
             changes: changes.into_iter().collect(),
         }
     }
 }
 
-enum Pending<'a> {
+enum PendingState<'a> {
     Content(&'a [u8]),
     Dir,
     Absent,

@@ -1,18 +1,18 @@
-//! Making a file under a name that no other process may have taken, such as kept answers.
+//! Creates a file under a name that no other process may have taken, such as saved answers.
 
 use std::io::{self, Write as _};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use cap_std::fs::OpenOptions;
 
-use crate::floor::check_write;
+use crate::protected_paths::check_write;
 use crate::{Error, RelPath, Root};
 
 /// Drafts made by this process, so that two threads never share one.
 static DRAFTS: AtomicU64 = AtomicU64::new(0);
 
 impl Root {
-    /// Writes a file that must not exist yet, made with its directories; false when it exists.
+    /// Writes a file that must not exist yet, with its directories; returns false if it exists.
     ///
     /// The text is written under another name and then linked, which fails if the name is taken: of
     /// several processes one gets the name, and none reads half a file.
@@ -39,7 +39,7 @@ impl Root {
         }
     }
 
-    /// Removes a file, and the directory it was in if that is now empty. Nothing there is fine.
+    /// Removes a file, and its directory if that is now empty. A missing file is fine.
     pub fn remove_own(&self, path: &RelPath) -> Result<(), Error> {
         check_write(path)?;
         match self.dir().remove_file(path) {
@@ -49,7 +49,7 @@ impl Root {
             _ => {}
         }
         if let Some(parent) = path.parent().filter(|parent| !parent.is_root()) {
-            // Fails, as it should, while something else is in it.
+            // Fails, as it should, while the directory is not empty.
             self.dir().remove_dir(&parent).ok();
         }
         Ok(())

@@ -1,11 +1,9 @@
-//! Going down from the root one name at a time, never through a symlink.
+//! Descends from the root one name at a time, never through a symlink.
 //!
-//! `cap-std` keeps reads inside the root. Writes need more: the place that was
-//! checked must be the place that is written, even if somebody swaps a
-//! directory for a symlink in between. So a path is first *resolved* to one
-//! without symlinks ([`Resolver`]), and later *entered* by opening each level
-//! with `O_NOFOLLOW` ([`Descent`]). A swapped symlink is then an error, never a
-//! detour.
+//! `cap-std` keeps reads inside the root. Writes need more: the checked place must be the written
+//! one, even if another process replaces a directory by a symlink in between. So a path is first
+//! *resolved* to one without symlinks ([`PathResolver`]), and later *entered* by opening each level
+//! with `O_NOFOLLOW` ([`Descent`]). A swapped symlink is then an error, never a detour.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -14,7 +12,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
-use crate::{Error, ErrorKind, Kind, RelPath};
+use crate::{Error, PathKind, RelPath, WorkspaceErrorKind};
 
 /// The most symlinks followed for one path, as in the kernel.
 const SYMLINK_HOPS_MAX: usize = 40;
@@ -75,7 +73,7 @@ pub(crate) fn open_dir(parent: BorrowedFd<'_>, name: &str) -> io::Result<OwnedFd
     Ok(rustix::fs::openat(parent, name, flags, Mode::empty())?)
 }
 
-/// The status of `name` in `dir` itself, not of what a symlink points to.
+/// Returns the status of `name` in `dir` itself, not of a symlink's target.
 pub(crate) fn stat(dir: BorrowedFd<'_>, name: &str) -> io::Result<Option<Stat>> {
     match rustix::fs::statat(dir, name, AtFlags::SYMLINK_NOFOLLOW) {
         Ok(stat) => Ok(Some(stat)),
@@ -84,41 +82,41 @@ pub(crate) fn stat(dir: BorrowedFd<'_>, name: &str) -> io::Result<Option<Stat>> 
     }
 }
 
-pub(crate) fn kind_of(stat: &Stat) -> Kind {
+pub(crate) fn kind_of(stat: &Stat) -> PathKind {
     match FileType::from_raw_mode(stat.st_mode) {
-        FileType::RegularFile => Kind::File,
-        FileType::Directory => Kind::Dir,
-        FileType::Symlink => Kind::Symlink,
-        _ => Kind::Other,
+        FileType::RegularFile => PathKind::File,
+        FileType::Directory => PathKind::Dir,
+        FileType::Symlink => PathKind::Symlink,
+        _ => PathKind::Other,
     }
 }
 
-/// Whether a symlink in last place is what we mean, or what it points to.
+/// Selects a symlink in last place itself, or its target.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LastLink {
     Follow,
     Keep,
 }
 
-/// Where a path really leads.
+/// A resolved path.
 #[derive(Clone)]
-pub(crate) struct Place {
+pub(crate) struct ResolvedPath {
     /// The path without symlinks.
     pub(crate) path: RelPath,
-    /// What is there now.
+    /// Its status on disk, if it exists.
     pub(crate) found: Option<Stat>,
-    /// How many of the path's names exist already.
+    /// Number of the path's names that already exist.
     pub(crate) standing: usize,
 }
 
 /// Resolves paths against the disk as it will be once `gone` is removed.
-pub(crate) struct Resolver<'r> {
+pub(crate) struct PathResolver<'r> {
     descent: Descent<'r>,
     gone: &'r BTreeSet<RelPath>,
-    last_parent: Option<(RelPath, Place)>,
+    last_parent: Option<(RelPath, ResolvedPath)>,
 }
 
-impl<'r> Resolver<'r> {
+impl<'r> PathResolver<'r> {
     pub(crate) fn new(root: BorrowedFd<'r>, gone: &'r BTreeSet<RelPath>) -> Self {
         Self {
             descent: Descent::new(root),
@@ -127,8 +125,12 @@ impl<'r> Resolver<'r> {
         }
     }
 
-    /// Resolves `path`; the directory it is in is remembered for the next one.
-    pub(crate) fn resolve(&mut self, path: &RelPath, last: LastLink) -> Result<Place, Error> {
+    /// Resolves `path`; remembers its directory for the next call.
+    pub(crate) fn resolve(
+        &mut self,
+        path: &RelPath,
+        last: LastLink,
+    ) -> Result<ResolvedPath, Error> {
         let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
             return self.walk(path, last);
         };
@@ -148,10 +150,10 @@ impl<'r> Resolver<'r> {
             Some(_) if !self.gone.contains(&real) => self.stat_in(&known.path, name, path)?,
             _ => None,
         };
-        if last == LastLink::Follow && found.as_ref().map(kind_of) == Some(Kind::Symlink) {
+        if last == LastLink::Follow && found.as_ref().map(kind_of) == Some(PathKind::Symlink) {
             return self.walk(path, last);
         }
-        Ok(Place {
+        Ok(ResolvedPath {
             standing: known.standing + usize::from(found.is_some()),
             path: real,
             found,
@@ -170,7 +172,7 @@ impl<'r> Resolver<'r> {
             .map_err(|source| Error::io("looking at", asked, source))
     }
 
-    fn walk(&mut self, path: &RelPath, last: LastLink) -> Result<Place, Error> {
+    fn walk(&mut self, path: &RelPath, last: LastLink) -> Result<ResolvedPath, Error> {
         let mut pending: Vec<String> = path.names().rev().map(str::to_owned).collect();
         let mut real = RelPath::root();
         let mut hops = 0;
@@ -197,12 +199,12 @@ impl<'r> Resolver<'r> {
                     pending.push(name);
                     return missing(path, &real, pending);
                 }
-                Some(Kind::Symlink) if !(pending.is_empty() && last == LastLink::Keep) => {
+                Some(PathKind::Symlink) if !(pending.is_empty() && last == LastLink::Keep) => {
                     hops += 1;
                     self.follow(path, &here, &mut pending)?;
                     if hops > SYMLINK_HOPS_MAX {
                         return Err(Error::new(
-                            ErrorKind::Limit,
+                            WorkspaceErrorKind::Limit,
                             format!(
                                 "`{path}` leads through more than SYMLINK_HOPS_MAX ({SYMLINK_HOPS_MAX}) symlinks"
                             ),
@@ -211,7 +213,7 @@ impl<'r> Resolver<'r> {
                     // `..` in a link is relative to the directory the link is in.
                     continue;
                 }
-                Some(Kind::File | Kind::Other) if !pending.is_empty() => {
+                Some(PathKind::File | PathKind::Other) if !pending.is_empty() => {
                     return Err(not_a_dir(path, &here));
                 }
                 Some(_) => {
@@ -223,14 +225,14 @@ impl<'r> Resolver<'r> {
         if real.is_root() {
             found = Some(root_stat);
         }
-        Ok(Place {
+        Ok(ResolvedPath {
             standing: real.depth(),
             path: real,
             found,
         })
     }
 
-    /// Puts the names of a symlink's target in front of what is still to go.
+    /// Puts the names of a symlink's target in front of the remaining names.
     fn follow(
         &mut self,
         path: &RelPath,
@@ -263,7 +265,11 @@ impl<'r> Resolver<'r> {
 }
 
 /// The rest of a path, from the first name that does not exist.
-fn missing(path: &RelPath, real: &RelPath, mut pending: Vec<String>) -> Result<Place, Error> {
+fn missing(
+    path: &RelPath,
+    real: &RelPath,
+    mut pending: Vec<String>,
+) -> Result<ResolvedPath, Error> {
     let standing = real.depth();
     let mut whole = real.clone();
     while let Some(name) = pending.pop() {
@@ -271,23 +277,23 @@ fn missing(path: &RelPath, real: &RelPath, mut pending: Vec<String>) -> Result<P
             .child(&name)
             .ok_or_else(|| escape(path, &name, "comes after a directory that does not exist"))?;
     }
-    Ok(Place {
+    Ok(ResolvedPath {
         path: whole,
         found: None,
         standing,
     })
 }
 
-fn require_dir(path: &RelPath, parent: &Place) -> Result<(), Error> {
+fn require_dir(path: &RelPath, parent: &ResolvedPath) -> Result<(), Error> {
     match parent.found.as_ref().map(kind_of) {
-        None | Some(Kind::Dir) => Ok(()),
+        None | Some(PathKind::Dir) => Ok(()),
         Some(_) => Err(not_a_dir(path, &parent.path)),
     }
 }
 
 fn not_a_dir(path: &RelPath, file: &RelPath) -> Error {
     Error::new(
-        ErrorKind::Conflict,
+        WorkspaceErrorKind::Conflict,
         format!(
             "`{path}` needs `{file}` to be a directory, but it is a file; move it or choose another path"
         ),
@@ -301,7 +307,7 @@ fn leaves(path: &RelPath, link: &RelPath, target: &str) -> Error {
         format!("`{path}` leads through the symlink `{link}` to `{target}`")
     };
     Error::new(
-        ErrorKind::Escape,
+        WorkspaceErrorKind::Escape,
         format!(
             "{why}, outside the project; use a real path inside it, or a relative symlink that stays inside"
         ),
@@ -310,7 +316,7 @@ fn leaves(path: &RelPath, link: &RelPath, target: &str) -> Error {
 
 fn escape(path: &RelPath, name: &str, why: &str) -> Error {
     Error::new(
-        ErrorKind::Escape,
+        WorkspaceErrorKind::Escape,
         format!("`{path}` cannot be resolved inside the project: `{name}` {why}"),
     )
 }

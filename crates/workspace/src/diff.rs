@@ -1,5 +1,5 @@
-//! Differences between two contents: as unified text, as counts, and as lines
-//! with tags for whoever wants to colour them.
+//! Differences between two contents: as unified text, as counts, and as tagged lines that a caller
+//! can colour.
 
 use std::fmt::Write;
 use std::time::{Duration, Instant};
@@ -8,8 +8,8 @@ use similar::{ChangeTag, TextDiff};
 
 /// Contents over this size are not compared line by line.
 pub const DIFF_BYTES_MAX: usize = 4 * 1024 * 1024;
-/// After this long the comparison settles for a correct but longer diff, and
-/// after the same time again the rest of it gets no word emphasis.
+/// After this time the comparison accepts a correct but longer diff, and after the same time again
+/// the rest gets no word emphasis.
 pub const DIFF_TIME_MAX: Duration = Duration::from_millis(500);
 /// Unchanged lines shown around a change.
 pub const CONTEXT_LINES: usize = 3;
@@ -18,16 +18,16 @@ const EMPHASIS_BYTES_MAX: usize = 2_000;
 
 /// The difference between an old and a new content.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Diff {
-    /// Whether there were and will be contents at all.
-    pub presence: Presence,
-    /// What can be shown.
-    pub body: Body,
+pub struct ContentDiff {
+    /// Tells which of the two contents exist.
+    pub presence: DiffKind,
+    /// The comparison, as far as it can be shown.
+    pub body: DiffBody,
 }
 
-/// Which of the two contents exist.
+/// Tells which of the two contents exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Presence {
+pub enum DiffKind {
     /// Only the new one.
     Created,
     /// Both.
@@ -38,9 +38,9 @@ pub enum Presence {
 
 /// The comparison itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Body {
-    /// Line by line; no hunks when nothing differs.
-    Lines(Vec<Hunk>),
+pub enum DiffBody {
+    /// Line by line; without hunks if nothing differs.
+    Lines(Vec<DiffHunk>),
     /// One of them is not UTF-8 text, and they differ.
     Binary,
     /// One of them is over [`DIFF_BYTES_MAX`], and they differ.
@@ -49,31 +49,31 @@ pub enum Body {
 
 /// A run of changed lines with the unchanged ones around them.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Hunk {
+pub struct DiffHunk {
     /// The `@@ -1,3 +1,4 @@` line.
     pub header: String,
     /// The lines in order.
-    pub lines: Vec<Line>,
+    pub lines: Vec<DiffLine>,
 }
 
 /// One line of a hunk.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Line {
-    /// Where the line is from.
-    pub tag: Tag,
+pub struct DiffLine {
+    /// The side the line is from.
+    pub tag: LineOrigin,
     /// Its number in the old content, from 1.
     pub old_number: Option<usize>,
     /// Its number in the new content, from 1.
     pub new_number: Option<usize>,
     /// Its text in pieces, without the line feed.
-    pub parts: Vec<Part>,
-    /// Whether the content ends here without a line feed.
+    pub parts: Vec<LinePart>,
+    /// True if the content ends here without a line feed.
     pub ends_bare: bool,
 }
 
-/// Where a line is from.
+/// The side a line is from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Tag {
+pub enum LineOrigin {
     /// In both.
     Context,
     /// Only in the old content.
@@ -84,16 +84,16 @@ pub enum Tag {
 
 /// A piece of a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Part {
+pub struct LinePart {
     /// The text.
     pub text: String,
-    /// Whether it is what differs from the line's counterpart.
+    /// True if this part differs from the line's counterpart.
     pub emphasised: bool,
 }
 
-/// How many lines come and go.
+/// Number of added and removed lines.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Summary {
+pub struct DiffSummary {
     /// Lines only in the new content.
     pub added: usize,
     /// Lines only in the old content.
@@ -103,39 +103,39 @@ pub struct Summary {
 /// The unified diff of two texts, empty when they are equal.
 #[must_use]
 pub fn unified(old: &str, new: &str, path: &str) -> String {
-    Diff::between(Some(old.as_bytes()), Some(new.as_bytes())).unified(path)
+    ContentDiff::between(Some(old.as_bytes()), Some(new.as_bytes())).unified(path)
 }
 
-impl Diff {
-    /// Compares two contents; `None` is a file that is not there.
+impl ContentDiff {
+    /// Compares two contents; `None` is a file that does not exist.
     #[must_use]
     pub fn between(old: Option<&[u8]>, new: Option<&[u8]>) -> Self {
         let presence = match (old, new) {
-            (None, _) => Presence::Created,
-            (_, None) => Presence::Deleted,
-            _ => Presence::Changed,
+            (None, _) => DiffKind::Created,
+            (_, None) => DiffKind::Deleted,
+            _ => DiffKind::Changed,
         };
         let body = compare(old.unwrap_or_default(), new.unwrap_or_default());
         Self { presence, body }
     }
 
-    /// Whether nothing differs.
+    /// Returns true if nothing differs.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.presence == Presence::Changed
-            && matches!(&self.body, Body::Lines(hunks) if hunks.is_empty())
+        self.presence == DiffKind::Changed
+            && matches!(&self.body, DiffBody::Lines(hunks) if hunks.is_empty())
     }
 
-    /// The lines that come and go; zero when there is no line-by-line diff.
+    /// Counts the added and removed lines; zero if there is no line-by-line diff.
     #[must_use]
-    pub fn summary(&self) -> Summary {
-        let mut summary = Summary::default();
-        if let Body::Lines(hunks) = &self.body {
+    pub fn summary(&self) -> DiffSummary {
+        let mut summary = DiffSummary::default();
+        if let DiffBody::Lines(hunks) = &self.body {
             for line in hunks.iter().flat_map(|hunk| &hunk.lines) {
                 match line.tag {
-                    Tag::Context => {}
-                    Tag::Removed => summary.removed += 1,
-                    Tag::Added => summary.added += 1,
+                    LineOrigin::Context => {}
+                    LineOrigin::Removed => summary.removed += 1,
+                    LineOrigin::Added => summary.added += 1,
                 }
             }
         }
@@ -146,9 +146,9 @@ impl Diff {
     #[must_use]
     pub fn header(&self, path: &str) -> String {
         let (old, new) = match self.presence {
-            Presence::Created => ("/dev/null".to_owned(), format!("b/{path}")),
-            Presence::Changed => (format!("a/{path}"), format!("b/{path}")),
-            Presence::Deleted => (format!("a/{path}"), "/dev/null".to_owned()),
+            DiffKind::Created => ("/dev/null".to_owned(), format!("b/{path}")),
+            DiffKind::Changed => (format!("a/{path}"), format!("b/{path}")),
+            DiffKind::Deleted => (format!("a/{path}"), "/dev/null".to_owned()),
         };
         format!("--- {old}\n+++ {new}\n")
     }
@@ -161,13 +161,13 @@ impl Diff {
         }
         let mut text = self.header(path);
         let hunks = match &self.body {
-            Body::Lines(hunks) => hunks,
-            Body::Binary => {
+            DiffBody::Lines(hunks) => hunks,
+            DiffBody::Binary => {
                 text.push_str("(not text; the contents differ)\n");
                 return text;
             }
-            Body::TooLarge => {
-                // Writing to a string cannot fail, so the result says nothing.
+            DiffBody::TooLarge => {
+                // Writing to a string cannot fail.
                 writeln!(
                     text,
                     "(over DIFF_BYTES_MAX, {DIFF_BYTES_MAX} bytes; the contents differ)"
@@ -192,7 +192,7 @@ impl Diff {
     }
 }
 
-impl Tag {
+impl LineOrigin {
     /// The first column of a unified diff.
     #[must_use]
     pub fn sign(self) -> char {
@@ -204,7 +204,7 @@ impl Tag {
     }
 }
 
-impl Line {
+impl DiffLine {
     /// The text of all parts.
     #[must_use]
     pub fn text(&self) -> String {
@@ -212,18 +212,18 @@ impl Line {
     }
 }
 
-fn compare(old: &[u8], new: &[u8]) -> Body {
+fn compare(old: &[u8], new: &[u8]) -> DiffBody {
     if old == new {
-        return Body::Lines(Vec::new());
+        return DiffBody::Lines(Vec::new());
     }
     if old.len().max(new.len()) > DIFF_BYTES_MAX {
-        return Body::TooLarge;
+        return DiffBody::TooLarge;
     }
     let (Ok(old), Ok(new)) = (std::str::from_utf8(old), std::str::from_utf8(new)) else {
-        return Body::Binary;
+        return DiffBody::Binary;
     };
     if old.contains('\0') || new.contains('\0') {
-        return Body::Binary;
+        return DiffBody::Binary;
     }
     let (old_lines, new_lines) = (lines(old), lines(new));
     let diff = TextDiff::configure()
@@ -232,7 +232,7 @@ fn compare(old: &[u8], new: &[u8]) -> Body {
     let deadline = Instant::now() + DIFF_TIME_MAX;
     let mut unified = diff.unified_diff();
     let hunks = unified.context_radius(CONTEXT_LINES).iter_hunks();
-    Body::Lines(
+    DiffBody::Lines(
         hunks
             .map(|hunk| read_hunk(&diff, &hunk, deadline))
             .collect(),
@@ -248,21 +248,21 @@ fn read_hunk(
     diff: &TextDiff<'_, '_, str>,
     hunk: &similar::udiff::UnifiedDiffHunk<'_, '_, '_, str>,
     deadline: Instant,
-) -> Hunk {
+) -> DiffHunk {
     let mut lines = Vec::new();
     for op in hunk.ops() {
         for change in diff.iter_inline_changes_deadline(op, Some(deadline)) {
             let tag = match change.tag() {
-                ChangeTag::Equal => Tag::Context,
-                ChangeTag::Delete => Tag::Removed,
-                ChangeTag::Insert => Tag::Added,
+                ChangeTag::Equal => LineOrigin::Context,
+                ChangeTag::Delete => LineOrigin::Removed,
+                ChangeTag::Insert => LineOrigin::Added,
             };
             let parts = change
                 .values()
                 .iter()
                 .map(|(emphasised, text)| (*emphasised, *text));
             let (parts, ends_bare) = read_parts(parts);
-            lines.push(Line {
+            lines.push(DiffLine {
                 tag,
                 old_number: change.old_index().map(|index| index + 1),
                 new_number: change.new_index().map(|index| index + 1),
@@ -271,14 +271,14 @@ fn read_hunk(
             });
         }
     }
-    Hunk {
+    DiffHunk {
         header: hunk.header().to_string(),
         lines,
     }
 }
 
-/// The parts without the line feed, and whether there was none.
-fn read_parts<'a>(parts: impl Iterator<Item = (bool, &'a str)>) -> (Vec<Part>, bool) {
+/// Returns the parts without the line feed, and whether it was missing.
+fn read_parts<'a>(parts: impl Iterator<Item = (bool, &'a str)>) -> (Vec<LinePart>, bool) {
     let mut ends_bare = true;
     let mut read = Vec::new();
     for (emphasised, text) in parts {
@@ -291,10 +291,10 @@ fn read_parts<'a>(parts: impl Iterator<Item = (bool, &'a str)>) -> (Vec<Part>, b
         };
         if !text.is_empty() {
             let text = text.to_owned();
-            read.push(Part { text, emphasised });
+            read.push(LinePart { text, emphasised });
         }
     }
-    let bytes: usize = read.iter().map(|part: &Part| part.text.len()).sum();
+    let bytes: usize = read.iter().map(|part: &LinePart| part.text.len()).sum();
     if bytes > EMPHASIS_BYTES_MAX {
         read.iter_mut().for_each(|part| part.emphasised = false);
     }

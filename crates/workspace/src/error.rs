@@ -5,24 +5,24 @@ use std::io;
 
 use crate::policy::Denial;
 
-/// What went wrong, for callers that branch.
+/// The kinds of error, for callers that branch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ErrorKind {
+pub enum WorkspaceErrorKind {
     /// The text is not a path inside the project.
     InvalidPath,
     /// A symlink on the way leaves the root.
     Escape,
-    /// The policy refuses; [`Error::denial`] says which rule and why.
+    /// The policy refuses; [`Error::denial`] has the rule and the reason.
     Denied,
     /// A directory is in the way, or a file where a directory is needed.
     Conflict,
-    /// The file, or the directory it is in, may not be written.
+    /// The file, or its directory, may not be written.
     ReadOnly,
     /// A device, FIFO or socket: neither read nor replaced.
     SpecialFile,
     /// The content is not UTF-8 text.
     NotText,
-    /// A named limit was hit.
+    /// A named limit was reached.
     Limit,
     /// Another process holds the project's apply lock.
     Locked,
@@ -41,7 +41,7 @@ pub enum ErrorKind {
 /// An error with the place it happened at.
 #[derive(Debug)]
 pub struct Error {
-    kind: ErrorKind,
+    kind: WorkspaceErrorKind,
     message: String,
     source: Option<io::Error>,
     denial: Option<Box<Denial>>,
@@ -50,11 +50,11 @@ pub struct Error {
 impl Error {
     /// The kind to branch on.
     #[must_use]
-    pub fn kind(&self) -> ErrorKind {
+    pub fn kind(&self) -> WorkspaceErrorKind {
         self.kind
     }
 
-    pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+    pub(crate) fn new(kind: WorkspaceErrorKind, message: impl Into<String>) -> Self {
         Self {
             kind,
             message: message.into(),
@@ -63,20 +63,22 @@ impl Error {
         }
     }
 
-    /// An operating system error while doing `what` (`reading`, `creating`) to `place`.
+    /// Wraps an operating system error while doing `what` (`reading`, `creating`) to `place`.
     pub(crate) fn io(what: &str, place: &dyn fmt::Display, source: impl Into<io::Error>) -> Self {
         let source = source.into();
         let (kind, hint) = match source.kind() {
             io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
-                (ErrorKind::ReadOnly, "; check the permissions")
+                (WorkspaceErrorKind::ReadOnly, "; check the permissions")
             }
             io::ErrorKind::CrossesDevices => (
-                ErrorKind::OtherFilesystem,
+                WorkspaceErrorKind::OtherFilesystem,
                 "; it is on another filesystem than the project's `.drawloom` directory, and \
                  files cannot be moved there in one step",
             ),
-            io::ErrorKind::StorageFull => (ErrorKind::Io, "; free some space and run again"),
-            _ => (ErrorKind::Io, ""),
+            io::ErrorKind::StorageFull => {
+                (WorkspaceErrorKind::Io, "; free some space and run again")
+            }
+            _ => (WorkspaceErrorKind::Io, ""),
         };
         Self {
             kind,
@@ -86,7 +88,7 @@ impl Error {
         }
     }
 
-    /// The same error with a sentence added about what was done after it.
+    /// Adds a sentence about the reaction to the error.
     pub(crate) fn noting(mut self, sentence: &str) -> Self {
         self.message.push_str("; ");
         self.message.push_str(sentence);
@@ -98,7 +100,7 @@ impl Error {
         self
     }
 
-    pub(crate) fn with_kind(mut self, kind: ErrorKind) -> Self {
+    pub(crate) fn with_kind(mut self, kind: WorkspaceErrorKind) -> Self {
         self.kind = kind;
         self
     }

@@ -1,23 +1,23 @@
-//! Plain file functions for what lies outside any root: a settings file, an
-//! answers file named on the command line, scratch directories.
+//! Plain file functions for paths outside any root: a settings file, an answers file named on the
+//! command line, scratch directories.
 
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use crate::root::{special, text};
-use crate::{Error, ErrorKind, READ_BYTES_MAX};
+use crate::{Error, READ_BYTES_MAX, WorkspaceErrorKind};
 
 pub use tempfile::TempDir;
 
-/// The most directories [`find_upward`] looks into.
+/// The most directories that [`find_upward`] searches.
 pub const UPWARD_DEPTH_MAX: usize = 256;
 
-/// The content of a file, `None` when there is none. Never waits on a FIFO,
-/// never takes more than [`READ_BYTES_MAX`] into memory.
+/// Returns the content of a file, or `None` if it does not exist. Never waits on a FIFO, never
+/// takes more than [`READ_BYTES_MAX`] into memory.
 pub fn read(path: &Path) -> Result<Option<Vec<u8>>, Error> {
     let place = path.display();
     let failed = |source| Error::io("reading", &place, source);
-    // Looking before opening: opening a FIFO would wait for its writer.
+    // Checks before opening: opening a FIFO would wait for its writer.
     let metadata = match std::fs::metadata(path) {
         Ok(metadata) => metadata,
         Err(source) if is_absent(&source) => return Ok(None),
@@ -25,7 +25,7 @@ pub fn read(path: &Path) -> Result<Option<Vec<u8>>, Error> {
     };
     if metadata.is_dir() {
         return Err(Error::new(
-            ErrorKind::Conflict,
+            WorkspaceErrorKind::Conflict,
             format!("`{place}` is a directory, and a file was expected"),
         ));
     }
@@ -39,21 +39,21 @@ pub fn read(path: &Path) -> Result<Option<Vec<u8>>, Error> {
         .map_err(failed)?;
     if bytes.len() as u64 > READ_BYTES_MAX {
         return Err(Error::new(
-            ErrorKind::Limit,
+            WorkspaceErrorKind::Limit,
             format!("`{place}` is larger than READ_BYTES_MAX ({READ_BYTES_MAX})"),
         ));
     }
     Ok(Some(bytes))
 }
 
-/// The content of a text file, `None` when there is none.
+/// Returns the content of a text file, or `None` if it does not exist.
 pub fn read_text(path: &Path) -> Result<Option<String>, Error> {
     let bytes = read(path)?;
     bytes.map(|bytes| text(bytes, &path.display())).transpose()
 }
 
-/// As [`read_text`], for a path that a person has named: a pipe such as `/dev/stdin` or `<(…)` is read
-/// to its end, because that is what was asked for.
+/// Works like [`read_text`], but reads a pipe such as `/dev/stdin` or `<(…)` to its end: for paths
+/// that a person has named.
 pub fn read_text_or_pipe(path: &Path) -> Result<Option<String>, Error> {
     use std::os::unix::fs::FileTypeExt;
     let kind = std::fs::metadata(path).ok().map(|found| found.file_type());
@@ -69,14 +69,14 @@ pub fn read_text_or_pipe(path: &Path) -> Result<Option<String>, Error> {
         .map_err(failed)?;
     if bytes.len() as u64 > READ_BYTES_MAX {
         return Err(Error::new(
-            ErrorKind::Limit,
+            WorkspaceErrorKind::Limit,
             format!("`{place}` gives more than READ_BYTES_MAX ({READ_BYTES_MAX})"),
         ));
     }
     text(bytes, &place).map(Some)
 }
 
-/// Whether a pipe or a file is behind standard input, rather than a terminal or nothing.
+/// Returns true if standard input is a pipe or a file, rather than a terminal or nothing.
 #[must_use]
 pub fn stdin_has_data() -> bool {
     let stdin = std::io::stdin();
@@ -86,13 +86,13 @@ pub fn stdin_has_data() -> bool {
     })
 }
 
-/// Whether anything is there, symlinks followed.
+/// Returns true if the path exists, symlinks followed.
 #[must_use]
 pub fn exists(path: &Path) -> bool {
     std::fs::metadata(path).is_ok()
 }
 
-/// Whether a directory is there, symlinks followed.
+/// Returns true if the path is a directory, symlinks followed.
 #[must_use]
 pub fn is_dir(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|metadata| metadata.is_dir())
@@ -114,8 +114,8 @@ pub fn find_upward(start: &Path, name: &str) -> Option<PathBuf> {
         .map(Path::to_owned)
 }
 
-/// A new directory of our own in the system's place for temporary files,
-/// removed with everything in it when dropped.
+/// Creates a directory in the system's place for temporary files; dropping it removes it with
+/// everything in it.
 pub fn scratch_dir() -> Result<TempDir, Error> {
     tempfile::Builder::new()
         .prefix("drawloom-")
@@ -126,7 +126,7 @@ pub fn scratch_dir() -> Result<TempDir, Error> {
         })
 }
 
-/// Writes one file whole or not at all, making the directory it is in.
+/// Writes one file whole or not at all, and creates its directory.
 pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     let place = path.display();
     let failed = |source| Error::io("writing", &place, source);
@@ -141,7 +141,7 @@ pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<(), Error> {
         .map(|found| found.permissions());
     builder.permissions(permissions.unwrap_or_else(|| {
         use std::os::unix::fs::PermissionsExt;
-        // The umask takes from these what the user does not want given.
+        // The umask removes permissions the user does not want to give.
         std::fs::Permissions::from_mode(0o666)
     }));
     let mut file = builder.tempfile_in(dir).map_err(failed)?;
@@ -151,7 +151,8 @@ pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     Ok(())
 }
 
-/// When a file or directory was last changed, in nanoseconds since 1970; `None` when nothing is there.
+/// Returns the time of a path's last change, in nanoseconds since 1970, or `None` if it does not
+/// exist.
 #[must_use]
 pub fn changed_ns(path: &Path) -> Option<u128> {
     let changed = std::fs::metadata(path).ok()?.modified().ok()?;
@@ -159,9 +160,9 @@ pub fn changed_ns(path: &Path) -> Option<u128> {
     Some(since.as_nanos())
 }
 
-/// Writes one file whole or not at all, for its owner's eyes only from the first moment: the file gets
-/// mode 0600, the directories that are made 0700, whatever the umask says. A symlink in the file's
-/// place is replaced, not followed.
+/// Writes one file whole or not at all, readable by its owner only from the first moment: the file
+/// gets mode 0600, created directories 0700, whatever the umask is. A symlink in the file's place
+/// is replaced, not followed.
 pub fn write_private(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     let place = path.display();
     let failed = |source| Error::io("writing", &place, source);
@@ -177,7 +178,7 @@ pub fn write_private(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Makes a directory and those above it where they are missing, for their owner only.
+/// Creates a directory and the missing ones above it, for their owner only.
 pub fn create_private_dir(dir: &Path) -> Result<(), Error> {
     use std::os::unix::fs::DirBuilderExt;
     let mut builder = std::fs::DirBuilder::new();
@@ -199,7 +200,7 @@ pub fn files_in(dir: &Path) -> Result<Vec<PathBuf>, Error> {
     Ok(files)
 }
 
-/// Removes a file; whether there was one.
+/// Removes a file; returns true if there was one.
 pub fn remove_file(path: &Path) -> Result<bool, Error> {
     match std::fs::remove_file(path) {
         Ok(()) => Ok(true),
@@ -208,8 +209,8 @@ pub fn remove_file(path: &Path) -> Result<bool, Error> {
     }
 }
 
-/// Makes a symlink at `place` that leads to `target`, in a directory that is there. Whatever is at
-/// `place` already is left alone.
+/// Makes a symlink at `place` that leads to `target`, in an existing directory. If `place` exists
+/// already, leaves it alone.
 pub fn link(target: &Path, place: &Path) -> Result<(), Error> {
     match std::os::unix::fs::symlink(target, place) {
         Err(source) if source.kind() != io::ErrorKind::AlreadyExists => {
@@ -219,8 +220,8 @@ pub fn link(target: &Path, place: &Path) -> Result<(), Error> {
     }
 }
 
-/// Removes a directory and all in it; nothing there is fine. Symlinks inside
-/// are removed, not followed.
+/// Removes a directory and everything in it; a missing one is fine. Symlinks inside are removed,
+/// not followed.
 pub fn remove_tree(path: &Path) -> Result<(), Error> {
     match std::fs::remove_dir_all(path) {
         Err(source) if !is_absent(&source) => Err(Error::io("removing", &path.display(), source)),

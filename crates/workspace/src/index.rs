@@ -1,9 +1,9 @@
-//! The index of a project: what every file defines, how long it is, and who imports it.
+//! The index of a project: every file's exports, size and importers.
 //!
-//! The stages, each in its own file: `collect` goes through the files that may be read and has
-//! `language` read the facts out of each text, or takes them from the `cache`; `graph` resolves the
-//! imports within the `project` and hands on what `export *` names; `rank` says which files matter,
-//! `render` makes lines of them, `impact` follows the imports backwards.
+//! The stages, each in its own file: `collect` walks the readable files and lets `language` read
+//! the facts out of each text, or takes them from the `cache`; `graph` resolves the imports within
+//! the `project` and adds the names that `export *` passes on; `rank` orders the files by
+//! importance, `render` turns them into lines, `impact` follows the imports backwards.
 //!
 //! Nothing here depends on time or on which thread was faster: the same files give the same index,
 //! with a cache and without.
@@ -25,40 +25,40 @@ use rustc_hash::FxBuildHasher;
 
 use crate::{Error, RelPath, Workspace};
 
-pub use cache::Cache;
+pub use cache::IndexCache;
 pub use collect::{INDEX_PARSED_BYTES_MAX, INDEX_READ_BYTES_MAX};
-pub use impact::{Impact, Impacted};
-pub use language::{Export, ExportKind, Language};
-pub use rank::Focus;
-pub use render::{Selection, tokens};
+pub use impact::{ChangeImpact, ImpactedFile};
+pub use language::{ExportKind, ExportedName, SourceLanguage};
+pub use rank::IndexFocus;
+pub use render::{FileSelection, tokens};
 
-/// How much there is in a file.
+/// The size of a file, in lines or bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub enum Extent {
+pub enum FileExtent {
     /// A text of so many lines.
     Lines(u32),
-    /// Something else, or a text too large to be read; in bytes.
+    /// The size in bytes of other files, or of a text too large to be read.
     Bytes(u64),
 }
 
 /// One file of an index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexedFile {
-    /// Where it is.
+    /// Its path.
     pub path: RelPath,
-    /// What it is written in.
-    pub language: Language,
-    /// What others may use, names handed on from other files among it.
-    pub exports: Vec<Export>,
-    /// How much there is in it.
-    pub extent: Extent,
-    /// Whether it tests others, by its name.
+    /// Its language.
+    pub language: SourceLanguage,
+    /// Names that other files may use, including re-exported ones.
+    pub exports: Vec<ExportedName>,
+    /// Its size.
+    pub extent: FileExtent,
+    /// True if its name marks it as a test.
     pub is_test: bool,
 }
 
 /// The files of a project that may be read and are not ignored, in tree order, and their imports.
 #[derive(Debug, Clone, Default)]
-pub struct Index {
+pub struct SourceIndex {
     files: Vec<IndexedFile>,
     /// For each file, those it imports, in order.
     imports: Vec<Vec<u32>>,
@@ -69,26 +69,27 @@ pub struct Index {
     by_path: HashMap<RelPath, u32, FxBuildHasher>,
 }
 
-/// What a file imports, and who imports it.
+/// The imports of a file, and its importers.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Neighbours<'i> {
+pub struct FileNeighbours<'i> {
     /// The files it imports, in tree order.
     pub imports: Vec<&'i RelPath>,
     /// The files that import it, in tree order.
     pub importers: Vec<&'i RelPath>,
 }
 
-impl Index {
-    /// Reads the project. What cannot be parsed, opened or read is in the index as far as it is
-    /// known; the cache is used if it fits and brought up to date, and never a reason to fail.
-    pub fn build(space: &Workspace, cache: &Cache) -> Result<Self, Error> {
+impl SourceIndex {
+    /// Indexes the project. A file that cannot be parsed, opened or read is in the index without
+    /// its facts. The cache is used if it fits, and updated; a bad cache never makes this fail.
+    pub fn build(space: &Workspace, cache: &IndexCache) -> Result<Self, Error> {
         Self::build_with_gone(space, cache, &[])
     }
 
-    /// The same, with files in it that are not there any more: whoever still asks for one imports it.
+    /// Works like `build`, and adds files that do not exist any more, so that their importers can
+    /// be found.
     pub fn build_with_gone(
         space: &Workspace,
-        cache: &Cache,
+        cache: &IndexCache,
         gone: &[RelPath],
     ) -> Result<Self, Error> {
         let known = cache.load(space);
@@ -96,7 +97,7 @@ impl Index {
         cache.store(space, &known, &sources);
         for path in gone {
             if let Err(place) = sources.binary_search_by(|source| source.path.cmp(path)) {
-                sources.insert(place, project::Source::gone(path.clone()));
+                sources.insert(place, project::SourceFile::gone(path.clone()));
             }
         }
         let resolved = graph::resolve(space, &sources);
@@ -106,14 +107,14 @@ impl Index {
         })
     }
 
-    /// How many files and folders are not in the index because of their names: with control
+    /// Number of files and folders missing from the index because of their names: with control
     /// characters, or not UTF-8.
     #[must_use]
     pub fn unnameable(&self) -> usize {
         self.unnameable
     }
 
-    fn of(sources: Vec<project::Source>, resolved: graph::Resolved) -> Self {
+    fn of(sources: Vec<project::SourceFile>, resolved: graph::ResolvedImports) -> Self {
         let importance = rank::importance(&resolved.imports);
         let importers = graph::reversed(&resolved.imports);
         let files: Vec<IndexedFile> = sources
@@ -138,30 +139,31 @@ impl Index {
         &self.files
     }
 
-    /// The file at `path`, if it is in the index.
+    /// Returns the file at `path`, if it is in the index.
     #[must_use]
     pub fn file(&self, path: &RelPath) -> Option<&IndexedFile> {
         Some(&self.files[self.position(path)?])
     }
 
-    /// What the file at `path` imports, and who imports it; nothing for a file that is not here.
+    /// Returns the imports and importers of the file at `path`; both empty if it is not in the
+    /// index.
     #[must_use]
-    pub fn neighbours(&self, path: &RelPath) -> Neighbours<'_> {
+    pub fn neighbours(&self, path: &RelPath) -> FileNeighbours<'_> {
         let Some(position) = self.position(path) else {
-            return Neighbours::default();
+            return FileNeighbours::default();
         };
         let paths = |ids: &[u32]| {
             ids.iter()
                 .map(|id| &self.files[*id as usize].path)
                 .collect()
         };
-        Neighbours {
+        FileNeighbours {
             imports: paths(&self.imports[position]),
             importers: paths(&self.importers[position]),
         }
     }
 
-    /// How many imports lead from one file of the project to another.
+    /// Number of imports that lead from one file of the project to another.
     #[must_use]
     pub fn edges(&self) -> usize {
         self.imports.iter().map(Vec::len).sum()

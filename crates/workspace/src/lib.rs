@@ -1,14 +1,13 @@
 //! Files: rooted handles, a policy over them, change sets applied all-or-nothing, diffs and merges.
 //!
-//! This is the one door to `std::fs`. Everything inside a project goes through
-//! a [`Root`], which cannot be left by `..`, an absolute path or a symlink.
-//! What a model or a plan may touch goes through a [`Workspace`]: a root under a
-//! [`Policy`], with listing, walking and searching that keep to it.
-//! Writing is two acts: collect a [`ChangeSet`], then [`Root::apply`] it.
-//! [`mod@fs`] has the few plain functions needed outside any root.
+//! This is the one door to `std::fs`. Everything inside a project goes through a [`Root`], which
+//! cannot be left by `..`, an absolute path or a symlink. Models and plans get a [`Workspace`]: a
+//! root under a [`AccessPolicy`], with listing, walking and searching that keep to it. Writing is two
+//! acts: collect a [`ChangeSet`], then [`Root::apply`] it. [`mod@fs`] has the few plain functions
+//! needed outside any root.
 //!
-//! What is not here: terminal colours, questions about conflicts, knowledge of
-//! recipes or git. This crate decides nothing about *what* to write.
+//! Not here: terminal colours, questions about conflicts, knowledge of recipes or git. This crate
+//! decides nothing about *what* to write.
 #![expect(
     clippy::disallowed_methods,
     clippy::disallowed_types,
@@ -18,11 +17,11 @@
 mod error;
 mod path;
 
-mod fold;
+mod casefold;
 mod policy;
 
 mod descent;
-mod floor;
+mod protected_paths;
 mod root;
 mod walk;
 
@@ -42,20 +41,21 @@ pub mod index;
 pub mod merge;
 pub mod ownership;
 
-pub use apply::{Applied, Durability, LOCK_WAIT_MAX, RecoverOutcome, Recovered};
-pub use changes::{CHANGE_BYTES_MAX, CHANGE_FILES_MAX, Change, ChangeSet};
-pub use error::{Error, ErrorKind};
+pub use apply::{ApplyReport, Durability, LOCK_WAIT_MAX, RecoverOutcome, RecoveryReport};
+pub use changes::{CHANGE_BYTES_MAX, CHANGE_FILES_MAX, ChangeSet, PathChange};
+pub use error::{Error, WorkspaceErrorKind};
 pub use path::{NAME_BYTES_MAX, PATH_BYTES_MAX, PATH_DEPTH_MAX, RelPath};
 pub use policed::{
-    Case, FileHits, Found, HitLine, IGNORE_BYTES_MAX, Ignored, Ledger, Limits, LineKind, Listed,
-    Listing, PATTERN_BYTES_MAX, Query, Reader, SearchStop, Skipped, Syntax, Tree, WalkOptions,
-    Workspace,
+    BoundedReader, ContentMatches, ContentQuery, DirectoryListing, FileHits, HitLine,
+    IGNORE_BYTES_MAX, IgnoredFiles, Limits, LineKind, ListingEntry, PATTERN_BYTES_MAX,
+    PatternSyntax, SearchCase, SearchStop, SkippedFile, TreeListing, WalkOptions, Workspace,
+    WriteCounter,
 };
 pub use policy::{
-    Access, Action, Denial, Grant, HardLinks, POLICY_PATTERNS_MAX, Policy, PolicySettings, Rule,
-    SECRET_SCAN_BYTES_MAX, Writes,
+    AccessPolicy, Denial, DenialRule, GrantedAction, HardLinks, POLICY_PATTERNS_MAX, PathAccess,
+    PolicySettings, SECRET_SCAN_BYTES_MAX, WriteGrant, WriteScope,
 };
-pub use private::Existing;
-pub use root::{Kind, READ_BYTES_MAX, Root};
-pub use walk::{Entry, WALK_ENTRIES_MAX};
+pub use private::ExistingFile;
+pub use root::{PathKind, READ_BYTES_MAX, Root};
+pub use walk::{TreeEntry, WALK_ENTRIES_MAX};
 pub use writer::{WRITER_LEVELS_MAX, WRITER_WAIT_MAX, WriterInfo, WriterLock, WriterRequest};

@@ -1,9 +1,8 @@
-//! Three-way merge: two people's changes to one text, with git's markers where
-//! they collide.
+//! Three-way merge: combines two people's changes to one text, with git's markers at conflicts.
 
 use diffy::{ConflictStyle, MergeOptions};
 
-use crate::{Error, ErrorKind};
+use crate::{Error, WorkspaceErrorKind};
 
 /// Texts over this size are not merged.
 pub const MERGE_BYTES_MAX: usize = 4 * 1024 * 1024;
@@ -15,16 +14,16 @@ const MARKER_LENGTH: usize = 7;
 
 /// The outcome of a merge.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Merged {
-    /// The text, with markers around what collided.
+pub struct MergeResult {
+    /// The text, with markers around conflicts.
     pub text: String,
-    /// How many places collided.
+    /// Number of conflicts.
     pub conflicts: usize,
 }
 
 /// The names after the markers.
 #[derive(Debug, Clone, Copy)]
-pub struct Labels<'a> {
+pub struct ConflictLabels<'a> {
     /// After `<<<<<<<`.
     pub ours: &'a str,
     /// After `|||||||`.
@@ -33,7 +32,7 @@ pub struct Labels<'a> {
     pub theirs: &'a str,
 }
 
-impl Default for Labels<'_> {
+impl Default for ConflictLabels<'_> {
     fn default() -> Self {
         Self {
             ours: "ours",
@@ -44,25 +43,25 @@ impl Default for Labels<'_> {
 }
 
 /// Merges `ours` and `theirs`, which both come from `base`.
-pub fn three_way(base: &str, ours: &str, theirs: &str) -> Result<Merged, Error> {
-    three_way_labelled(base, ours, theirs, Labels::default())
+pub fn three_way(base: &str, ours: &str, theirs: &str) -> Result<MergeResult, Error> {
+    three_way_labelled(base, ours, theirs, ConflictLabels::default())
 }
 
-/// As [`three_way`], with names for the markers.
+/// Works like [`three_way`], with names for the markers.
 ///
-/// The result has the line endings of `ours`: when that is all LF or all CRLF,
-/// the other two are read as if they had the same, so an editor that changed
-/// only the endings does not make every line collide.
+/// The result has the line endings of `ours`: if that is all LF or all CRLF, the other two are
+/// converted to it first, so that an editor which changed only the endings does not make every line
+/// conflict.
 pub fn three_way_labelled(
     base: &str,
     ours: &str,
     theirs: &str,
-    labels: Labels<'_>,
-) -> Result<Merged, Error> {
+    labels: ConflictLabels<'_>,
+) -> Result<MergeResult, Error> {
     let longest = [base, ours, theirs].map(str::len).into_iter().max();
     if longest > Some(MERGE_BYTES_MAX) {
         return Err(Error::new(
-            ErrorKind::Limit,
+            WorkspaceErrorKind::Limit,
             format!("a text to merge is larger than MERGE_BYTES_MAX ({MERGE_BYTES_MAX})"),
         ));
     }
@@ -70,7 +69,7 @@ pub fn three_way_labelled(
         let differing = differing_lines(base, other);
         if differing > MERGE_LINES_MAX {
             return Err(Error::new(
-                ErrorKind::Limit,
+                WorkspaceErrorKind::Limit,
                 format!(
                     "the texts to merge differ over {differing} lines, more than \
                      MERGE_LINES_MAX ({MERGE_LINES_MAX})"
@@ -78,20 +77,20 @@ pub fn three_way_labelled(
             ));
         }
     }
-    let endings = Endings::of(ours).or(Endings::of(theirs));
+    let endings = LineEndings::of(ours).or(LineEndings::of(theirs));
     let Some(endings) = endings else {
         return Ok(merge([base, ours, theirs], labels, "\n"));
     };
     let plain = [base, ours, theirs].map(|text| text.replace("\r\n", "\n"));
     let [base, ours, theirs] = &plain;
     let mut merged = merge([base, ours, theirs], labels, "\n");
-    if endings == Endings::CrLf {
+    if endings == LineEndings::CrLf {
         merged.text = merged.text.replace('\n', "\r\n");
     }
     Ok(merged)
 }
 
-/// How many lines lie between the first and the last that differ.
+/// Number of lines between the first and the last that differ.
 fn differing_lines(base: &str, other: &str) -> usize {
     let (base_count, other_count) = (base.lines().count(), other.lines().count());
     let shorter = base_count.min(other_count);
@@ -109,13 +108,13 @@ fn differing_lines(base: &str, other: &str) -> usize {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Endings {
+enum LineEndings {
     Lf,
     CrLf,
 }
 
-impl Endings {
-    /// The endings of a text that has only one sort; `None` when it has both or none.
+impl LineEndings {
+    /// Returns the line endings of a text that has only one sort; `None` if it has both or no line.
     fn of(text: &str) -> Option<Self> {
         let all = text.matches('\n').count();
         match text.matches("\r\n").count() {
@@ -127,7 +126,7 @@ impl Endings {
     }
 }
 
-fn merge([base, ours, theirs]: [&str; 3], labels: Labels<'_>, ending: &str) -> Merged {
+fn merge([base, ours, theirs]: [&str; 3], labels: ConflictLabels<'_>, ending: &str) -> MergeResult {
     // Longer than any such run in the texts, so that counting markers counts conflicts.
     let length = [base, ours, theirs]
         .into_iter()
@@ -147,13 +146,13 @@ fn merge([base, ours, theirs]: [&str; 3], labels: Labels<'_>, ending: &str) -> M
         .set_incomplete_hunk_style(diffy::IncompleteHunkStyle::Git)
         .merge(base, ours, theirs);
     match merged {
-        Ok(text) => Merged { text, conflicts: 0 },
+        Ok(text) => MergeResult { text, conflicts: 0 },
         Err(text) => label(&text, length, labels, ending),
     }
 }
 
 /// Counts the conflicts and puts our names after the markers.
-fn label(text: &str, length: usize, labels: Labels<'_>, ending: &str) -> Merged {
+fn label(text: &str, length: usize, labels: ConflictLabels<'_>, ending: &str) -> MergeResult {
     let marker = |sign: &str, label: &str| format!("{} {label}", sign.repeat(length));
     let (open, middle, close) = (
         marker("<", "ours"),
@@ -180,7 +179,7 @@ fn label(text: &str, length: usize, labels: Labels<'_>, ending: &str) -> Merged 
             labelled.push_str(ending);
         }
     }
-    Merged {
+    MergeResult {
         text: labelled,
         conflicts,
     }

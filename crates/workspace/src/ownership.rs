@@ -1,8 +1,9 @@
-//! Ownership: whether another user of the machine could have put a file where Drawloom would obey it.
+//! Ownership: detects files that another user of the machine could have put where Drawloom would
+//! obey them.
 //!
-//! The model is git's `safe.directory`: a file is obeyed when it, and the folder it is in, belong to
-//! the user who runs the program, to the user who called `sudo`, or to root, and when not everybody
-//! may write there. A folder with the sticky bit, such as `/tmp`, is fine as long as the file in it
+//! The model is git's `safe.directory`: a file is obeyed if it and its folder belong to the user
+//! who runs the program, to the user who called `sudo`, or to root, and if they are not writable
+//! for all users. A folder with the sticky bit, such as `/tmp`, is fine as long as the file in it
 //! has the right owner.
 
 use std::fmt;
@@ -23,37 +24,37 @@ const STICKY: u32 = 0o1000;
 pub struct FileOwners {
     /// The user this process acts as.
     pub user: u32,
-    /// The user who called `sudo`, when the process acts as root.
+    /// The user who called `sudo`, if the process runs as root.
     pub sudo_user: Option<u32>,
 }
 
-/// Why a file is not obeyed.
+/// The reason why a file is not obeyed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnsafeFile {
-    /// The file or folder that was to be obeyed.
+    /// The file or folder in question.
     pub file: PathBuf,
-    /// The one that is unsafe: the file itself, the folder it is in, or where a link leads.
+    /// The unsafe path: the file itself, its folder, or a link's target.
     pub culprit: PathBuf,
     pub reason: UnsafeReason,
 }
 
-/// What is unsafe about a file or folder.
+/// The reason why a file or folder is unsafe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UnsafeReason {
     /// It belongs to this user.
     ForeignOwner(u32),
-    /// Everybody may write it; its mode.
+    /// All users may write it; its mode.
     EverybodyWrites(u32),
-    /// Its owner cannot be told.
+    /// Its owner cannot be read.
     Unreadable,
 }
 
-/// Which folder it is, beyond its path: one that is removed and made again is another one.
+/// Tells folders apart beyond their path: one that is removed and made again is another one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FolderIdentity {
     owner: u32,
     inode: u64,
-    /// When it was made, where the file system tells.
+    /// Its creation time, if the file system has it.
     born_ns: Option<u64>,
 }
 
@@ -91,7 +92,7 @@ impl FileOwners {
         self.check_one(file, file, &found)?;
         self.check_folder_of(file, file)?;
         if found.is_symlink() {
-            // A link is as good as what it leads to, and that is as good as the folder it is in.
+            // A link is as safe as its target, and the target as safe as its folder.
             let Ok(target) = std::fs::canonicalize(file) else {
                 return Ok(());
             };
@@ -141,7 +142,7 @@ fn refused(file: &Path, culprit: &Path, reason: UnsafeReason) -> UnsafeFile {
 }
 
 impl UnsafeFile {
-    /// What the user can do about it.
+    /// Advice for the user.
     #[must_use]
     pub fn fix(&self) -> String {
         let place = shlex_quoted(&self.culprit);
@@ -155,7 +156,7 @@ impl UnsafeFile {
     }
 }
 
-/// A path as one word of a shell.
+/// Quotes a path as one word of a shell.
 fn shlex_quoted(path: &Path) -> String {
     let text = path.display().to_string();
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@%".contains(c);
@@ -202,7 +203,7 @@ mod tests {
         for (path, mode) in [(file.as_path(), file_mode), (folder.path(), folder_mode)] {
             std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
         }
-        // Root's files are obeyed by everybody: give them away where the tests run as root.
+        // Files of root are obeyed by all users, so give them away if the tests run as root.
         let maker = FileOwners::of_process(None).user;
         if maker == ROOT_UID {
             for path in [file.as_path(), folder.path()] {

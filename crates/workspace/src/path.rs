@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, ErrorKind};
+use crate::{Error, WorkspaceErrorKind};
 
 /// The longest whole path, as on Linux.
 pub const PATH_BYTES_MAX: usize = 4096;
@@ -24,12 +24,12 @@ pub const PATH_DEPTH_MAX: usize = 128;
 pub struct RelPath(String);
 
 impl RelPath {
-    /// Reads a path as people write it in `to:`. Backslashes are separators
-    /// and `./` is dropped; whatever could leave the project is refused.
+    /// Parses a path as people write it in `to:`. Backslashes are separators and `./` is dropped; a
+    /// path that could leave the project is refused.
     pub fn parse(text: &str) -> Result<Self, Error> {
         let invalid = |why: &str| {
             Err(Error::new(
-                ErrorKind::InvalidPath,
+                WorkspaceErrorKind::InvalidPath,
                 format!("path {text:?} {why}"),
             ))
         };
@@ -38,7 +38,7 @@ impl RelPath {
         }
         if text.len() > PATH_BYTES_MAX {
             return Err(Error::new(
-                ErrorKind::Limit,
+                WorkspaceErrorKind::Limit,
                 format!(
                     "path is {} bytes long, more than PATH_BYTES_MAX ({PATH_BYTES_MAX})",
                     text.len()
@@ -80,13 +80,13 @@ impl RelPath {
         Ok(Self(names.join("/")))
     }
 
-    /// The root itself; what `.` parses to.
+    /// The root itself, the result of parsing `.`.
     #[must_use]
     pub const fn root() -> Self {
         Self(String::new())
     }
 
-    /// Whether this is the root itself.
+    /// Returns true for the root itself.
     #[must_use]
     pub fn is_root(&self) -> bool {
         self.0.is_empty()
@@ -113,7 +113,7 @@ impl RelPath {
         (!name.is_empty()).then_some(name)
     }
 
-    /// What follows the last dot of the last name, as in `Path::extension`.
+    /// The text after the last dot of the last name, as in `Path::extension`.
     #[must_use]
     pub fn extension(&self) -> Option<&str> {
         match self.file_name()?.rsplit_once('.') {
@@ -122,7 +122,7 @@ impl RelPath {
         }
     }
 
-    /// The directory this is in; `None` for the root.
+    /// The parent directory; `None` for the root.
     #[must_use]
     pub fn parent(&self) -> Option<Self> {
         if self.is_root() {
@@ -132,7 +132,7 @@ impl RelPath {
         Some(Self(self.0[..cut].to_owned()))
     }
 
-    /// This path with another one below it.
+    /// Appends another path to this one.
     pub fn join(&self, below: &Self) -> Result<Self, Error> {
         match (self.is_root(), below.is_root()) {
             (true, _) => Ok(below.clone()),
@@ -141,7 +141,7 @@ impl RelPath {
         }
     }
 
-    /// Whether this is `dir` or lies below it.
+    /// Returns true if this is `dir` or lies below it.
     #[must_use]
     pub fn is_within(&self, dir: &Self) -> bool {
         dir.is_root()
@@ -151,7 +151,7 @@ impl RelPath {
                 .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     }
 
-    /// What remains of this path seen from `dir`.
+    /// Returns this path relative to `dir`.
     #[must_use]
     pub fn strip_prefix(&self, dir: &Self) -> Option<Self> {
         if dir.is_root() {
@@ -165,7 +165,7 @@ impl RelPath {
         }
     }
 
-    /// The path as the operating system wants it; `.` for the root.
+    /// The path in the operating system's form; `.` for the root.
     #[must_use]
     pub fn as_path(&self) -> &Path {
         if self.is_root() {
@@ -191,7 +191,7 @@ impl RelPath {
         Some(Self(whole))
     }
 
-    /// Whether this is one name of a path that [`RelPath::parse`] takes as it is.
+    /// Returns true if this is one name of a path that [`RelPath::parse`] accepts unchanged.
     pub(crate) fn is_name(name: &str) -> bool {
         !matches!(name, "" | "." | ".." | "~")
             && name.len() <= NAME_BYTES_MAX
@@ -207,7 +207,7 @@ impl RelPath {
 
 impl Ord for RelPath {
     fn cmp(&self, other: &Self) -> Ordering {
-        // As if `/` sorted before every other byte: a tree, not a word list.
+        // Sorts `/` before every other byte: the order of a tree, not of a word list.
         let key = |byte: u8| if byte == b'/' { 0 } else { byte };
         self.0.bytes().map(key).cmp(other.0.bytes().map(key))
     }

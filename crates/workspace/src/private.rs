@@ -1,6 +1,6 @@
-//! Private files of a project: for their owner's eyes only, and never through a symlink.
+//! Private files of a project: readable by their owner only, and never opened through a symlink.
 //!
-//! What Drawloom keeps in `.drawloom` (answers, the ledger, patches, keys) may quote source code and
+//! Drawloom's files in `.drawloom` (answers, the cost log, patches, keys) may quote source code and
 //! secrets. A clone may bring `.drawloom/patches` as a link to somewhere else, so every level is
 //! entered with `O_NOFOLLOW`; the umask may be wide, so files are made with mode 0600 and
 //! directories with 0700.
@@ -14,28 +14,28 @@ use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::descent::open_dir;
-use crate::floor::{HOME, check_write};
-use crate::{Error, ErrorKind, RelPath, Root};
+use crate::protected_paths::{HOME, check_write};
+use crate::{Error, RelPath, Root, WorkspaceErrorKind};
 
-/// How many names are tried for a file that is being written.
+/// The most names tried for a temporary file.
 const NAMES_MAX: u32 = 1_000;
 
-/// What to do about a file that is there already.
+/// The treatment of a file that exists already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Existing {
+pub enum ExistingFile {
     Replace,
-    /// Leave it as it is.
+    /// Leave it unchanged.
     Keep,
 }
 
 impl Root {
-    /// Writes a private file whole or not at all, with the directories it is in. Returns whether it
-    /// was written: with [`Existing::Keep`] a file that is there stays.
+    /// Writes a private file whole or not at all, with its directories. Returns true if it was
+    /// written: with [`ExistingFile::Keep`] an existing file stays.
     pub fn write_private(
         &self,
         path: &RelPath,
         bytes: &[u8],
-        existing: Existing,
+        existing: ExistingFile,
     ) -> Result<bool, Error> {
         let failed = |source: io::Error| Error::io("writing", path, source);
         let (dir, name) = self.enter_private(path)?;
@@ -44,18 +44,19 @@ impl Root {
             .write_all(bytes)
             .and_then(|()| file.sync_data())
             .and_then(|()| put(dir.as_fd(), &temporary, name, existing));
-        if !matches!(written, Ok(true)) || existing == Existing::Keep {
+        if !matches!(written, Ok(true)) || existing == ExistingFile::Keep {
             rustix::fs::unlinkat(&dir, &temporary, AtFlags::empty()).ok();
         }
         written.map_err(failed)
     }
 
-    /// Opens the directory of a private file, made where it is missing, and gives the file's name.
+    /// Opens the directory of a private file, created if missing, and returns it with the file's
+    /// name.
     pub(crate) fn enter_private<'p>(&self, path: &'p RelPath) -> Result<(OwnedFd, &'p str), Error> {
         check_write(path)?;
         let failed = |source: io::Error| match source.raw_os_error() {
             Some(errno) if is_link(errno) => Error::new(
-                ErrorKind::Conflict,
+                WorkspaceErrorKind::Conflict,
                 format!(
                     "a directory on the way to `{path}` is a symlink; remove it, Drawloom makes its own"
                 ),
@@ -73,7 +74,7 @@ impl Root {
     }
 }
 
-/// `.drawloom` itself holds recipes that others may read; what is below is private.
+/// `.drawloom` itself holds recipes that other users may read; everything below it is private.
 fn enter_or_make(dir: BorrowedFd<'_>, name: &str) -> io::Result<OwnedFd> {
     let mode = if name == HOME { 0o755 } else { 0o700 };
     match rustix::fs::mkdirat(dir, name, Mode::from_raw_mode(mode)) {
@@ -82,8 +83,8 @@ fn enter_or_make(dir: BorrowedFd<'_>, name: &str) -> io::Result<OwnedFd> {
     }
     let opened = open_dir(dir, name)?;
     if name != HOME {
-        // One that an earlier version made is narrowed; one of another user cannot be, and is refused
-        // where it matters, when the file is made.
+        // Narrows a directory that an earlier version made. One of another user cannot be changed;
+        // creating the file in it then fails.
         rustix::fs::fchmod(&opened, Mode::from_raw_mode(mode)).ok();
     }
     Ok(opened)
@@ -104,15 +105,20 @@ fn create_beside(dir: BorrowedFd<'_>, name: &str) -> io::Result<(String, File)> 
     Err(Errno::EXIST.into())
 }
 
-/// Puts the written file in its place; whether it is there now.
-fn put(dir: BorrowedFd<'_>, temporary: &str, name: &str, existing: Existing) -> io::Result<bool> {
+/// Moves the written file to its name; returns true if it took the place.
+fn put(
+    dir: BorrowedFd<'_>,
+    temporary: &str,
+    name: &str,
+    existing: ExistingFile,
+) -> io::Result<bool> {
     let put = match existing {
-        Existing::Replace => rustix::fs::renameat(dir, temporary, dir, name),
-        Existing::Keep => rustix::fs::linkat(dir, temporary, dir, name, AtFlags::empty()),
+        ExistingFile::Replace => rustix::fs::renameat(dir, temporary, dir, name),
+        ExistingFile::Keep => rustix::fs::linkat(dir, temporary, dir, name, AtFlags::empty()),
     };
     match put {
         Ok(()) => Ok(true),
-        Err(Errno::EXIST) if existing == Existing::Keep => Ok(false),
+        Err(Errno::EXIST) if existing == ExistingFile::Keep => Ok(false),
         Err(cause) => Err(cause.into()),
     }
 }
@@ -141,9 +147,15 @@ mod tests {
         std::fs::set_permissions(&wide, std::fs::Permissions::from_mode(0o777)).unwrap();
         let root = Root::open(folder.path()).unwrap();
         let file = path(".drawloom/patches/a.patch");
-        assert!(root.write_private(&file, b"x", Existing::Replace).unwrap());
-        assert!(root.write_private(&file, b"y", Existing::Replace).unwrap());
-        assert!(!root.write_private(&file, b"z", Existing::Keep).unwrap());
+        assert!(
+            root.write_private(&file, b"x", ExistingFile::Replace)
+                .unwrap()
+        );
+        assert!(
+            root.write_private(&file, b"y", ExistingFile::Replace)
+                .unwrap()
+        );
+        assert!(!root.write_private(&file, b"z", ExistingFile::Keep).unwrap());
         assert_eq!(root.read(&file).unwrap().unwrap(), b"y");
         let mode = |path: &str| {
             let found = std::fs::metadata(folder.path().join(path)).unwrap();
@@ -167,11 +179,14 @@ mod tests {
         std::fs::write(outside.path().join("key"), "theirs").unwrap();
         symlink(outside.path().join("key"), home.join("callback.key")).unwrap();
         let root = Root::open(folder.path()).unwrap();
-        let refused = root.write_private(&path(".drawloom/patches/a"), b"x", Existing::Replace);
-        assert_eq!(refused.unwrap_err().kind(), ErrorKind::Conflict);
+        let refused = root.write_private(&path(".drawloom/patches/a"), b"x", ExistingFile::Replace);
+        assert_eq!(refused.unwrap_err().kind(), WorkspaceErrorKind::Conflict);
         let key = path(".drawloom/callback.key");
-        assert!(!root.write_private(&key, b"k", Existing::Keep).unwrap());
-        assert!(root.write_private(&key, b"k", Existing::Replace).unwrap());
+        assert!(!root.write_private(&key, b"k", ExistingFile::Keep).unwrap());
+        assert!(
+            root.write_private(&key, b"k", ExistingFile::Replace)
+                .unwrap()
+        );
         assert_eq!(
             std::fs::read_to_string(outside.path().join("key")).unwrap(),
             "theirs"

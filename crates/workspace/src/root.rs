@@ -1,4 +1,4 @@
-//! `Root`: a directory whose inside can be read and changed, and nothing else.
+//! `Root`: a directory whose content can be read and changed, and nothing outside it.
 
 use std::io::{self, Read};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -9,15 +9,15 @@ use cap_std::fs::{Dir, Metadata, OpenOptions, OpenOptionsExt, PermissionsExt};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
-use crate::descent::{LastLink, Resolver};
-use crate::{Error, ErrorKind, RelPath};
+use crate::descent::{LastLink, PathResolver};
+use crate::{Error, RelPath, WorkspaceErrorKind};
 
 /// The largest file [`Root::read`] takes into memory.
 pub const READ_BYTES_MAX: u64 = 64 * 1024 * 1024;
 
-/// What a path names, without following a symlink in last place.
+/// The kind of a path, without following a symlink in last place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
+pub enum PathKind {
     /// A regular file.
     File,
     /// A directory.
@@ -28,9 +28,9 @@ pub enum Kind {
     Other,
 }
 
-/// A handle on a directory. No path given to it leads outside: not by
-/// spelling ([`RelPath`]), not by symlink (the kernel resolves beneath the
-/// handle), not by moving the directory (the handle moves with it).
+/// A handle on a directory. No path given to it leads outside: not by spelling ([`RelPath`]), not
+/// by symlink (the kernel resolves beneath the handle), not by moving the directory (the handle
+/// moves with it).
 #[derive(Debug)]
 pub struct Root {
     dir: Dir,
@@ -46,27 +46,27 @@ impl Root {
         Ok(Self { dir, path })
     }
 
-    /// Makes the directory and those above it where they are missing, then opens it.
+    /// Creates the directory and the missing ones above it, then opens it.
     pub fn create(dir: &Path) -> Result<Self, Error> {
         std::fs::create_dir_all(dir)
             .map_err(|source| Error::io("creating the directory", &dir.display(), source))?;
         Self::open(dir)
     }
 
-    /// Where the root was when it was opened: absolute, without symlinks. For
-    /// messages and for the working directory of commands.
+    /// The path of the root when it was opened: absolute, without symlinks. For messages and for
+    /// the working directory of commands.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The content of a file, `None` when there is none. Directories, special
-    /// files and files over [`READ_BYTES_MAX`] are errors.
+    /// Returns the content of a file, or `None` if it does not exist. Directories, special files
+    /// and files over [`READ_BYTES_MAX`] are errors.
     pub fn read(&self, path: &RelPath) -> Result<Option<Vec<u8>>, Error> {
         self.read_at_most(path, READ_BYTES_MAX)
     }
 
-    /// As [`Root::read`], with a limit of the caller's own.
+    /// Works like [`Root::read`], with the caller's own limit.
     pub fn read_at_most(&self, path: &RelPath, bytes_max: u64) -> Result<Option<Vec<u8>>, Error> {
         // Without O_NONBLOCK, opening a FIFO waits for a writer that may never come.
         let mut options = OpenOptions::new();
@@ -82,7 +82,7 @@ impl Root {
             .map_err(|source| Error::io("reading", path, source))?;
         if metadata.is_dir() {
             return Err(Error::new(
-                ErrorKind::Conflict,
+                WorkspaceErrorKind::Conflict,
                 format!("`{path}` is a directory, and a file was expected"),
             ));
         }
@@ -91,7 +91,7 @@ impl Root {
         }
         let too_large = |size: u64| {
             Error::new(
-                ErrorKind::Limit,
+                WorkspaceErrorKind::Limit,
                 format!("`{path}` has {size} bytes, more than READ_BYTES_MAX ({bytes_max})"),
             )
         };
@@ -99,7 +99,7 @@ impl Root {
             return Err(too_large(metadata.len()));
         }
         let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or(0));
-        // The file may grow while it is read, so the size alone is no limit.
+        // The file may grow while it is read, so checking its size is not enough.
         file.into_std()
             .take(bytes_max + 1)
             .read_to_end(&mut bytes)
@@ -110,29 +110,29 @@ impl Root {
         Ok(Some(bytes))
     }
 
-    /// The content of a text file, `None` when there is no such file.
+    /// Returns the content of a text file, or `None` if it does not exist.
     pub fn read_text(&self, path: &RelPath) -> Result<Option<String>, Error> {
         self.read(path)?.map(|bytes| text(bytes, path)).transpose()
     }
 
-    /// What `path` itself is, `None` when it does not exist.
-    pub fn kind(&self, path: &RelPath) -> Result<Option<Kind>, Error> {
+    /// Returns the kind of `path` itself, or `None` if it does not exist.
+    pub fn kind(&self, path: &RelPath) -> Result<Option<PathKind>, Error> {
         let metadata = self.absent_or(path, self.dir.symlink_metadata(path))?;
         Ok(metadata.map(|metadata| kind(&metadata)))
     }
 
-    /// Whether a file or directory is there, symlinks inside the root followed.
+    /// Returns true if a file or directory exists, symlinks inside the root followed.
     pub fn exists(&self, path: &RelPath) -> Result<bool, Error> {
         Ok(self.absent_or(path, self.dir.metadata(path))?.is_some())
     }
 
-    /// Whether a directory is there, symlinks inside the root followed.
+    /// Returns true if a directory exists, symlinks inside the root followed.
     pub fn is_dir(&self, path: &RelPath) -> Result<bool, Error> {
         let metadata = self.absent_or(path, self.dir.metadata(path))?;
         Ok(metadata.is_some_and(|metadata| metadata.is_dir()))
     }
 
-    /// Whether a file is there that its owner may run.
+    /// Returns true if a file exists that its owner may execute.
     pub fn is_executable(&self, path: &RelPath) -> Result<bool, Error> {
         let metadata = self.absent_or(path, self.dir.metadata(path))?;
         Ok(metadata.is_some_and(|metadata| {
@@ -148,7 +148,7 @@ impl Root {
         self.dir.as_fd()
     }
 
-    /// Turns "not there" into `None` and names the symlink behind an escape.
+    /// Turns a missing path into `None`, and names the symlink behind an escape.
     pub(crate) fn absent_or<T>(
         &self,
         path: &RelPath,
@@ -161,9 +161,9 @@ impl Root {
                 let refused = source.kind() == io::ErrorKind::PermissionDenied
                     || source.raw_os_error() == Some(Errno::LOOP.raw_os_error());
                 if refused {
-                    // Only to word the error: whatever this finds, the path stays refused.
+                    // Only the wording depends on this: the path is refused in any case.
                     let nothing = std::collections::BTreeSet::new();
-                    Resolver::new(self.fd(), &nothing).resolve(path, LastLink::Follow)?;
+                    PathResolver::new(self.fd(), &nothing).resolve(path, LastLink::Follow)?;
                 }
                 Err(Error::io("reading", path, source))
             }
@@ -171,22 +171,22 @@ impl Root {
     }
 }
 
-pub(crate) fn kind(metadata: &Metadata) -> Kind {
+pub(crate) fn kind(metadata: &Metadata) -> PathKind {
     if metadata.is_file() {
-        Kind::File
+        PathKind::File
     } else if metadata.is_dir() {
-        Kind::Dir
+        PathKind::Dir
     } else if metadata.is_symlink() {
-        Kind::Symlink
+        PathKind::Symlink
     } else {
-        Kind::Other
+        PathKind::Other
     }
 }
 
 pub(crate) fn text(bytes: Vec<u8>, place: &dyn std::fmt::Display) -> Result<String, Error> {
     String::from_utf8(bytes).map_err(|error| {
         Error::new(
-            ErrorKind::NotText,
+            WorkspaceErrorKind::NotText,
             format!(
                 "`{place}` is not UTF-8 text (first bad byte at offset {}); save it as UTF-8",
                 error.utf8_error().valid_up_to()
@@ -197,12 +197,12 @@ pub(crate) fn text(bytes: Vec<u8>, place: &dyn std::fmt::Display) -> Result<Stri
 
 pub(crate) fn special(path: &dyn std::fmt::Display) -> Error {
     Error::new(
-        ErrorKind::SpecialFile,
+        WorkspaceErrorKind::SpecialFile,
         format!("`{path}` is a device, FIFO or socket; only regular files are read and written"),
     )
 }
 
-/// A path below a file is as absent as a path below nothing.
+/// A path below a file counts as missing, like a path below a missing directory.
 fn is_absent(source: &io::Error) -> bool {
     matches!(
         source.kind(),
@@ -214,11 +214,11 @@ fn unopened(dir: &Path, source: io::Error) -> Error {
     let place = dir.display();
     match source.kind() {
         io::ErrorKind::NotFound => Error::new(
-            ErrorKind::NotFound,
+            WorkspaceErrorKind::NotFound,
             format!("the directory `{place}` does not exist; create it or name another one"),
         ),
         io::ErrorKind::NotADirectory => Error::new(
-            ErrorKind::Conflict,
+            WorkspaceErrorKind::Conflict,
             format!("`{place}` is not a directory; name the directory it is in"),
         ),
         _ => Error::io("opening the directory", &place, source),

@@ -1,14 +1,15 @@
-//! Files that act by themselves later: a hook, a CI job, an editor's task, a package's install script.
+//! Files that run by themselves later: a hook, a CI job, an editor's task, a package's install
+//! script.
 //!
-//! Writing one of them is as good as running a command, only later and unseen. A recipe from outside
-//! the project needs the same permission for it.
+//! Writing one of them is like running a command, only later and unseen. A recipe from outside the
+//! project needs the same permission for it.
 
 use std::borrow::Cow;
 
 use serde_json::Value;
 
-use crate::descent::{LastLink, Resolver};
-use crate::{Denial, Error, Policy, RelPath, Root, Rule};
+use crate::descent::{LastLink, PathResolver};
+use crate::{AccessPolicy, Denial, DenialRule, Error, RelPath, Root};
 
 /// Scripts that npm and its kin run while packages are installed or published.
 const LIFECYCLE: [&str; 11] = [
@@ -37,7 +38,7 @@ const HOOK_KEYS: [&str; 5] = [
 
 impl Root {
     /// Says why writing `after` to `path` would make something run later, or `None` for an ordinary
-    /// file. The path is judged as it is spelled and where it leads through links.
+    /// file. Judges the path as spelled and the path it leads to through links.
     pub fn self_running(
         &self,
         path: &RelPath,
@@ -45,9 +46,9 @@ impl Root {
         after: &[u8],
     ) -> Result<Option<String>, Error> {
         let nothing = std::collections::BTreeSet::new();
-        let led = Resolver::new(self.fd(), &nothing).resolve(path, LastLink::Follow)?;
+        let led = PathResolver::new(self.fd(), &nothing).resolve(path, LastLink::Follow)?;
         for spelled in [path, &led.path] {
-            let policy = Policy::default().check_write(spelled);
+            let policy = AccessPolicy::default().check_write(spelled);
             if let Some(why) = policy.err().filter(acts).map(|denial| denial.why()) {
                 return Ok(Some(why));
             }
@@ -59,21 +60,23 @@ impl Root {
     }
 }
 
-/// Whether the rule is about what runs or decides; lock files and build output are only data.
+/// Returns true if the rule is about programs and settings; lock files and build output are only
+/// data.
 fn acts(denial: &Denial) -> bool {
     !matches!(
         denial.rule(),
-        Rule::LockFile | Rule::BuildOutput | Rule::Config
+        DenialRule::LockFile | DenialRule::BuildOutput | DenialRule::Config
     )
 }
 
-/// Says which script of a package the new text adds or changes.
+/// Names the script of a package that the new text adds or changes.
 fn added_scripts(path: &RelPath, before: Option<&[u8]>, after: &[u8]) -> Option<String> {
     let name = path.file_name()?;
     if !matches!(name, "package.json" | "composer.json") {
         return None;
     }
-    // A file that cannot be read as JSON is judged by whoever can read it: as if it had scripts.
+    // Another program may still read a file that is no valid JSON here, so treat it as one with
+    // scripts.
     let Ok(after) = serde_json::from_slice::<Value>(after) else {
         return Some(format!("the scripts of `{name}` cannot be told"));
     };
@@ -97,7 +100,8 @@ fn added_scripts(path: &RelPath, before: Option<&[u8]>, after: &[u8]) -> Option<
     Some(format!("the script `{script}` of `{name}` runs `{line}`"))
 }
 
-/// In a new package, only what an installation runs; `composer` names its events `post-…` and `pre-…`.
+/// In a new package, only scripts that an installation runs count; `composer` names its events
+/// `post-…` and `pre-…`.
 fn runs_by_itself(file: &str, script: &str) -> bool {
     match file {
         "composer.json" => script.starts_with("pre-") || script.starts_with("post-"),

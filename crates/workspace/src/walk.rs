@@ -1,32 +1,32 @@
-//! Listing a root: one directory, a whole tree, or what globs match.
+//! Lists a root: one directory, a whole tree, or the paths that globs match.
 
 use std::io;
 
 use cap_std::fs::Dir;
 use globset::{GlobBuilder, GlobSetBuilder};
 
-use crate::{Error, ErrorKind, Kind, RelPath, Root};
+use crate::{Error, PathKind, RelPath, Root, WorkspaceErrorKind};
 
-/// The most entries one walk looks at.
+/// The most entries that one walk reads.
 pub const WALK_ENTRIES_MAX: usize = 200_000;
 
-/// One thing found in a directory.
+/// One entry of a directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
-    /// Where it is, from the root.
+pub struct TreeEntry {
+    /// Its path, from the root.
     pub path: RelPath,
-    /// What it is; a symlink is a symlink, wherever it points.
-    pub kind: Kind,
+    /// Its kind; a symlink is a symlink, wherever it points.
+    pub kind: PathKind,
 }
 
 impl Root {
-    /// What is in `dir`, sorted by name. Names that are not UTF-8, or that a
-    /// [`RelPath`] cannot spell, are left out: no recipe could name them.
-    pub fn list(&self, dir: &RelPath) -> Result<Vec<Entry>, Error> {
+    /// Lists `dir`, sorted by name. Leaves out names that are not UTF-8 or that a [`RelPath`]
+    /// cannot spell: no recipe could name them.
+    pub fn list(&self, dir: &RelPath) -> Result<Vec<TreeEntry>, Error> {
         let opened = self.absent_or(dir, self.dir().open_dir(dir))?;
         let Some(handle) = opened else {
             return Err(Error::new(
-                ErrorKind::NotFound,
+                WorkspaceErrorKind::NotFound,
                 format!("the directory `{dir}` does not exist"),
             ));
         };
@@ -35,17 +35,17 @@ impl Root {
 
     /// Every file and symlink below `dir`, sorted as a tree. Directories are
     /// entered, symlinks to directories are not. A missing `dir` has no files.
-    pub fn walk(&self, dir: &RelPath) -> Result<Vec<Entry>, Error> {
+    pub fn walk(&self, dir: &RelPath) -> Result<Vec<TreeEntry>, Error> {
         self.walk_where(dir, |_| true)
     }
 
-    /// As [`Root::walk`], without what `wanted` turns down. A directory turned
-    /// down is not entered.
+    /// Works like [`Root::walk`], without entries that `wanted` excludes. An excluded directory is
+    /// not entered.
     pub fn walk_where(
         &self,
         dir: &RelPath,
-        wanted: impl Fn(&Entry) -> bool,
-    ) -> Result<Vec<Entry>, Error> {
+        wanted: impl Fn(&TreeEntry) -> bool,
+    ) -> Result<Vec<TreeEntry>, Error> {
         let Some(handle) = self.absent_or(dir, self.dir().open_dir(dir))? else {
             return Ok(Vec::new());
         };
@@ -62,7 +62,7 @@ impl Root {
             seen += 1;
             if seen > WALK_ENTRIES_MAX {
                 return Err(Error::new(
-                    ErrorKind::Limit,
+                    WorkspaceErrorKind::Limit,
                     format!(
                         "`{dir}` holds more than WALK_ENTRIES_MAX ({WALK_ENTRIES_MAX}) entries; name a smaller directory"
                     ),
@@ -71,7 +71,7 @@ impl Root {
             if !wanted(&entry) {
                 continue;
             }
-            if entry.kind != Kind::Dir {
+            if entry.kind != PathKind::Dir {
                 found.push(entry);
                 continue;
             }
@@ -85,14 +85,14 @@ impl Root {
         Ok(found)
     }
 
-    /// The files below `dir` whose path, seen from `dir`, matches one of the
-    /// `globs`. `*` stops at `/`, `**` does not; a leading `./` is dropped.
+    /// Returns the files below `dir` whose path, relative to `dir`, matches one of the `globs`. `*`
+    /// stops at `/`, `**` does not; a leading `./` is dropped.
     pub fn glob(&self, dir: &RelPath, globs: &[&str]) -> Result<Vec<RelPath>, Error> {
         let mut set = GlobSetBuilder::new();
         for glob in globs {
             let invalid = |error: &globset::Error| {
                 Error::new(
-                    ErrorKind::InvalidPath,
+                    WorkspaceErrorKind::InvalidPath,
                     format!("the pattern {glob:?} is not a glob: {}", error.kind()),
                 )
             };
@@ -102,7 +102,7 @@ impl Root {
         }
         let set = set.build().map_err(|error| {
             Error::new(
-                ErrorKind::InvalidPath,
+                WorkspaceErrorKind::InvalidPath,
                 format!("the patterns cannot be used together: {error}"),
             )
         })?;
@@ -116,7 +116,7 @@ impl Root {
     }
 }
 
-fn entries(handle: &Dir, dir: &RelPath) -> Result<Vec<Entry>, Error> {
+fn entries(handle: &Dir, dir: &RelPath) -> Result<Vec<TreeEntry>, Error> {
     let failed = |source| Error::io("listing", dir, source);
     let mut found = Vec::new();
     for entry in handle.entries().map_err(failed)? {
@@ -132,15 +132,15 @@ fn entries(handle: &Dir, dir: &RelPath) -> Result<Vec<Entry>, Error> {
             Err(source) => return Err(Error::io("listing", &path, source)),
         };
         let kind = if file_type.is_file() {
-            Kind::File
+            PathKind::File
         } else if file_type.is_dir() {
-            Kind::Dir
+            PathKind::Dir
         } else if file_type.is_symlink() {
-            Kind::Symlink
+            PathKind::Symlink
         } else {
-            Kind::Other
+            PathKind::Other
         };
-        found.push(Entry { path, kind });
+        found.push(TreeEntry { path, kind });
     }
     found.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(found)

@@ -1,9 +1,9 @@
 //! The writer lock of a project: one process at a time changes it, the others wait their turn.
 //!
-//! [`Root::apply`] makes one change set atomic. A run does more: it reads files, decides, applies and
-//! runs commands, and two runs that decide on the same old text would each write over the other's
-//! line. The lock spans all of that. It is a file that the kernel unlocks when its holder dies, so a
-//! killed process blocks nobody, and its text says who holds it.
+//! [`Root::apply`] makes one change set atomic. A run does more: it reads files, decides, applies
+//! and runs commands, and two runs that decide on the same old text would each write over the
+//! other's line. The lock spans all of that. It is a file that the kernel unlocks when its holder
+//! dies, so a killed process blocks no other, and its text names the holder.
 //!
 //! A command of a run may start drawloom again. The child gets the holder's token in its environment
 //! and takes the lock one level below, so that it neither waits for its own parent nor races with
@@ -20,12 +20,12 @@ use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
 use crate::apply::make_dir;
-use crate::floor::{HOME, STAGING};
-use crate::{Error, ErrorKind, Root};
+use crate::protected_paths::{HOME, STAGING};
+use crate::{Error, Root, WorkspaceErrorKind};
 
-/// How long a writer waits for the one before it, unless it says otherwise.
+/// Time that a writer waits for the one before it, unless it sets another limit.
 pub const WRITER_WAIT_MAX: Duration = Duration::from_secs(300);
-/// Most runs inside commands of runs.
+/// The most nested runs: runs inside commands of runs.
 pub const WRITER_LEVELS_MAX: u32 = 16;
 
 const POLL_FIRST: Duration = Duration::from_millis(1);
@@ -33,10 +33,10 @@ const POLL_MAX: Duration = Duration::from_millis(50);
 /// More than any command line that is worth showing.
 const INFO_BYTES_MAX: usize = 16 * 1024;
 
-/// Who wants to write, and for how long it waits.
+/// A request for the lock, with its time limit.
 #[derive(Debug, Clone)]
 pub struct WriterRequest {
-    /// What others are told while they wait, such as the command line.
+    /// Shown to waiting processes, such as the command line.
     pub command: String,
     /// The token of the writer whose command started this process.
     pub inside: Option<String>,
@@ -53,7 +53,7 @@ impl Default for WriterRequest {
     }
 }
 
-/// Who holds the lock.
+/// The holder of the lock.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WriterInfo {
     pub token: String,
@@ -66,7 +66,7 @@ pub struct WriterInfo {
 pub struct WriterLock<'r> {
     root: &'r Root,
     home: OwnedFd,
-    /// Whether `.drawloom` was made for this lock.
+    /// True if `.drawloom` was made for this lock.
     home_is_ours: bool,
     dir: OwnedFd,
     file: OwnedFd,
@@ -75,9 +75,9 @@ pub struct WriterLock<'r> {
 }
 
 impl Root {
-    /// Waits until no other process writes to the project, then keeps others out.
+    /// Waits until no other process writes to the project, then locks the others out.
     ///
-    /// `waiting` is called with the holder every time the lock was not free; `Break` gives up.
+    /// Calls `waiting` with the holder each time the lock is not free; `Break` gives up.
     pub fn lock_writer(
         &self,
         request: &WriterRequest,
@@ -97,7 +97,10 @@ impl Root {
             }
             let holder = self.writer_at(level);
             if waiting(holder.as_ref()).is_break() {
-                return Err(Error::new(ErrorKind::Locked, "stopped while waiting"));
+                return Err(Error::new(
+                    WorkspaceErrorKind::Locked,
+                    "stopped while waiting",
+                ));
             }
             if started.elapsed() >= request.wait_max {
                 return Err(self.busy(holder.as_ref(), request.wait_max));
@@ -107,7 +110,7 @@ impl Root {
         }
     }
 
-    /// Whether the process that got this token still holds the lock.
+    /// Returns true if the process that got this token still holds the lock.
     #[must_use]
     pub fn is_writing(&self, token: &str) -> bool {
         let Some(level) = level_of(token) else {
@@ -119,14 +122,15 @@ impl Root {
         named && is_held(self, level)
     }
 
-    /// One level below the writer that started this process, if it is still at work; else the first.
+    /// Returns the level below the writer that started this process, if that one is still at work;
+    /// otherwise the first.
     fn level_below(&self, inside: Option<&str>) -> Result<u32, Error> {
         let parent = inside.filter(|token| self.is_writing(token));
         match parent.and_then(level_of) {
             None => Ok(1),
             Some(level) if level < WRITER_LEVELS_MAX => Ok(level + 1),
             Some(_) => Err(Error::new(
-                ErrorKind::Limit,
+                WorkspaceErrorKind::Limit,
                 format!(
                     "commands of runs start runs, more than WRITER_LEVELS_MAX ({WRITER_LEVELS_MAX}) \
                      deep; look for a recipe whose command runs itself"
@@ -147,7 +151,7 @@ impl Root {
             |info| format!("`{}` (process {})", info.command, info.pid),
         );
         Error::new(
-            ErrorKind::Locked,
+            WorkspaceErrorKind::Locked,
             format!(
                 "{who} has been writing to `{}` for longer than run.wait_ms_max ({} ms); wait for it \
                  or end it, then run again",
@@ -180,10 +184,10 @@ impl WriterLock<'_> {
 }
 
 impl Drop for WriterLock<'_> {
-    /// The file goes before the lock does, so that a lock counts only while the file has its name.
+    /// Removes the file before the lock, so that a lock counts only while the file has its name.
     fn drop(&mut self) {
         rustix::fs::unlinkat(&self.dir, name(self.level), AtFlags::empty()).ok();
-        // Both fail, as they should, while somebody keeps something there.
+        // Both fail, as they should, while other files are there.
         let gone = rustix::fs::unlinkat(&self.home, STAGING, AtFlags::REMOVEDIR).is_ok();
         if gone && self.home_is_ours {
             rustix::fs::unlinkat(self.root.fd(), HOME, AtFlags::REMOVEDIR).ok();
@@ -200,7 +204,7 @@ fn name(level: u32) -> String {
 
 const PREFIX: &str = "writer-";
 
-/// Whether a name in the staging area is a writer lock, which no apply may clear away.
+/// Returns true if a name in the staging area is a writer lock, which no apply may remove.
 pub(crate) fn is_writer_lock(name: &std::ffi::OsStr) -> bool {
     name.to_str().is_some_and(|name| name.starts_with(PREFIX))
 }
@@ -214,7 +218,7 @@ fn level_of(token: &str) -> Option<u32> {
     token.split('-').next()?.parse().ok()
 }
 
-/// One attempt; `None` when another process holds the lock, or has just removed it.
+/// Tries once; returns `None` if another process holds the lock, or has just removed it.
 fn try_lock<'r>(
     root: &'r Root,
     level: u32,
@@ -265,7 +269,7 @@ fn is_locked_by_us(file: &OwnedFd) -> io::Result<bool> {
     }
 }
 
-/// Whether a process holds the level's lock. Looking takes a shared lock for a moment.
+/// Returns true if a process holds the level's lock. The check takes a shared lock for a moment.
 fn is_held(root: &Root, level: u32) -> bool {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let Ok(file) = rustix::fs::openat(root.fd(), place(level), flags, Mode::empty()) else {
@@ -302,7 +306,7 @@ mod tests {
                 });
             }
         });
-        // What was made for the lock alone is gone.
+        // The directories made for the lock alone are gone.
         assert!(!folder.path().join(".drawloom/apply").exists());
     }
 
@@ -323,7 +327,7 @@ mod tests {
                 ControlFlow::Continue(())
             })
             .unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Locked);
+        assert_eq!(error.kind(), WorkspaceErrorKind::Locked);
         let text = error.to_string();
         assert!(
             text.contains("`drawloom run model Order` (process "),
@@ -352,10 +356,10 @@ mod tests {
         let inner = root.lock_writer(&request, &mut patient()).unwrap();
         // Siblings of the inner one wait for it.
         let sibling = root.lock_writer(&request, &mut patient());
-        assert_eq!(sibling.unwrap_err().kind(), ErrorKind::Locked);
+        assert_eq!(sibling.unwrap_err().kind(), WorkspaceErrorKind::Locked);
         let token = outer.token().to_owned();
         drop((inner, outer));
-        // A token that outlived its holder means nothing.
+        // A token that outlived its holder is invalid.
         assert!(!root.is_writing(&token));
         let later = root.lock_writer(&request, &mut patient()).unwrap();
         assert!(later.token().starts_with("1-"));

@@ -1,4 +1,4 @@
-//! Applying change sets: what changes, what is refused, and that refusing changes nothing.
+//! Applying change sets: changes, refusals, and that a refusal changes nothing.
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_types,
@@ -12,7 +12,10 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use tempfile::TempDir;
-use workspace::{CHANGE_FILES_MAX, Change, ChangeSet, Durability, ErrorKind, Kind, RelPath, Root};
+use workspace::{
+    CHANGE_FILES_MAX, ChangeSet, Durability, PathChange, PathKind, RelPath, Root,
+    WorkspaceErrorKind,
+};
 
 fn path(text: &str) -> RelPath {
     RelPath::parse(text).unwrap()
@@ -63,18 +66,18 @@ fn changes(words: &str) -> ChangeSet {
         if let Some(name) = word.strip_prefix('+') {
             changes.write(path(name), "new");
         } else if let Some(name) = word.strip_prefix("--") {
-            changes.put(path(name), Change::DeleteTree);
+            changes.put(path(name), PathChange::DeleteTree);
         } else if let Some(name) = word.strip_prefix('-') {
-            changes.put(path(name), Change::Delete);
+            changes.put(path(name), PathChange::Delete);
         } else if let Some(name) = word.strip_prefix('/') {
-            changes.put(path(name), Change::CreateDir);
+            changes.put(path(name), PathChange::CreateDir);
         }
     }
     changes
 }
 
 #[track_caller]
-fn check(words: &str, expected: Result<&str, (ErrorKind, &str)>) {
+fn check(words: &str, expected: Result<&str, (WorkspaceErrorKind, &str)>) {
     let (dir, root) = project(&[("a", "old"), ("d/b", "old"), ("d/e/c", "old")]);
     let before = listing(dir.path());
     match (root.apply(&changes(words)), expected) {
@@ -113,7 +116,7 @@ fn changes_end_as_they_say() {
 
 #[test]
 fn conflicts_are_found_before_anything_is_written() {
-    use ErrorKind::{Conflict, Denied};
+    use WorkspaceErrorKind::{Conflict, Denied};
     check("+d", Err((Conflict, "`d` is a directory")));
     check("+z +d", Err((Conflict, "`d` is a directory")));
     check("+a/b", Err((Conflict, "needs `a` to be a directory")));
@@ -127,7 +130,7 @@ fn conflicts_are_found_before_anything_is_written() {
 }
 
 #[test]
-fn the_report_names_what_was_done() {
+fn the_report_lists_the_changes() {
     let (_dir, root) = project(&[("a", "old"), ("gone", "old"), ("tree/x", "old")]);
     let applied = root
         .apply(&changes("+a +n/b -gone --tree -absent /e"))
@@ -140,7 +143,7 @@ fn the_report_names_what_was_done() {
 }
 
 #[test]
-fn a_directory_of_ours_that_was_there_stays() {
+fn an_existing_drawloom_directory_stays() {
     let (dir, root) = project(&[]);
     std::fs::create_dir(dir.path().join(".drawloom")).unwrap();
     root.apply(&changes("+a +b/c")).unwrap();
@@ -158,7 +161,7 @@ fn permissions_are_kept_and_execution_is_only_added() {
         let permissions = std::fs::Permissions::from_mode(wanted);
         std::fs::set_permissions(dir.path().join(name), permissions).unwrap();
     }
-    let executable = |executable| Change::Write {
+    let executable = |executable| PathChange::Write {
         bytes: b"new".to_vec(),
         executable,
     };
@@ -186,7 +189,7 @@ fn a_read_only_file_is_refused() {
     let permissions = std::fs::Permissions::from_mode(0o444);
     std::fs::set_permissions(dir.path().join("locked"), permissions).unwrap();
     let error = root.apply(&changes("+free +locked")).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::ReadOnly);
+    assert_eq!(error.kind(), WorkspaceErrorKind::ReadOnly);
     assert!(error.to_string().contains("chmod u+w"), "{error}");
     assert_eq!(listing(dir.path()), "free=old locked=old");
 }
@@ -195,10 +198,10 @@ fn a_read_only_file_is_refused() {
 fn too_many_changes_are_refused_by_name() {
     let (dir, root) = project(&[]);
     let set: ChangeSet = (0..=CHANGE_FILES_MAX)
-        .map(|n| (path(&format!("f{n}")), Change::CreateDir))
+        .map(|n| (path(&format!("f{n}")), PathChange::CreateDir))
         .collect();
     let error = root.apply(&set).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Limit);
+    assert_eq!(error.kind(), WorkspaceErrorKind::Limit);
     assert!(error.to_string().contains("CHANGE_FILES_MAX"), "{error}");
     assert_eq!(listing(dir.path()), "");
 }
@@ -224,10 +227,10 @@ fn a_pending_change_is_read_before_the_disk() {
     );
     let kind = |name: &str| set.kind(&root, &path(name)).unwrap();
     assert_eq!(kind("a"), None);
-    assert_eq!(kind("d"), Some(Kind::Dir));
-    assert_eq!(kind("made"), Some(Kind::Dir));
-    assert_eq!(kind("new"), Some(Kind::Dir));
-    assert_eq!(kind("new/file"), Some(Kind::File));
+    assert_eq!(kind("d"), Some(PathKind::Dir));
+    assert_eq!(kind("made"), Some(PathKind::Dir));
+    assert_eq!(kind("new"), Some(PathKind::Dir));
+    assert_eq!(kind("new/file"), Some(PathKind::File));
     assert!(set.read(&root, &path("made")).is_err());
     // Taking a change back uncovers the disk.
     set.forget(&path("a"));
@@ -265,7 +268,7 @@ fn a_tree_is_taken_over_whole() {
     let error = ChangeSet::new()
         .put_tree(&at, &source, &RelPath::root(), |_| true)
         .unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Escape);
+    assert_eq!(error.kind(), WorkspaceErrorKind::Escape);
 }
 
 #[test]
@@ -284,7 +287,7 @@ fn many_threads_apply_one_after_another() {
                             let executable = false;
                             (
                                 path(&format!("d/f{n}")),
-                                Change::Write { bytes, executable },
+                                PathChange::Write { bytes, executable },
                             )
                         })
                         .collect();

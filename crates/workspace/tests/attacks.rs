@@ -1,4 +1,4 @@
-//! Attempts to get out of a root, to hang it, or to write where nobody may.
+//! Attempts to get out of a root, to hang it, or to write in forbidden places.
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_types,
@@ -14,7 +14,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use tempfile::TempDir;
-use workspace::{Change, ChangeSet, Durability, ErrorKind, Kind, RelPath, Root};
+use workspace::{ChangeSet, Durability, PathChange, PathKind, RelPath, Root, WorkspaceErrorKind};
 
 /// A project `p` beside an outside directory `o` with a secret in it.
 struct Scene {
@@ -36,7 +36,7 @@ impl Scene {
     }
 
     /// Applies one change and says how it was refused.
-    fn refused(&self, target: &str, change: Change) -> (ErrorKind, String) {
+    fn refused(&self, target: &str, change: PathChange) -> (WorkspaceErrorKind, String) {
         let changes: ChangeSet = [(path(target), change)].into_iter().collect();
         let error = self.root.apply(&changes).expect_err(target);
         self.assert_outside_untouched();
@@ -62,8 +62,8 @@ fn path(text: &str) -> RelPath {
     RelPath::parse(text).unwrap()
 }
 
-fn write() -> Change {
-    Change::Write {
+fn write() -> PathChange {
+    PathChange::Write {
         bytes: b"new".to_vec(),
         executable: false,
     }
@@ -89,15 +89,18 @@ fn a_symlink_out_is_refused_and_named() {
         ("d/chain", "rel", "../o"),
     ] {
         let (kind, message) = scene.refused(target, write());
-        assert_eq!(kind, ErrorKind::Escape, "{message}");
+        assert_eq!(kind, WorkspaceErrorKind::Escape, "{message}");
         assert!(message.contains(&format!("`{link}`")), "{message}");
         assert!(message.contains(leads_to), "{message}");
     }
     for target in ["abs/secret", "rel/secret", "file", "d/chain"] {
         let error = scene.root.read(&path(target)).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Escape, "{error}");
+        assert_eq!(error.kind(), WorkspaceErrorKind::Escape, "{error}");
     }
-    assert_eq!(scene.root.kind(&path("file")).unwrap(), Some(Kind::Symlink));
+    assert_eq!(
+        scene.root.kind(&path("file")).unwrap(),
+        Some(PathKind::Symlink)
+    );
     assert!(scene.root.list(&path("abs")).is_err());
     assert!(scene.root.exists(&path("file")).is_err());
 }
@@ -106,14 +109,18 @@ fn a_symlink_out_is_refused_and_named() {
 fn deleting_a_symlink_out_removes_the_link_only() {
     let scene = Scene::new();
     symlink("../o", scene.project().join("rel")).unwrap();
-    let delete: ChangeSet = [(path("rel"), Change::DeleteTree)].into_iter().collect();
+    let delete: ChangeSet = [(path("rel"), PathChange::DeleteTree)]
+        .into_iter()
+        .collect();
     scene.root.apply(&delete).unwrap();
     scene.assert_outside_untouched();
     assert_eq!(scene.root.kind(&path("rel")).unwrap(), None);
     // A tree with such a link in it goes without following it.
     std::fs::create_dir(scene.project().join("tree")).unwrap();
     symlink("../../o", scene.project().join("tree/rel")).unwrap();
-    let delete: ChangeSet = [(path("tree"), Change::DeleteTree)].into_iter().collect();
+    let delete: ChangeSet = [(path("tree"), PathChange::DeleteTree)]
+        .into_iter()
+        .collect();
     scene.root.apply(&delete).unwrap();
     scene.assert_outside_untouched();
 }
@@ -148,7 +155,7 @@ fn one_file_under_two_names_is_a_conflict() {
     changes.write(path("alias/f"), "one");
     changes.write(path("real/f"), "two");
     let error = scene.root.apply(&changes).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Conflict);
+    assert_eq!(error.kind(), WorkspaceErrorKind::Conflict);
     assert!(
         error.to_string().contains("`alias/f` and `real/f`"),
         "{error}"
@@ -161,10 +168,10 @@ fn symlink_loops_end() {
     symlink("b", scene.project().join("a")).unwrap();
     symlink("a", scene.project().join("b")).unwrap();
     let (kind, message) = scene.refused("a/x", write());
-    assert_eq!(kind, ErrorKind::Limit, "{message}");
+    assert_eq!(kind, WorkspaceErrorKind::Limit, "{message}");
     assert!(message.contains("SYMLINK_HOPS_MAX"), "{message}");
     let error = scene.root.read(&path("a")).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Limit, "{error}");
+    assert_eq!(error.kind(), WorkspaceErrorKind::Limit, "{error}");
 }
 
 #[test]
@@ -181,12 +188,12 @@ fn a_symlink_to_git_is_no_way_in() {
         "sub/.Git/x",
     ] {
         let (kind, message) = scene.refused(target, write());
-        assert_eq!(kind, ErrorKind::Denied, "{message}");
+        assert_eq!(kind, WorkspaceErrorKind::Denied, "{message}");
     }
-    let (kind, _) = scene.refused(".git", Change::DeleteTree);
-    assert_eq!(kind, ErrorKind::Denied);
-    let (kind, _) = scene.refused("g/new", Change::CreateDir);
-    assert_eq!(kind, ErrorKind::Denied);
+    let (kind, _) = scene.refused(".git", PathChange::DeleteTree);
+    assert_eq!(kind, WorkspaceErrorKind::Denied);
+    let (kind, _) = scene.refused("g/new", PathChange::CreateDir);
+    assert_eq!(kind, WorkspaceErrorKind::Denied);
 }
 
 #[test]
@@ -194,13 +201,13 @@ fn our_own_directory_is_not_pulled_away() {
     let scene = Scene::new();
     for (target, change) in [
         (".drawloom/apply/journal", write()),
-        (".drawloom/apply", Change::CreateDir),
-        (".", Change::DeleteTree),
-        (".drawloom", Change::DeleteTree),
+        (".drawloom/apply", PathChange::CreateDir),
+        (".", PathChange::DeleteTree),
+        (".drawloom", PathChange::DeleteTree),
         (".drawloom", write()),
     ] {
         let (kind, message) = scene.refused(target, change);
-        let expected = [ErrorKind::Denied, ErrorKind::Conflict];
+        let expected = [WorkspaceErrorKind::Denied, WorkspaceErrorKind::Conflict];
         assert!(expected.contains(&kind), "{target}: {message}");
     }
 }
@@ -215,21 +222,21 @@ fn fifos_sockets_and_devices_neither_hang_nor_get_replaced() {
     assert!(fifo.unwrap().success());
     let _socket = UnixListener::bind(dir.join("socket")).unwrap();
     for name in ["fifo", "socket"] {
-        assert_eq!(scene.root.kind(&path(name)).unwrap(), Some(Kind::Other));
+        assert_eq!(scene.root.kind(&path(name)).unwrap(), Some(PathKind::Other));
         let (kind, message) = scene.refused(name, write());
-        assert_eq!(kind, ErrorKind::SpecialFile, "{message}");
+        assert_eq!(kind, WorkspaceErrorKind::SpecialFile, "{message}");
     }
     let error = scene.root.read(&path("fifo")).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::SpecialFile, "{error}");
+    assert_eq!(error.kind(), WorkspaceErrorKind::SpecialFile, "{error}");
     assert!(scene.root.read(&path("socket")).is_err());
     let error = workspace::fs::read(&dir.join("fifo")).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::SpecialFile, "{error}");
+    assert_eq!(error.kind(), WorkspaceErrorKind::SpecialFile, "{error}");
     let dev = Root::open(Path::new("/dev")).unwrap();
     let error = dev.read(&path("zero")).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::SpecialFile, "{error}");
+    assert_eq!(error.kind(), WorkspaceErrorKind::SpecialFile, "{error}");
     // A walk names them and does not open them.
     let kinds: Vec<_> = scene.root.walk(&RelPath::root()).unwrap();
-    assert!(kinds.iter().all(|entry| entry.kind == Kind::Other));
+    assert!(kinds.iter().all(|entry| entry.kind == PathKind::Other));
 }
 
 #[test]
@@ -238,10 +245,10 @@ fn a_huge_file_is_refused_before_it_is_read() {
     let huge = std::fs::File::create(scene.project().join("huge")).unwrap();
     huge.set_len(10 * 1024 * 1024 * 1024).unwrap();
     let error = scene.root.read(&path("huge")).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Limit);
+    assert_eq!(error.kind(), WorkspaceErrorKind::Limit);
     assert!(error.to_string().contains("READ_BYTES_MAX"), "{error}");
     let error = workspace::fs::read(&scene.project().join("huge")).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Limit);
+    assert_eq!(error.kind(), WorkspaceErrorKind::Limit);
 }
 
 #[test]

@@ -24,8 +24,8 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 use workspace::{
-    Change, ChangeSet, Durability, Error, ErrorKind, HardLinks, Ignored, Limits, Policy,
-    PolicySettings, Query, RelPath, WalkOptions, Workspace,
+    AccessPolicy, ChangeSet, ContentQuery, Durability, Error, HardLinks, IgnoredFiles, Limits,
+    PathChange, PolicySettings, RelPath, WalkOptions, Workspace, WorkspaceErrorKind,
 };
 
 const SECRET: &str = "hunter2";
@@ -38,7 +38,7 @@ struct Scene {
     space: Workspace,
 }
 
-/// What an attack must never change.
+/// Paths that an attack must never change.
 const PROTECTED: [&str; 5] = [
     "o/secret",
     "p/.env",
@@ -49,10 +49,10 @@ const PROTECTED: [&str; 5] = [
 
 impl Scene {
     fn new() -> Self {
-        Self::with(Policy::default())
+        Self::with(AccessPolicy::default())
     }
 
-    fn with(policy: Policy) -> Self {
+    fn with(policy: AccessPolicy) -> Self {
         let top = tempfile::tempdir().unwrap();
         for dir in ["o/deep", "p/.git/hooks", "p/sub", "p/src"] {
             std::fs::create_dir_all(top.path().join(dir)).unwrap();
@@ -71,7 +71,7 @@ impl Scene {
 
     /// Tries everything with one path, and says how reading it ended.
     #[track_caller]
-    fn attack(&self, target: &str) -> Option<ErrorKind> {
+    fn attack(&self, target: &str) -> Option<WorkspaceErrorKind> {
         let started = Instant::now();
         let target = path(target);
         let read = self.space.read(&target);
@@ -104,11 +104,11 @@ impl Scene {
 
     #[track_caller]
     fn search(&self, target: RelPath) {
-        for ignored in [Ignored::LeftOut, Ignored::Included] {
-            let query = Query {
+        for ignored in [IgnoredFiles::LeftOut, IgnoredFiles::Included] {
+            let query = ContentQuery {
                 path: target.clone(),
                 ignored,
-                ..Query::new(SECRET)
+                ..ContentQuery::new(SECRET)
             };
             silent(&self.space.search(&query));
         }
@@ -117,7 +117,7 @@ impl Scene {
     /// Every change that could reach the target or something below it.
     #[track_caller]
     fn change(&self, target: &RelPath) {
-        let write = || Change::Write {
+        let write = || PathChange::Write {
             bytes: b"overwritten".to_vec(),
             executable: true,
         };
@@ -126,9 +126,9 @@ impl Scene {
         for target in targets.iter().flatten() {
             for change in [
                 write(),
-                Change::Delete,
-                Change::DeleteTree,
-                Change::CreateDir,
+                PathChange::Delete,
+                PathChange::DeleteTree,
+                PathChange::CreateDir,
             ] {
                 let mut changes = ChangeSet::new();
                 let staged = self.space.stage(&mut changes, target, change.clone());
@@ -185,7 +185,11 @@ fn paths_that_leave_by_spelling_do_not_exist() {
         "",
     ] {
         let error = RelPath::parse(text).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::InvalidPath, "{text:?}: {error}");
+        assert_eq!(
+            error.kind(),
+            WorkspaceErrorKind::InvalidPath,
+            "{text:?}: {error}"
+        );
     }
     let long = "x".repeat(256);
     assert!(RelPath::parse(&long).is_err());
@@ -204,7 +208,11 @@ fn refused_files_stay_refused_under_their_own_names() {
         "id_rsa",
         ".git/hooks/pre-commit",
     ] {
-        assert_eq!(scene.attack(target), Some(ErrorKind::Denied), "{target}");
+        assert_eq!(
+            scene.attack(target),
+            Some(WorkspaceErrorKind::Denied),
+            "{target}"
+        );
     }
 }
 
@@ -226,7 +234,11 @@ fn spellings_that_other_filesystems_take_for_refused_names_are_refused() {
         "ENV~1",
         ".git::$INDEX_ALLOCATION/config",
     ] {
-        assert_eq!(scene.attack(target), Some(ErrorKind::Denied), "{target:?}");
+        assert_eq!(
+            scene.attack(target),
+            Some(WorkspaceErrorKind::Denied),
+            "{target:?}"
+        );
     }
 }
 
@@ -245,7 +257,11 @@ fn symlinks_are_judged_by_where_they_lead() {
         ("proc", "/proc/self/root"),
     ] {
         symlink(target, dir.join(link)).unwrap();
-        assert_eq!(scene.attack(link), Some(ErrorKind::Escape), "{link}");
+        assert_eq!(
+            scene.attack(link),
+            Some(WorkspaceErrorKind::Escape),
+            "{link}"
+        );
     }
     for (link, target) in [
         ("notes.txt", ".env"),
@@ -259,8 +275,8 @@ fn symlinks_are_judged_by_where_they_lead() {
     ] {
         symlink(target, dir.join(link)).unwrap();
         let kind = scene.attack(link);
-        assert_eq!(kind, Some(ErrorKind::Denied), "{link}");
-        // The attack may have removed the link, which is nobody's secret.
+        assert_eq!(kind, Some(WorkspaceErrorKind::Denied), "{link}");
+        // The attack may have removed the link, which is no secret.
         std::fs::remove_file(dir.join(link))
             .or_else(|_| std::fs::remove_dir_all(dir.join(link)))
             .ok();
@@ -273,7 +289,7 @@ fn symlinks_are_judged_by_where_they_lead() {
 }
 
 #[test]
-fn a_listing_names_what_is_refused_and_a_walk_does_not() {
+fn a_listing_shows_refused_names_and_a_walk_does_not() {
     let scene = Scene::new();
     symlink(".env", scene.project().join("notes.txt")).unwrap();
     let listing = scene.space.list(&RelPath::root()).unwrap();
@@ -329,7 +345,11 @@ fn a_hard_link_is_as_secret_as_the_file() {
             "hard_link",
             "{error}"
         );
-        assert_eq!(scene.attack(target), Some(ErrorKind::Denied), "{target}");
+        assert_eq!(
+            scene.attack(target),
+            Some(WorkspaceErrorKind::Denied),
+            "{target}"
+        );
         // Written or deleted, it was the name only: the secret is where it was.
     }
     // Two names that may both be read are no secret.
@@ -337,17 +357,17 @@ fn a_hard_link_is_as_secret_as_the_file() {
     std::fs::hard_link(dir.join("src/a.txt"), dir.join("b.txt")).unwrap();
     let read = scene.space.read_text(&path("b.txt")).unwrap();
     assert_eq!(read.as_deref(), Some("shared"));
-    let found = scene.space.search(&Query::new("shared")).unwrap();
+    let found = scene.space.search(&ContentQuery::new("shared")).unwrap();
     assert_eq!(found.matches, 2);
-    // One more name in a refused place, and it is one.
+    // A further name in a refused place makes it a refused file.
     std::fs::hard_link(dir.join("b.txt"), dir.join(".git/b")).unwrap();
     assert!(scene.space.read(&path("b.txt")).is_err());
-    let found = scene.space.search(&Query::new("shared")).unwrap();
+    let found = scene.space.search(&ContentQuery::new("shared")).unwrap();
     assert_eq!((found.matches, found.skipped.len()), (0, 2));
 }
 
 #[test]
-fn the_other_names_of_a_secret_are_known() {
+fn the_other_names_of_a_secret_are_found() {
     let scene = Scene::new();
     let project = scene.project();
     std::fs::hard_link(project.join(".env"), project.join("src/notes")).unwrap();
@@ -364,7 +384,7 @@ fn hard_links_are_read_where_the_project_trusts_them() {
         hard_links: HardLinks::Trusted,
         ..PolicySettings::default()
     };
-    let scene = Scene::with(Policy::new(&settings).unwrap());
+    let scene = Scene::with(AccessPolicy::new(&settings).unwrap());
     std::fs::write(scene.top.path().join("o/deep/plain"), "plain").unwrap();
     std::fs::hard_link(
         scene.top.path().join("o/deep/plain"),
@@ -395,26 +415,29 @@ fn writing_a_hard_link_leaves_its_other_names_alone() {
 #[test]
 fn refused_files_are_not_moved_in_or_out_or_taken_with_a_tree() {
     let scene = Scene::new();
-    let refused = |changes: &[(&str, Change)]| {
+    let refused = |changes: &[(&str, PathChange)]| {
         let set: ChangeSet = changes
             .iter()
             .map(|(target, change)| (path(target), change.clone()))
             .collect();
         let error = scene.space.apply(&set).unwrap_err();
         scene.assert_protected();
-        assert_eq!(error.kind(), ErrorKind::Denied, "{error}");
+        assert_eq!(error.kind(), WorkspaceErrorKind::Denied, "{error}");
         error.to_string()
     };
-    let write = |text: &str| Change::Write {
+    let write = |text: &str| PathChange::Write {
         bytes: text.into(),
         executable: false,
     };
-    refused(&[(".env", Change::Delete), ("plain.txt", write("x"))]);
-    refused(&[("src/main.rs", Change::Delete), (".env.local", write("x"))]);
-    let message = refused(&[("sub", Change::DeleteTree)]);
+    refused(&[(".env", PathChange::Delete), ("plain.txt", write("x"))]);
+    refused(&[
+        ("src/main.rs", PathChange::Delete),
+        (".env.local", write("x")),
+    ]);
+    let message = refused(&[("sub", PathChange::DeleteTree)]);
     assert!(message.contains("it contains `sub/.env`"), "{message}");
-    refused(&[(".", Change::DeleteTree)]);
-    refused(&[("new/.git/hooks", Change::CreateDir)]);
+    refused(&[(".", PathChange::DeleteTree)]);
+    refused(&[("new/.git/hooks", PathChange::CreateDir)]);
     assert!(
         !scene.project().join("plain.txt").exists(),
         "all or nothing"
@@ -441,7 +464,7 @@ fn special_files_neither_hang_nor_change() {
     for target in ["to-fifo", "socket", "fifo"] {
         assert_eq!(
             scene.attack(target),
-            Some(ErrorKind::SpecialFile),
+            Some(WorkspaceErrorKind::SpecialFile),
             "{target}"
         );
     }
@@ -452,23 +475,27 @@ fn special_files_neither_hang_nor_change() {
         ("/proc/self", "environ"),
         ("/proc", "kmsg"),
     ] {
-        let space = Workspace::open(Path::new(root), Policy::default(), Limits::default()).unwrap();
+        let space =
+            Workspace::open(Path::new(root), AccessPolicy::default(), Limits::default()).unwrap();
         let error = space.read(&path(target)).unwrap_err();
-        let expected = [ErrorKind::SpecialFile, ErrorKind::ReadOnly];
+        let expected = [
+            WorkspaceErrorKind::SpecialFile,
+            WorkspaceErrorKind::ReadOnly,
+        ];
         assert!(expected.contains(&error.kind()), "{root}/{target}: {error}");
     }
     let proc = Workspace::open(
         Path::new("/proc/self"),
-        Policy::default(),
+        AccessPolicy::default(),
         Limits::default(),
     )
     .unwrap();
     for target in ["root", "cwd", "exe", "fd/0"] {
         assert!(proc.read(&path(target)).is_err(), "{target}");
     }
-    let query = Query {
+    let query = ContentQuery {
         path: path("net"),
-        ..Query::new(".")
+        ..ContentQuery::new(".")
     };
     assert_eq!(proc.search(&query).unwrap().matches, 0);
 }
@@ -484,9 +511,9 @@ fn a_file_of_ten_gigabytes_is_refused_at_once() {
         file.unwrap().set_len(10 << 30).unwrap();
         let started = Instant::now();
         let error = scene.space.read(&path(name)).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Limit);
+        assert_eq!(error.kind(), WorkspaceErrorKind::Limit);
         assert!(error.to_string().contains("read_bytes_max"), "{error}");
-        let found = scene.space.search(&Query::new(SECRET)).unwrap();
+        let found = scene.space.search(&ContentQuery::new(SECRET)).unwrap();
         assert_eq!(found.matches, 0);
         assert!(
             found
@@ -508,38 +535,42 @@ fn files_and_directories_in_each_others_way_are_conflicts() {
     let scene = Scene::new();
     assert_eq!(
         scene.space.read(&path("src")).unwrap_err().kind(),
-        ErrorKind::Conflict
+        WorkspaceErrorKind::Conflict
     );
     assert_eq!(
         scene.space.list(&path("src/main.rs")).unwrap_err().kind(),
-        ErrorKind::Conflict
+        WorkspaceErrorKind::Conflict
     );
     for (target, change) in [
         (
             "src",
-            Change::Write {
+            PathChange::Write {
                 bytes: b"x".to_vec(),
                 executable: false,
             },
         ),
-        ("src", Change::Delete),
+        ("src", PathChange::Delete),
         (
             "src/main.rs/below",
-            Change::Write {
+            PathChange::Write {
                 bytes: b"x".to_vec(),
                 executable: false,
             },
         ),
-        ("src/main.rs", Change::CreateDir),
+        ("src/main.rs", PathChange::CreateDir),
     ] {
         let changes: ChangeSet = [(path(target), change)].into_iter().collect();
         let error = scene.space.apply(&changes).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Conflict, "{target}: {error}");
+        assert_eq!(
+            error.kind(),
+            WorkspaceErrorKind::Conflict,
+            "{target}: {error}"
+        );
     }
     assert_eq!(scene.space.read(&path("nope/deep")).unwrap(), None);
     assert_eq!(
         scene.space.list(&path("nope")).unwrap_err().kind(),
-        ErrorKind::NotFound
+        WorkspaceErrorKind::NotFound
     );
 }
 
@@ -557,11 +588,15 @@ fn loops_of_symlinks_end() {
         symlink(target, dir.join(link)).unwrap();
     }
     for target in ["b/x", "self", "a"] {
-        assert_eq!(scene.attack(target), Some(ErrorKind::Limit), "{target}");
+        assert_eq!(
+            scene.attack(target),
+            Some(WorkspaceErrorKind::Limit),
+            "{target}"
+        );
     }
     assert_eq!(
         scene.attack("src/back/src/back/src/back/.env"),
-        Some(ErrorKind::Denied)
+        Some(WorkspaceErrorKind::Denied)
     );
     assert_eq!(scene.attack("src/dot/dot/dot/main.rs"), None);
 }
@@ -578,7 +613,11 @@ fn names_that_cannot_be_spelled_are_counted_and_passed_over() {
     let listing = scene.space.list(&path("odd")).unwrap();
     assert_eq!((listing.entries.len(), listing.unnameable.len()), (1, 3));
     assert_eq!(
-        scene.space.search(&Query::new("findme")).unwrap().matches,
+        scene
+            .space
+            .search(&ContentQuery::new("findme"))
+            .unwrap()
+            .matches,
         1
     );
 }
@@ -599,16 +638,16 @@ fn a_directory_with_a_hundred_thousand_entries_is_bounded() {
     };
     let tree = scene.space.walk(&options).unwrap();
     assert!(tree.more && tree.entries.len() == 10);
-    let found = scene.space.search(&Query::new("nothing")).unwrap();
+    let found = scene.space.search(&ContentQuery::new("nothing")).unwrap();
     assert_eq!((found.matches, found.stop), (0, None));
 
     let limits = Limits {
         walk_entries_max: 1000,
         ..Limits::default()
     };
-    let small = Workspace::open(&scene.project(), Policy::default(), limits).unwrap();
+    let small = Workspace::open(&scene.project(), AccessPolicy::default(), limits).unwrap();
     let error = small.list(&path("many")).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Limit);
+    assert_eq!(error.kind(), WorkspaceErrorKind::Limit);
     assert!(
         error.to_string().contains("walk_entries_max (1000)"),
         "{error}"
@@ -618,11 +657,12 @@ fn a_directory_with_a_hundred_thousand_entries_is_bounded() {
         error.to_string().contains("walk_entries_max (1000)"),
         "{error}"
     );
-    let found = small.search(&Query::new("nothing")).unwrap();
+    let found = small.search(&ContentQuery::new("nothing")).unwrap();
     assert_eq!(found.stop.unwrap().limit(), "walk_entries_max");
 }
 
-/// How often a race is run: where a reader waits for names to settle, a time that can be waited for.
+/// Number of runs of a race: as many as finish in reasonable time, since a reader waits for names
+/// to settle.
 const RACES: usize = 3_000;
 const RACES_WAITING: usize = 150;
 
@@ -689,9 +729,9 @@ fn a_directory_swapped_for_a_symlink_while_reading_leads_nowhere() {
             silent(&answer);
         }
         silent(&scene.space.list(&path("d")));
-        silent(&scene.space.search(&Query {
+        silent(&scene.space.search(&ContentQuery {
             path: path("d"),
-            ..Query::new("password")
+            ..ContentQuery::new("password")
         }));
     });
     assert!(read > 0, "the race was never won by the reader");
@@ -717,9 +757,9 @@ fn a_file_swapped_for_a_link_while_reading_leads_nowhere() {
     ];
     race_often(RACES_WAITING, &scene, &flips, || {
         silent(&scene.space.read_text(&path("f")));
-        silent(&scene.space.search(&Query {
+        silent(&scene.space.search(&ContentQuery {
             path: path("f"),
-            ..Query::new(SECRET)
+            ..ContentQuery::new(SECRET)
         }));
     });
 }
@@ -733,7 +773,7 @@ fn a_hard_link_renamed_while_its_names_are_counted_is_not_counted_twice() {
         for name in ["a", "b"] {
             silent(&scene.space.read_text(&path(name)));
         }
-        silent(&scene.space.search(&Query::new(SECRET)));
+        silent(&scene.space.search(&ContentQuery::new(SECRET)));
     });
 }
 
@@ -747,7 +787,7 @@ fn a_directory_renamed_while_the_names_in_it_are_counted_is_not_counted_twice() 
         for name in ["a/x", "b/x"] {
             silent(&scene.space.read_text(&path(name)));
         }
-        silent(&scene.space.search(&Query::new(SECRET)));
+        silent(&scene.space.search(&ContentQuery::new(SECRET)));
     });
 }
 
@@ -762,7 +802,7 @@ fn a_directory_swapped_for_a_symlink_while_writing_leads_nowhere() {
         job_bytes_max: u64::MAX,
         ..Limits::default()
     };
-    let space = Workspace::open(&dir, Policy::default(), limits).unwrap();
+    let space = Workspace::open(&dir, AccessPolicy::default(), limits).unwrap();
     let mut changes = ChangeSet::new();
     for name in ["d/secret", "d/pre-commit", "d/new/x"] {
         changes.write(path(name), "written");

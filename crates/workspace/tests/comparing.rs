@@ -8,8 +8,8 @@
 use std::time::{Duration, Instant};
 
 use proptest::prelude::{Strategy, prop};
-use workspace::diff::{Body, DIFF_BYTES_MAX, Diff, Summary, Tag, unified};
-use workspace::merge::{Labels, Merged, three_way, three_way_labelled};
+use workspace::diff::{ContentDiff, DIFF_BYTES_MAX, DiffBody, DiffSummary, LineOrigin, unified};
+use workspace::merge::{ConflictLabels, MergeResult, three_way, three_way_labelled};
 
 #[track_caller]
 fn check_unified(old: &str, new: &str, expected: &str) {
@@ -39,7 +39,7 @@ fn unified_diffs_look_like_everybodys() {
 
 #[test]
 fn created_and_deleted_files_say_so() {
-    let created = Diff::between(None, Some(b"a\nb\n"));
+    let created = ContentDiff::between(None, Some(b"a\nb\n"));
     assert!(
         created
             .unified("f")
@@ -47,36 +47,39 @@ fn created_and_deleted_files_say_so() {
     );
     assert_eq!(
         created.summary(),
-        Summary {
+        DiffSummary {
             added: 2,
             removed: 0
         }
     );
-    let deleted = Diff::between(Some(b"a\n"), None);
+    let deleted = ContentDiff::between(Some(b"a\n"), None);
     assert!(deleted.unified("f").starts_with("--- a/f\n+++ /dev/null\n"));
-    assert!(!Diff::between(None, Some(b"")).is_empty());
-    assert!(Diff::between(Some(b"x"), Some(b"x")).is_empty());
+    assert!(!ContentDiff::between(None, Some(b"")).is_empty());
+    assert!(ContentDiff::between(Some(b"x"), Some(b"x")).is_empty());
 }
 
 #[test]
-fn what_cannot_be_shown_is_said() {
-    let binary = Diff::between(Some(b"\xff\xfe"), Some(b"text"));
-    assert_eq!(binary.body, Body::Binary);
+fn contents_that_cannot_be_shown_are_marked() {
+    let binary = ContentDiff::between(Some(b"\xff\xfe"), Some(b"text"));
+    assert_eq!(binary.body, DiffBody::Binary);
     assert!(binary.unified("f").contains("not text"));
     let large = "x\n".repeat(DIFF_BYTES_MAX);
-    let too_large = Diff::between(Some(b"a"), Some(large.as_bytes()));
-    assert_eq!(too_large.body, Body::TooLarge);
+    let too_large = ContentDiff::between(Some(b"a"), Some(large.as_bytes()));
+    assert_eq!(too_large.body, DiffBody::TooLarge);
     assert!(too_large.unified("f").contains("DIFF_BYTES_MAX"));
 }
 
 #[test]
 fn the_words_that_differ_are_emphasised() {
-    let diff = Diff::between(Some(b"let name = 1;\n"), Some(b"let title = 1;\n"));
-    let Body::Lines(hunks) = &diff.body else {
+    let diff = ContentDiff::between(Some(b"let name = 1;\n"), Some(b"let title = 1;\n"));
+    let DiffBody::Lines(hunks) = &diff.body else {
         panic!("{diff:?}");
     };
     let lines = &hunks[0].lines;
-    assert_eq!((lines[0].tag, lines[1].tag), (Tag::Removed, Tag::Added));
+    assert_eq!(
+        (lines[0].tag, lines[1].tag),
+        (LineOrigin::Removed, LineOrigin::Added)
+    );
     assert_eq!((lines[0].old_number, lines[0].new_number), (Some(1), None));
     assert_eq!(lines[1].text(), "let title = 1;");
     let emphasised: String = lines[1]
@@ -102,7 +105,7 @@ fn unalike(lines: usize) -> (String, String) {
 fn hostile_contents_end_in_time() {
     let (old, new) = unalike(100_000);
     let started = Instant::now();
-    let diff = Diff::between(Some(old.as_bytes()), Some(new.as_bytes()));
+    let diff = ContentDiff::between(Some(old.as_bytes()), Some(new.as_bytes()));
     assert!(diff.summary().added > 0);
     assert!(
         started.elapsed() < Duration::from_secs(20),
@@ -140,7 +143,7 @@ fn check_merge(base: &str, ours: &str, theirs: &str, expected: (&str, usize)) {
     let (text, conflicts) = expected;
     assert_eq!(
         merged,
-        Merged {
+        MergeResult {
             text: text.to_owned(),
             conflicts
         }
@@ -179,7 +182,7 @@ fn collisions_are_marked_and_counted() {
             1,
         ),
     );
-    let labels = Labels {
+    let labels = ConflictLabels {
         ours: "yours",
         base: "template 1.0",
         theirs: "template 2.0",
@@ -215,7 +218,7 @@ fn markers_in_the_texts_do_not_confuse_the_count() {
 }
 
 #[test]
-fn the_endings_of_ours_are_kept() {
+fn the_merge_has_the_line_endings_of_ours() {
     // Theirs is a template with LF, ours was saved with CRLF.
     check_merge(
         "a\nb\nc\n",
@@ -238,7 +241,7 @@ fn the_endings_of_ours_are_kept() {
             1,
         ),
     );
-    // Mixed endings are nobody's mistake to correct.
+    // Mixed endings are left as they are.
     check_merge(
         "a\r\nb\nc\n",
         "a\r\nb\nX\n",

@@ -1,4 +1,4 @@
-//! Real `kill -9`, again and again, at moments nobody chose.
+//! Real `kill -9`, again and again, at random moments.
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_types,
@@ -13,7 +13,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use workspace::{Change, ChangeSet, Durability, RelPath, Root};
+use workspace::{ChangeSet, Durability, PathChange, RelPath, Root};
 
 const FOLDER: &str = "DRAWLOOM_TEST_KILL_DIR";
 const TIME_MAX: Duration = Duration::from_secs(5);
@@ -29,11 +29,11 @@ fn generation(n: usize) -> ChangeSet {
         if file % 2 == 0 || n.is_multiple_of(2) {
             changes.write(at, n.to_string());
         } else {
-            changes.put(at, Change::Delete);
+            changes.put(at, PathChange::Delete);
         }
     }
     if n.is_multiple_of(2) {
-        changes.put(path("odd".to_owned()), Change::DeleteTree);
+        changes.put(path("odd".to_owned()), PathChange::DeleteTree);
     } else {
         changes.write(path("odd/x/y".to_owned()), n.to_string());
         changes.write(path("odd/z".to_owned()), n.to_string());
@@ -41,7 +41,7 @@ fn generation(n: usize) -> ChangeSet {
     changes
 }
 
-/// The generation the project is in; panics when it is between two.
+/// Returns the generation of the project; panics if it is between two.
 fn generation_of(root: &Root) -> Option<usize> {
     let files = root.walk(&RelPath::root()).unwrap();
     let mut contents = BTreeSet::new();
@@ -57,7 +57,7 @@ fn generation_of(root: &Root) -> Option<usize> {
     };
     assert_eq!(files.len(), expected, "generation {n}: {files:#?}");
     let mut folders = root.list(&RelPath::root()).unwrap();
-    // Killed right after making it, nobody is left who knows that it is ours.
+    // After a kill right after making it, no record is left that this program made it.
     folders.retain(|entry| entry.path.as_str() != ".drawloom");
     let expected = if n.is_multiple_of(2) { 3 } else { 4 };
     assert_eq!(

@@ -1,14 +1,14 @@
-//! Reading paths as people write them, and the order they are kept in.
+//! Parsing paths as people write them, and their order.
 #![allow(
     clippy::panic,
     clippy::unwrap_used,
     reason = "a test fails by panicking"
 )]
 
-use workspace::{ErrorKind, RelPath};
+use workspace::{RelPath, WorkspaceErrorKind};
 
 #[track_caller]
-fn check(text: &str, expected: Result<&str, (ErrorKind, &str)>) {
+fn check(text: &str, expected: Result<&str, (WorkspaceErrorKind, &str)>) {
     match (RelPath::parse(text), expected) {
         (Ok(path), Ok(expected)) => assert_eq!(path.to_string(), expected),
         (Err(error), Err((kind, part))) => {
@@ -36,7 +36,7 @@ fn paths_inside_are_normalised() {
 
 #[test]
 fn paths_that_could_leave_are_refused_with_a_hint() {
-    use ErrorKind::{InvalidPath, Limit};
+    use WorkspaceErrorKind::{InvalidPath, Limit};
     check("", Err((InvalidPath, "is empty")));
     check("/etc/passwd", Err((InvalidPath, "relative to the project")));
     check("\\\\server\\share", Err((InvalidPath, "is absolute")));
@@ -89,7 +89,7 @@ fn parts_and_relations() {
 
 proptest::proptest! {
     #[test]
-    fn whatever_parses_stays_inside(text in "[a.~/\\\\:C\u{0}-\u{1f}é]{0,20}") {
+    fn every_parsed_path_stays_inside(text in "[a.~/\\\\:C\u{0}-\u{1f}é]{0,20}") {
         if let Ok(path) = RelPath::parse(&text) {
             let path = std::path::PathBuf::from(path.as_str());
             assert!(path.is_relative());

@@ -1,4 +1,4 @@
-//! What the policy refuses and lets pass, by name, list and plan.
+//! The policy's refusals and permissions, by name, list and plan.
 #![allow(
     clippy::panic,
     clippy::unwrap_used,
@@ -6,14 +6,17 @@
     reason = "tests say what must hold"
 )]
 
-use workspace::{Access, Action, ErrorKind, Grant, Policy, PolicySettings, RelPath, Writes};
+use workspace::{
+    AccessPolicy, GrantedAction, PathAccess, PolicySettings, RelPath, WorkspaceErrorKind,
+    WriteGrant, WriteScope,
+};
 
 fn path(text: &str) -> RelPath {
     RelPath::parse(text).unwrap()
 }
 
 /// The codes of the rules against reading and writing `target`, `-` for none.
-fn verdict(policy: &Policy, target: &str) -> String {
+fn verdict(policy: &AccessPolicy, target: &str) -> String {
     let target = path(target);
     let code = |result: Result<(), workspace::Denial>| {
         result.map_or_else(|denial| denial.rule().code(), |()| "-")
@@ -24,7 +27,7 @@ fn verdict(policy: &Policy, target: &str) -> String {
 }
 
 #[track_caller]
-fn check(policy: &Policy, cases: &[(&str, &str)]) {
+fn check(policy: &AccessPolicy, cases: &[(&str, &str)]) {
     for (target, expected) in cases {
         assert_eq!(verdict(policy, target), *expected, "{target:?}");
     }
@@ -33,7 +36,7 @@ fn check(policy: &Policy, cases: &[(&str, &str)]) {
 #[test]
 fn built_in_rules_by_name() {
     check(
-        &Policy::default(),
+        &AccessPolicy::default(),
         &[
             ("src/main.rs", "- -"),
             ("README.md", "- -"),
@@ -96,7 +99,7 @@ fn built_in_rules_by_name() {
 #[test]
 fn a_rule_holds_under_every_spelling() {
     check(
-        &Policy::default(),
+        &AccessPolicy::default(),
         &[
             (".ENV", "environment environment"),
             (".Env.Local", "environment environment"),
@@ -149,13 +152,13 @@ fn settings(
 }
 
 #[test]
-fn the_projects_list_refuses_in_any_case_with_what_is_below() {
+fn the_projects_list_refuses_in_any_case_and_everything_below() {
     let lists = settings(
         (&["secrets", "/top", "docs/**/*.draft", "caf\u{e9}"], &[]),
         (&["migrations/", "*.sql"], &[]),
     );
     check(
-        &Policy::new(&lists).unwrap(),
+        &AccessPolicy::new(&lists).unwrap(),
         &[
             ("secrets", "listed listed"),
             ("a/secrets/b/c", "listed listed"),
@@ -198,7 +201,7 @@ fn an_exception_lifts_only_what_it_names() {
         ),
     );
     check(
-        &Policy::new(&lists).unwrap(),
+        &AccessPolicy::new(&lists).unwrap(),
         &[
             ("tests/fixtures/a.pem", "- credential"),
             ("tests/fixtures/A.PEM", "credential credential"),
@@ -228,15 +231,15 @@ fn an_exception_lifts_only_what_it_names() {
 fn a_list_wins_over_an_exception() {
     let lists = settings((&["*.pem"], &["a.pem"]), (&["b.txt"], &["b.txt"]));
     check(
-        &Policy::new(&lists).unwrap(),
+        &AccessPolicy::new(&lists).unwrap(),
         &[("a.pem", "listed listed"), ("b.txt", "- listed")],
     );
 }
 
 #[test]
 fn an_unusable_pattern_is_named() {
-    let error = Policy::new(&settings((&["a[z"], &[]), (&[], &[]))).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::InvalidPath);
+    let error = AccessPolicy::new(&settings((&["a[z"], &[]), (&[], &[]))).unwrap_err();
+    assert_eq!(error.kind(), WorkspaceErrorKind::InvalidPath);
     let message = error.to_string();
     assert!(
         message.contains("read_deny") && message.contains("a[z"),
@@ -246,52 +249,52 @@ fn an_unusable_pattern_is_named() {
 
 #[test]
 fn the_plan_is_the_permission_and_widens_nothing() {
-    let mut grant = Grant::new()
-        .with(path("src/new.rs"), Action::Create)
-        .with(path("src/old.rs"), Action::Modify)
-        .with(path(".env"), Action::Create);
+    let mut grant = WriteGrant::new()
+        .with(path("src/new.rs"), GrantedAction::Create)
+        .with(path("src/old.rs"), GrantedAction::Modify)
+        .with(path(".env"), GrantedAction::Create);
     grant.permit_rename(path("a/from.rs"), path("b/to.rs"));
-    let policy = Policy::default().with_writes(Writes::Planned(grant.clone()));
+    let policy = AccessPolicy::default().with_writes(WriteScope::Planned(grant.clone()));
     let code = |target: &str, action| {
         let verdict = policy.check_action(&path(target), action);
         verdict.map_or_else(|denial| denial.rule().code(), |()| "-")
     };
     for (target, action, expected) in [
-        ("src/new.rs", Action::Create, "-"),
-        ("src/new.rs", Action::Modify, "other_action"),
-        ("src/new.rs", Action::Delete, "other_action"),
-        ("src/old.rs", Action::Modify, "-"),
-        ("src/old.rs", Action::Create, "other_action"),
-        ("src/OLD.rs", Action::Modify, "outside_plan"),
-        ("src/other.rs", Action::Create, "outside_plan"),
-        ("a/from.rs", Action::Delete, "-"),
-        ("a/from.rs", Action::Modify, "other_action"),
-        ("b/to.rs", Action::Create, "-"),
-        (".env", Action::Create, "environment"),
+        ("src/new.rs", GrantedAction::Create, "-"),
+        ("src/new.rs", GrantedAction::Modify, "other_action"),
+        ("src/new.rs", GrantedAction::Delete, "other_action"),
+        ("src/old.rs", GrantedAction::Modify, "-"),
+        ("src/old.rs", GrantedAction::Create, "other_action"),
+        ("src/OLD.rs", GrantedAction::Modify, "outside_plan"),
+        ("src/other.rs", GrantedAction::Create, "outside_plan"),
+        ("a/from.rs", GrantedAction::Delete, "-"),
+        ("a/from.rs", GrantedAction::Modify, "other_action"),
+        ("b/to.rs", GrantedAction::Create, "-"),
+        (".env", GrantedAction::Create, "environment"),
     ] {
         assert_eq!(code(target, action), expected, "{action:?} {target}");
     }
     assert!(policy.check_create_dir(&path("b")).is_ok());
     assert!(policy.check_create_dir(&path("c")).is_err());
-    let refused = Policy::default().denials(&grant);
+    let refused = AccessPolicy::default().denials(&grant);
     let refused: Vec<&str> = refused
         .iter()
         .map(|denial| denial.path().as_str())
         .collect();
     assert_eq!(refused, [".env"]);
-    let nothing = Policy::default().with_writes(Writes::Nothing);
+    let nothing = AccessPolicy::default().with_writes(WriteScope::Nothing);
     let denial = nothing
-        .check_action(&path("x"), Action::Create)
+        .check_action(&path("x"), GrantedAction::Create)
         .unwrap_err();
     assert_eq!(denial.rule().code(), "read_only_job");
 }
 
 #[test]
-fn a_denial_says_which_rule_why_and_what_to_do() {
-    let denial = Policy::default()
+fn a_denial_names_the_rule_the_reason_and_the_next_step() {
+    let denial = AccessPolicy::default()
         .check_read(&path("app/.env.local"))
         .unwrap_err();
-    assert_eq!(denial.access(), Access::Read);
+    assert_eq!(denial.access(), PathAccess::Read);
     assert_eq!(
         denial.to_string(),
         "`app/.env.local` may not be read: `.env.local` holds settings that are secret \
@@ -302,7 +305,7 @@ fn a_denial_says_which_rule_why_and_what_to_do() {
         json,
         serde_json::json!({"path": "app/.env.local", "access": "read", "rule": "environment"})
     );
-    let denial = Policy::default()
+    let denial = AccessPolicy::default()
         .check_write(&path("yarn.lock"))
         .unwrap_err();
     assert!(

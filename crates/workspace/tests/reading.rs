@@ -12,7 +12,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
 
 use tempfile::TempDir;
-use workspace::{ErrorKind, Kind, RelPath, Root, fs};
+use workspace::{PathKind, RelPath, Root, WorkspaceErrorKind, fs};
 
 fn path(text: &str) -> RelPath {
     RelPath::parse(text).unwrap()
@@ -59,24 +59,27 @@ fn files_are_read_and_absence_is_not_an_error() {
     }
     assert_eq!(
         root.read(&path("a")).unwrap_err().kind(),
-        ErrorKind::Conflict
+        WorkspaceErrorKind::Conflict
     );
     std::fs::write(dir.path().join("latin1"), b"caf\xe9").unwrap();
     let error = root.read_text(&path("latin1")).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::NotText);
+    assert_eq!(error.kind(), WorkspaceErrorKind::NotText);
     assert!(error.to_string().contains("offset 3"), "{error}");
     let error = root.read_at_most(&path("b.txt"), 4).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Limit);
+    assert_eq!(error.kind(), WorkspaceErrorKind::Limit);
 }
 
 #[test]
 fn kinds_do_not_follow_and_is_dir_does() {
     let (_dir, root) = project();
-    assert_eq!(root.kind(&path("b.txt")).unwrap(), Some(Kind::File));
-    assert_eq!(root.kind(&path("a")).unwrap(), Some(Kind::Dir));
-    assert_eq!(root.kind(&path("dirlink")).unwrap(), Some(Kind::Symlink));
+    assert_eq!(root.kind(&path("b.txt")).unwrap(), Some(PathKind::File));
+    assert_eq!(root.kind(&path("a")).unwrap(), Some(PathKind::Dir));
+    assert_eq!(
+        root.kind(&path("dirlink")).unwrap(),
+        Some(PathKind::Symlink)
+    );
     assert_eq!(root.kind(&path("nope")).unwrap(), None);
-    assert_eq!(root.kind(&RelPath::root()).unwrap(), Some(Kind::Dir));
+    assert_eq!(root.kind(&RelPath::root()).unwrap(), Some(PathKind::Dir));
     assert!(root.is_dir(&path("dirlink")).unwrap());
     assert!(!root.is_dir(&path("b.txt")).unwrap());
 }
@@ -95,7 +98,7 @@ fn listings_are_sorted_and_leave_out_what_cannot_be_spelled() {
     assert_eq!(names, ["a", "a-b", "b.txt", "c", "dirlink", "link"]);
     assert_eq!(
         root.list(&path("nope")).unwrap_err().kind(),
-        ErrorKind::NotFound
+        WorkspaceErrorKind::NotFound
     );
 }
 
@@ -159,9 +162,9 @@ fn globs_match_from_the_directory_given() {
 fn a_root_must_be_a_directory() {
     let (dir, _root) = project();
     let error = Root::open(&dir.path().join("nope")).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::NotFound);
+    assert_eq!(error.kind(), WorkspaceErrorKind::NotFound);
     let error = Root::open(&dir.path().join("b.txt")).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Conflict, "{error}");
+    assert_eq!(error.kind(), WorkspaceErrorKind::Conflict, "{error}");
     let made = Root::create(&dir.path().join("x/y")).unwrap();
     assert!(made.path().ends_with("x/y") && made.path().is_absolute());
 }
@@ -177,7 +180,7 @@ fn plain_functions_outside_a_root() {
     assert_eq!(fs::read_text(&dir.path().join("nope")).unwrap(), None);
     assert_eq!(
         fs::read(dir.path()).unwrap_err().kind(),
-        ErrorKind::Conflict
+        WorkspaceErrorKind::Conflict
     );
 
     let target = dir.path().join("new/dir/file");

@@ -1,4 +1,4 @@
-//! Searching and walking a workspace: what is found, in which order, within which bounds.
+//! Searching and walking a workspace: results, their order, and the limits.
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_types,
@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 use workspace::{
-    Case, ErrorKind, Found, Ignored, Limits, LineKind, Policy, Query, RelPath, SearchStop, Syntax,
-    WalkOptions, Workspace,
+    AccessPolicy, ContentMatches, ContentQuery, IgnoredFiles, Limits, LineKind, PatternSyntax,
+    RelPath, SearchCase, SearchStop, WalkOptions, Workspace, WorkspaceErrorKind,
 };
 
 fn path(text: &str) -> RelPath {
@@ -28,12 +28,12 @@ fn project(files: &[(&str, &str)]) -> (TempDir, Workspace) {
         std::fs::create_dir_all(file.parent().unwrap()).unwrap();
         std::fs::write(file, text).unwrap();
     }
-    let space = Workspace::open(dir.path(), Policy::default(), Limits::default()).unwrap();
+    let space = Workspace::open(dir.path(), AccessPolicy::default(), Limits::default()).unwrap();
     (dir, space)
 }
 
 /// `path:number:text` for matches, `path-number-text` for context.
-fn shown(found: &Found) -> Vec<String> {
+fn shown(found: &ContentMatches) -> Vec<String> {
     let mut lines = Vec::new();
     for file in &found.files {
         for line in &file.lines {
@@ -52,7 +52,7 @@ fn shown(found: &Found) -> Vec<String> {
 }
 
 #[track_caller]
-fn check(space: &Workspace, query: &Query, expected: &[&str]) {
+fn check(space: &Workspace, query: &ContentQuery, expected: &[&str]) {
     let found = space.search(query).unwrap();
     assert_eq!(shown(&found), expected, "{query:?}");
 }
@@ -75,7 +75,7 @@ fn lines_are_found_in_tree_order() {
     let (_dir, space) = sample();
     check(
         &space,
-        &Query::new("needle"),
+        &ContentQuery::new("needle"),
         &[
             ".hidden/z.txt:1:needle hidden",
             "a/deep/y.ts:1:let needle = 1;",
@@ -88,8 +88,8 @@ fn lines_are_found_in_tree_order() {
 #[test]
 fn a_search_can_be_narrowed() {
     let (_dir, space) = sample();
-    let query = |edit: fn(&mut Query)| {
-        let mut query = Query::new("needle");
+    let query = |edit: fn(&mut ContentQuery)| {
+        let mut query = ContentQuery::new("needle");
         edit(&mut query);
         query
     };
@@ -136,9 +136,9 @@ fn a_search_can_be_narrowed() {
 #[test]
 fn patterns_are_regular_expressions_for_lines() {
     let (_dir, space) = sample();
-    let query = |pattern: &str| Query {
+    let query = |pattern: &str| ContentQuery {
         path: path("a"),
-        ..Query::new(pattern)
+        ..ContentQuery::new(pattern)
     };
     check(
         &space,
@@ -150,39 +150,39 @@ fn patterns_are_regular_expressions_for_lines() {
     );
     check(
         &space,
-        &Query {
-            case: Case::Insensitive,
+        &ContentQuery {
+            case: SearchCase::Insensitive,
             ..query("NEEDLE$")
         },
         &["a/x.txt:2:two needle", "a/x.txt:5:five Needle"],
     );
     check(
         &space,
-        &Query {
-            case: Case::Smart,
+        &ContentQuery {
+            case: SearchCase::Smart,
             ..query("Needle")
         },
         &["a/x.txt:5:five Needle"],
     );
     check(
         &space,
-        &Query {
-            syntax: Syntax::Literal,
+        &ContentQuery {
+            syntax: PatternSyntax::Literal,
             ..query("= 1;")
         },
         &["a/deep/y.ts:1:let needle = 1;"],
     );
     check(
         &space,
-        &Query {
-            syntax: Syntax::Literal,
+        &ContentQuery {
+            syntax: PatternSyntax::Literal,
             ..query(".*")
         },
         &[],
     );
     check(
         &space,
-        &Query {
+        &ContentQuery {
             context_lines: 1,
             ..query("two|five")
         },
@@ -200,51 +200,67 @@ fn patterns_are_regular_expressions_for_lines() {
 fn bad_queries_are_explained() {
     let (_dir, space) = sample();
     for (query, kind, says) in [
-        (Query::new("(unclosed"), ErrorKind::Pattern, "unclosed"),
-        (Query::new(""), ErrorKind::Pattern, "empty"),
-        (Query::new("(?=look)"), ErrorKind::Pattern, "look-around"),
-        (Query::new(r"(a)\1"), ErrorKind::Pattern, "back-references"),
-        (Query::new("a\nb"), ErrorKind::Pattern, "single lines"),
         (
-            Query::new("(a{1000}){1000}"),
-            ErrorKind::Pattern,
+            ContentQuery::new("(unclosed"),
+            WorkspaceErrorKind::Pattern,
+            "unclosed",
+        ),
+        (ContentQuery::new(""), WorkspaceErrorKind::Pattern, "empty"),
+        (
+            ContentQuery::new("(?=look)"),
+            WorkspaceErrorKind::Pattern,
+            "look-around",
+        ),
+        (
+            ContentQuery::new(r"(a)\1"),
+            WorkspaceErrorKind::Pattern,
+            "back-references",
+        ),
+        (
+            ContentQuery::new("a\nb"),
+            WorkspaceErrorKind::Pattern,
+            "single lines",
+        ),
+        (
+            ContentQuery::new("(a{1000}){1000}"),
+            WorkspaceErrorKind::Pattern,
             "cannot be used",
         ),
         (
-            Query::new("x".repeat(100_000)),
-            ErrorKind::Limit,
+            ContentQuery::new("x".repeat(100_000)),
+            WorkspaceErrorKind::Limit,
             "PATTERN_BYTES_MAX",
         ),
         (
-            Query {
+            ContentQuery {
                 globs: vec!["a[".into()],
-                ..Query::new("x")
+                ..ContentQuery::new("x")
             },
-            ErrorKind::Pattern,
+            WorkspaceErrorKind::Pattern,
             "a[",
         ),
         (
-            Query {
+            ContentQuery {
                 path: path("nope"),
-                ..Query::new("x")
+                ..ContentQuery::new("x")
             },
-            ErrorKind::NotFound,
+            WorkspaceErrorKind::NotFound,
             "nope",
         ),
         (
-            Query {
+            ContentQuery {
                 path: path(".env"),
-                ..Query::new("x")
+                ..ContentQuery::new("x")
             },
-            ErrorKind::Denied,
+            WorkspaceErrorKind::Denied,
             "environment",
         ),
         (
-            Query {
+            ContentQuery {
                 path: path("node_modules/m"),
-                ..Query::new("x")
+                ..ContentQuery::new("x")
             },
-            ErrorKind::Denied,
+            WorkspaceErrorKind::Denied,
             "dependency",
         ),
     ] {
@@ -261,7 +277,10 @@ fn no_pattern_takes_for_ever() {
     let (_dir, space) = project(&[("a.txt", &text)]);
     let started = Instant::now();
     for pattern in ["(a+)+$", "(a|a)*$", "(.*)*x", "^(([a-z])+.)+[A-Z]([a-z])+$"] {
-        assert_eq!(space.search(&Query::new(pattern)).unwrap().stop, None);
+        assert_eq!(
+            space.search(&ContentQuery::new(pattern)).unwrap().stop,
+            None
+        );
     }
     assert!(started.elapsed() < Duration::from_secs(20));
 }
@@ -292,7 +311,7 @@ fn with_ignore_files() -> (TempDir, Workspace) {
 #[test]
 fn a_search_leaves_out_what_git_ignores() {
     let (dir, space) = with_ignore_files();
-    let files = |query: &Query| -> Vec<String> {
+    let files = |query: &ContentQuery| -> Vec<String> {
         let found = space.search(query).unwrap();
         found
             .files
@@ -300,25 +319,25 @@ fn a_search_leaves_out_what_git_ignores() {
             .map(|file| file.path.to_string())
             .collect()
     };
-    let below = |start: &str| Query {
+    let below = |start: &str| ContentQuery {
         path: path(start),
-        ..Query::new("needle")
+        ..ContentQuery::new("needle")
     };
     let expected = ["keep.log", "sub/deep/other.txt", "sub/top.txt"];
-    assert_eq!(files(&Query::new("needle")), expected);
+    assert_eq!(files(&ContentQuery::new("needle")), expected);
     // The files above the start have their say too.
     assert_eq!(files(&below("sub/deep")), ["sub/deep/other.txt"]);
     assert_eq!(files(&below("sub")), ["sub/deep/other.txt", "sub/top.txt"]);
-    let all = Query {
-        ignored: Ignored::Included,
-        ..Query::new("needle")
+    let all = ContentQuery {
+        ignored: IgnoredFiles::Included,
+        ..ContentQuery::new("needle")
     };
     assert_eq!(files(&all).len(), 10);
-    // An ignore file that is no file, or not text, says nothing and harms nobody.
+    // An ignore file that is not a file, or not text, is ignored.
     std::fs::remove_file(dir.path().join(".gitignore")).unwrap();
     std::fs::create_dir(dir.path().join(".gitignore")).unwrap();
     std::fs::write(dir.path().join("sub/.gitignore"), b"\xff\xfe[\n*.txt").unwrap();
-    assert!(space.search(&Query::new("needle")).unwrap().matches > 4);
+    assert!(space.search(&ContentQuery::new("needle")).unwrap().matches > 4);
 }
 
 #[test]
@@ -372,16 +391,16 @@ fn forest(lines: usize) -> (TempDir, Workspace) {
             }
         }
     }
-    let space = Workspace::open(dir.path(), Policy::default(), Limits::default()).unwrap();
+    let space = Workspace::open(dir.path(), AccessPolicy::default(), Limits::default()).unwrap();
     (dir, space)
 }
 
 #[test]
 fn the_first_results_are_the_same_every_time() {
     let (_dir, space) = forest(3);
-    let query = Query {
+    let query = ContentQuery {
         results_max: 100,
-        ..Query::new("needle")
+        ..ContentQuery::new("needle")
     };
     let first = space.search(&query).unwrap();
     assert_eq!(
@@ -397,9 +416,9 @@ fn the_first_results_are_the_same_every_time() {
         let again = space.search(&query).unwrap();
         assert_eq!(again.files, first.files);
     }
-    let all = Query {
+    let all = ContentQuery {
         results_max: 2400,
-        ..Query::new("needle")
+        ..ContentQuery::new("needle")
     };
     let found = space.search(&all).unwrap();
     assert_eq!(
@@ -412,8 +431,8 @@ fn the_first_results_are_the_same_every_time() {
 fn a_search_is_bounded_in_bytes_and_time() {
     let (dir, _space) = forest(3);
     let search = |limits: Limits| {
-        let space = Workspace::open(dir.path(), Policy::default(), limits).unwrap();
-        space.search(&Query::new("needle 2")).unwrap()
+        let space = Workspace::open(dir.path(), AccessPolicy::default(), limits).unwrap();
+        space.search(&ContentQuery::new("needle 2")).unwrap()
     };
     let found = search(Limits {
         search_bytes_max: 1000,
@@ -433,7 +452,7 @@ fn a_search_is_bounded_in_bytes_and_time() {
 fn a_long_line_is_shown_around_its_match() {
     let text = format!("{}needle{}\nshort\n", "é".repeat(5_000), "x".repeat(50_000));
     let (_dir, space) = project(&[("min.js", &text)]);
-    let found = space.search(&Query::new("needle")).unwrap();
+    let found = space.search(&ContentQuery::new("needle")).unwrap();
     let line = &found.files[0].lines[0];
     assert!(line.cut && line.text.contains("needle"));
     assert!(line.text.len() <= space.limits().search_line_bytes_max);
@@ -447,7 +466,7 @@ fn large_files_are_searched_piece_by_piece() {
     let (_dir, space) = project(&[("big.log", &text)]);
     check(
         &space,
-        &Query::new("needle"),
+        &ContentQuery::new("needle"),
         &["big.log:100001:the needle at the end"],
     );
 }
@@ -462,7 +481,7 @@ fn text_in_utf_16_is_found() {
     std::fs::write(dir.path().join("wide.txt"), text).unwrap();
     check(
         &space,
-        &Query::new("needle"),
+        &ContentQuery::new("needle"),
         &["wide.txt:1:find the needle"],
     );
 }

@@ -135,7 +135,7 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// What starting any process costs, as it is counted here.
+    /// Measures the cost of starting any process, counted in the same way.
     fn floor(&self) -> Result<Cost> {
         let log = self.stage.join("log.txt");
         let costs = (0..COMPARED[0].rounds).map(|_| measure::run(&mut Command::new("true"), &log));

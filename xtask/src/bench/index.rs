@@ -1,10 +1,11 @@
-//! `cargo xtask bench index`: our index beside ripgrep, ctags, madge, dependency-cruiser and aider's map.
+//! `cargo xtask bench index`: our index beside ripgrep, ctags, madge, dependency-cruiser and
+//! aider's map.
 //!
-//! The repository is made of the TypeScript sources of four packages from npm, about 700 files. First
-//! the answers are compared: names with the TypeScript compiler, imports with dependency-cruiser. Then
-//! the costs: all in CPU time of the quietest round, because wall time, and what sharing a core adds,
-//! belong to whoever else uses the machine. The floor is
-//! what nobody can do without: finding the files (`rg --files`) and reading their bytes (`cat`).
+//! The repository is made of the TypeScript sources of four packages from npm, about 700 files.
+//! First the answers are compared: names with the TypeScript compiler, imports with
+//! dependency-cruiser. Then the costs: all in CPU time of the quietest round, because wall time,
+//! and the cost of sharing a core, depend on the other users of the machine. The floor is the least
+//! that any index needs: finding the files (`rg --files`) and reading their bytes (`cat`).
 
 mod accuracy;
 mod corpus;
@@ -212,7 +213,7 @@ impl Bench {
         ]
     }
 
-    /// What it takes to index again when one file has changed, in a project that keeps a cache.
+    /// Measures indexing again when one file has changed, in a project with a cache.
     fn reindex(&self) -> Result<Goal> {
         let project = self.corpus.repository.join("drawloom.toml");
         std::fs::write(&project, "")?;
@@ -227,7 +228,8 @@ impl Bench {
             )
         };
         index()?;
-        // What was written a moment ago is not trusted by its time alone; an index later it is.
+        // The index does not trust the time of a file written a moment ago; one index later it
+        // does.
         std::thread::sleep(Duration::from_secs(3));
         index()?;
         let (mut costs, mut walls) = (Vec::new(), Vec::new());
@@ -257,7 +259,7 @@ impl Bench {
     }
 }
 
-/// The CPU time of the round that others disturbed least: whoever shares a core only adds to it.
+/// Returns the CPU time of the least disturbed round: other processes on the core only add to it.
 fn quietest(costs: &[Cost]) -> Duration {
     costs.iter().map(|cost| cost.cpu).min().unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! What a child process cost: its CPU time and its peak memory, as the kernel counted them.
+//! The cost of a child process: its CPU time and its peak memory, as the kernel counted them.
 
 use std::path::Path;
 use std::process::Command;

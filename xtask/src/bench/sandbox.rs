@@ -1,27 +1,32 @@
 //! `cargo xtask bench sandbox`: a command that does nothing, with and without a sandbox.
 //!
-//! What is measured is what a user waits for: from asking for the run to having its outcome, in wall
-//! time. The kinds of sandbox take turns with the bare command, run by run, so that whatever else the
-//! machine does meets all of them. A busy machine only ever adds time, and adds more to whoever starts
-//! more processes; so the fast tenth of the runs is compared, and the median is shown beside it.
+//! It measures the time that a user waits, from the request to the outcome, in wall time. The kinds
+//! of sandbox take turns with the bare command, run by run, so that other load on the machine
+//! affects all of them alike. A busy machine only ever adds time, and adds more to a command that
+//! starts more processes; so the fast tenth of the runs is compared, and the median is shown beside
+//! it.
 
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use exec::sandbox::{Requirement, Sandbox, probed};
+use exec::sandbox::{Sandbox, SandboxRequirement, probed};
 use exec::{Invocation, run as run_command};
 
 use super::goals::{self, Goal};
 
 const ROUNDS: usize = 60;
-/// How much longer a sandboxed command may take, in milliseconds.
+/// The size of the project.
+const FOLDERS: usize = 100;
+const FILES_EACH: usize = 50;
+/// Limits the additional time of a sandboxed command, in milliseconds.
 const DIFFERENCE_MS_MAX: f64 = 10.0;
 
 pub(crate) fn run() -> Result<ExitCode> {
-    println!("{}\n", probed().explain(Requirement::Auto));
-    let dir = tempfile::tempdir()?;
+    println!("{}\n", probed().explain(SandboxRequirement::Auto));
+    // Not among temporary files, of which a sandbox shows its own only.
+    let dir = tempfile::tempdir_in(std::env::current_dir()?)?;
     let ways = ways(dir.path())?;
     let mut times: Vec<Vec<Duration>> = vec![Vec::new(); ways.len()];
     for _ in 0..ROUNDS {
@@ -65,8 +70,15 @@ struct Way {
 /// The bare command first, then every kind of sandbox that holds here.
 fn ways(dir: &Path) -> Result<Vec<Way>> {
     let workspace = dir.join("workspace");
-    for inner in [".git", "src", "secrets"] {
+    for inner in [".git", "secrets"] {
         std::fs::create_dir_all(workspace.join(inner))?;
+    }
+    for folder in 0..FOLDERS {
+        let folder = workspace.join(format!("src/part{folder}"));
+        std::fs::create_dir_all(&folder)?;
+        for file in 0..FILES_EACH {
+            std::fs::write(folder.join(format!("file{file}.txt")), "text\n")?;
+        }
     }
     std::fs::write(workspace.join(".env"), "KEY=value\n")?;
     let command = || Invocation::new("/bin/true").cwd(&workspace);
@@ -74,6 +86,7 @@ fn ways(dir: &Path) -> Result<Vec<Way>> {
         let sandbox = Sandbox::new(&workspace)
             .hide(".env")
             .hide("secrets")
+            .read_only("src/part7/file7.txt")
             .requirement(requirement);
         command().sandbox(sandbox)
     };
@@ -82,16 +95,22 @@ fn ways(dir: &Path) -> Result<Vec<Way>> {
         invocation: command(),
     }];
     let probe = probed();
+    if probe.namespaces.is_held() {
+        ways.push(Way {
+            name: "namespaces",
+            invocation: caged(SandboxRequirement::Namespaces),
+        });
+    }
     if probe.bubblewrap.is_held() {
         ways.push(Way {
             name: "bubblewrap",
-            invocation: caged(Requirement::Bubblewrap),
+            invocation: caged(SandboxRequirement::Bubblewrap),
         });
     }
     if probe.landlock.is_held() {
         ways.push(Way {
             name: "landlock",
-            invocation: caged(Requirement::Landlock),
+            invocation: caged(SandboxRequirement::Landlock),
         });
     }
     ensure!(ways.len() > 1, "no kind of sandbox works here");

@@ -48,7 +48,8 @@ impl Scratch {
         Ok(folder)
     }
 
-    /// Where the measured programs write: in memory if the machine offers it, else on the disk.
+    /// Creates the folder that the measured programs write to: in memory if the machine offers it,
+    /// else on the disk.
     pub(crate) fn stage(&self) -> Result<TempDir> {
         let mut builder = tempfile::Builder::new();
         builder.prefix("drawloom-bench-");

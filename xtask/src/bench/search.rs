@@ -24,7 +24,7 @@ const IGNORED_FILES: usize = 1_000;
 const ROUNDS: usize = 21;
 const RESULTS_MAX: &str = "1000000";
 
-/// What an agent looks for: a name, a shape, something absent, something everywhere.
+/// Typical searches of an agent: a name, a shape, something absent, something everywhere.
 const QUERIES: [(&str, &str); 5] = [
     ("a rare word", "rarely_used_symbol"),
     ("a definition", r"fn \w+_4[0-9]\("),

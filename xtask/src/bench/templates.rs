@@ -229,7 +229,7 @@ fn print_table(engines: &[Timing]) {
     }
 }
 
-/// How many times faster than `engine` drawloom renders, by medians.
+/// Returns how many times faster than `engine` drawloom renders, by medians.
 fn times(engines: &[Timing], engine: &str) -> Result<f64> {
     let median = |name: &str| {
         let found = engines.iter().find(|timing| timing.engine == name);

@@ -1,18 +1,19 @@
 //! The program behind the floor of `cargo xtask bench workflows`: `floor URL SHAPE COUNT GROUP`.
 //!
-//! Writes the rows that our engine keeps of runs, with the same statements through the same driver, into
-//! tables that `drawloom` made. Nothing is decided, read or waited for, and all values are there before
-//! the clock begins. A step is written as it is claimed and as it ends, and those that are created with
-//! their run then, too; its item as it starts and ends; an event for each of these; and once in a
-//! transaction the run and the foreach with their counters.
+//! Writes the rows that our engine stores for runs, with the same statements through the same
+//! driver, into tables that `drawloom` made. It decides, reads and waits for nothing, and prepares
+//! all values before the clock starts. A step is written as it is claimed and as it ends, and those
+//! that are created with their run then, too; its item as it starts and ends; an event for each of
+//! these; and once in a transaction the run and the foreach with their counters.
 //!
-//! A durable engine needs one commit for each step at least: the report of one and the claim of the next
-//! can share it, but no step may begin before its claim is on the disk, nor the next before its report.
-//! So a transaction here ends GROUP steps and begins the next GROUP; with a GROUP of 1 that is one commit
-//! for each step. Prints one JSON line with the steps, the seconds and the CPU seconds.
+//! A durable engine needs one commit for each step at least: the report of one and the claim of the
+//! next can share it, but no step may begin before its claim is on the disk, nor the next before
+//! its report. So a transaction here ends GROUP steps and begins the next GROUP; with a GROUP of 1
+//! that is one commit for each step. Prints one JSON line with the steps, the seconds and the CPU
+//! seconds.
 //!
-//! `floor watch URL` counts from then on what is written into a SQLite file, whoever writes it; `floor
-//! writes URL` prints what was counted.
+//! `floor watch URL` starts counting all writes to a SQLite file, by any program; `floor writes
+//! URL` prints the counts.
 
 #![expect(
     clippy::disallowed_methods,
@@ -70,7 +71,8 @@ async fn measure(url: &str, job: &Job, group: usize) -> Result<Value> {
     Ok(json!({"steps": steps, "done": done, "seconds": seconds, "cpu_seconds": cpu_seconds}))
 }
 
-/// How rows of a kind are written: in SQLite as one JSON text, in PostgreSQL each column as an array.
+/// The statement for rows of a kind: in SQLite the rows are one JSON text, in PostgreSQL each
+/// column is an array.
 struct Kind {
     sqlite: Option<&'static str>,
     postgres: &'static str,
@@ -86,7 +88,7 @@ enum Column {
     Page,
 }
 
-/// How long a page is, in bytes, and how many texts it has: as much as in the store.
+/// Limits the bytes and the texts of a page, as in the store.
 const PAGE_BYTES_MAX: usize = 1_800;
 const PAGE_TEXTS_MAX: usize = 32;
 

@@ -7,17 +7,17 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Result, bail};
-use workspace::{Limits, Policy, Query, Workspace};
+use workspace::{AccessPolicy, ContentQuery, Limits, Workspace};
 
 fn main() -> Result<()> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let [root, pattern, results_max] = words.as_slice() else {
         bail!("usage: searching ROOT PATTERN RESULTS_MAX");
     };
-    let space = Workspace::open(Path::new(root), Policy::default(), Limits::default())?;
-    let query = Query {
+    let space = Workspace::open(Path::new(root), AccessPolicy::default(), Limits::default())?;
+    let query = ContentQuery {
         results_max: results_max.parse()?,
-        ..Query::new(pattern)
+        ..ContentQuery::new(pattern)
     };
     let found = space.search(&query)?;
     let mut output = std::io::BufWriter::new(std::io::stdout().lock());

@@ -36,10 +36,10 @@ fn main() -> Result<()> {
 
 /// With Edge's white space, so that the output can be compared with edge.js's byte for byte.
 fn drawloom(source: &str, state: &Value, engine: &str, output: &Path) -> Result<()> {
-    let templates = template::Engine::new(Rc::new(template::MapLoader::new()));
-    let compiled = templates.compile("report.edge", source, template::Layout::Edge)?;
+    let templates = template::TemplateEngine::new(Rc::new(template::MapLoader::new()));
+    let compiled = templates.compile("report.edge", source, template::TemplateLayout::Edge)?;
     let state = state.as_object().context("the state is an object")?;
-    let state = expr::Object::from_json_map(state);
+    let state = expr::JsObject::from_json_map(state);
     let answers = Default::default();
     time(engine, output, || {
         Ok(templates.render(&compiled, &state, &answers)?.text)

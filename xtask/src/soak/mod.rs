@@ -17,7 +17,7 @@ use tally::Tally;
 const MINUTES_DEFAULT: u64 = 30;
 const MINUTES_MAX: u64 = 24 * 60;
 
-/// How many simulations one process does; then the next begins with fresh seeds.
+/// The number of simulations that one process runs; then the next begins with fresh seeds.
 const SEEDS_EACH: u64 = 500;
 
 /// One of the things that are tried for long.
@@ -75,7 +75,7 @@ impl Part {
     }
 }
 
-/// How long, and what.
+/// The duration and the parts of a soak.
 pub(crate) struct Wish {
     minutes: u64,
     parts: Vec<Part>,

@@ -7,14 +7,14 @@ use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// How the variables begin that cargo sets for the program it runs.
+/// The prefixes of the variables that cargo sets for the program it runs.
 const OUTER: [&str; 3] = ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_BIN_"];
 
 /// The copies.
 const TESTS: &str = "tests";
 const TESTED: &str = "drawloom";
 
-/// How much of what a failed test said is shown, in lines.
+/// Limits the lines shown of a failed test's output.
 const LINES_MAX: usize = 60;
 
 /// One test, and how a seed is given to it.
@@ -25,7 +25,7 @@ pub(super) struct Test {
     pub(super) name: &'static str,
     /// The variable of the seed.
     pub(super) seed: &'static str,
-    /// What to run for one seed.
+    /// The test to run for one seed.
     pub(super) again: &'static str,
 }
 
@@ -35,7 +35,7 @@ pub(super) struct Program {
     folder: TempDir,
 }
 
-/// How a test ended.
+/// The outcome of a test.
 pub(super) struct Tried {
     pub(super) has_passed: bool,
     pub(super) said: String,
@@ -44,7 +44,7 @@ pub(super) struct Tried {
 impl Program {
     pub(super) fn build(test: Test) -> Result<Program> {
         let mut cargo = Command::new(env!("CARGO"));
-        // What the outer cargo says about this package would have others built anew for it.
+        // The outer cargo's variables about this package would make the inner one rebuild others.
         for (name, _) in std::env::vars_os() {
             let name = name.to_string_lossy();
             if OUTER.iter().any(|begin| name.starts_with(begin)) {
@@ -98,7 +98,7 @@ impl Program {
         })
     }
 
-    /// What a failed test said last, and how it is seen again.
+    /// Returns the last output of a failed test, and the command that repeats it.
     pub(super) fn failure(&self, first: u64, said: &str) -> String {
         let lines: Vec<&str> = said.lines().collect();
         let shown = lines.split_at(lines.len().saturating_sub(LINES_MAX)).1;

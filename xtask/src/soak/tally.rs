@@ -1,9 +1,9 @@
-//! What was tried, added up: numbers by name, as the tests say them.
+//! Adds up the numbers that the tests print, by name.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// How a line of numbers begins.
+/// The prefix of a line of numbers.
 const MARK: &str = "soak ";
 
 /// Numbers in the order of their names.

@@ -23,7 +23,7 @@ enum MayUse {
 
 use MayUse::{AllAbove, Only};
 
-const TABLE: [Row; 17] = [
+const TABLE: [Row; 18] = [
     Row {
         name: "expr",
         may_use: Only(&[]),
@@ -93,6 +93,10 @@ const TABLE: [Row; 17] = [
     },
     Row {
         name: "server",
+        may_use: AllAbove,
+    },
+    Row {
+        name: "mcp",
         may_use: AllAbove,
     },
     Row {

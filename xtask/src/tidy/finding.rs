@@ -1,4 +1,4 @@
-//! What tidy reports: a place, the rule that was broken, and what to do about it.
+//! A finding of tidy: a place, the broken rule, and what to do about it.
 
 use std::fmt;
 

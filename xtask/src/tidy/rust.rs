@@ -13,7 +13,7 @@ pub(crate) struct Source<'a> {
     pub(crate) syntax: syn::File,
     /// Lines (from 1) on which a token that is not a doc comment stands.
     code_lines: BTreeSet<usize>,
-    /// What stands between the tokens, doc comments included, with the line it starts on.
+    /// The comments between the tokens, doc comments included, with the line each starts on.
     pub(crate) comments: Vec<(usize, String)>,
 }
 
@@ -34,7 +34,7 @@ impl<'a> Source<'a> {
         })
     }
 
-    /// How many lines of code stand between the lines of an opening and a closing brace.
+    /// Counts the lines of code between an opening and a closing brace.
     pub(crate) fn code_lines_between(&self, open: usize, close: usize) -> usize {
         let lines = self.code_lines.range(open..=close);
         lines

@@ -76,7 +76,7 @@ fn is_test_only(attributes: &[Attribute]) -> bool {
     })
 }
 
-/// Whether the attributes expect or allow clippy's `lint`; clippy itself demands the reason.
+/// Tells whether the attributes expect or allow clippy's `lint`; clippy itself demands the reason.
 fn states_reason(attributes: &[Attribute], lint: &str) -> bool {
     attributes.iter().any(|attribute| {
         let path = attribute.path();

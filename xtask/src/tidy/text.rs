@@ -59,7 +59,8 @@ fn check_paths(file: &TextFile, findings: &mut Vec<Finding>) {
     }
 }
 
-/// Whether `folder` stands there as the start of an absolute path, not inside a longer one.
+/// Tells whether `folder` is the start of an absolute path on this line, not a part of a longer
+/// one.
 fn names_folder(line: &str, folder: &str) -> bool {
     line.match_indices(folder).any(|(at, _)| {
         let before = line[..at].chars().next_back();

@@ -1,11 +1,11 @@
 //! `ai_interaction`: one question, whose answer becomes the first output artifact.
 
-use super::desk::{Desk, Handled};
 use super::prompt;
-use crate::toolset::Toolset;
+use super::task_run::{HandlerResult, TaskRun};
+use crate::toolset::AgentTools;
 
-/// The stages, in order. Checks that fail are fed back as in `code_generation`.
-pub(super) async fn handle(desk: &mut Desk<'_>) -> Handled {
+/// Runs the stages in order. Checks that fail are fed back as in `code_generation`.
+pub(super) async fn handle(desk: &mut TaskRun<'_>) -> HandlerResult {
     let output = desk.order.task.output_artifacts.first();
     if let Some(path) = output {
         desk.check_writable(path)?;
@@ -16,7 +16,7 @@ pub(super) async fn handle(desk: &mut Desk<'_>) -> Handled {
     let retries_max = desk.bench.task_limits.validation_retries_max;
     loop {
         // It is asked what it thinks, not to do anything.
-        let answer = desk.ask(&mut talk, &Toolset::new()).await?;
+        let answer = desk.ask(&mut talk, &AgentTools::new()).await?;
         if let Some(path) = output {
             desk.write(path, &answer)?;
         }

@@ -2,12 +2,12 @@
 
 use workspace::{RelPath, Workspace};
 
-use super::desk::Desk;
-use super::result::{Artifact, ArtifactState, FailureKind, TaskFailure};
+use super::result::{ArtifactState, FailureKind, OutputArtifact, TaskFailure};
+use super::task_run::TaskRun;
 use crate::task::Task;
 
 /// Fails before the model is paid if an output artifact could never be found.
-pub(super) fn check_visible(desk: &mut Desk<'_>) -> Result<(), TaskFailure> {
+pub(super) fn check_visible(desk: &mut TaskRun<'_>) -> Result<(), TaskFailure> {
     let policy = desk.bench.workspace.policy();
     let outputs = desk.order.task.output_artifacts.iter();
     let denials: Vec<String> = outputs
@@ -24,8 +24,12 @@ pub(super) fn check_visible(desk: &mut Desk<'_>) -> Result<(), TaskFailure> {
     Err(desk.fail(FailureKind::Files, message))
 }
 
-/// What became of a task's output artifacts.
-pub(super) fn states(workspace: &Workspace, task: &Task, written: &[RelPath]) -> Vec<Artifact> {
+/// Returns the state of each output artifact of a task.
+pub(super) fn states(
+    workspace: &Workspace,
+    task: &Task,
+    written: &[RelPath],
+) -> Vec<OutputArtifact> {
     let state = |path: &RelPath| match workspace.kind(path) {
         Ok(Some(_)) if written.contains(path) => ArtifactState::Written,
         Ok(Some(_)) => ArtifactState::Present,
@@ -33,7 +37,7 @@ pub(super) fn states(workspace: &Workspace, task: &Task, written: &[RelPath]) ->
     };
     let outputs = task.output_artifacts.iter();
     outputs
-        .map(|path| Artifact {
+        .map(|path| OutputArtifact {
             path: path.clone(),
             state: state(path),
         })

@@ -1,10 +1,10 @@
 //! `code_generation`: the model writes files with its tools until the checks pass.
 
-use super::desk::{Desk, Handled};
+use super::task_run::{HandlerResult, TaskRun};
 use super::{artifact, prompt};
 
-/// The stages, in order. The last three go round until the checks pass or the retries are spent.
-pub(super) async fn handle(desk: &mut Desk<'_>) -> Handled {
+/// Runs the stages in order. The last three repeat until the checks pass or the retries are spent.
+pub(super) async fn handle(desk: &mut TaskRun<'_>) -> HandlerResult {
     artifact::check_visible(desk)?;
     let context = desk.gather_context();
     let prompt = prompt::of_task(desk.order.task, &context);

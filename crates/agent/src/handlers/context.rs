@@ -5,23 +5,23 @@
 //! workspace, so a task file cannot show a model what its tools may not read.
 
 use serde::{Deserialize, Serialize};
-use workspace::{ErrorKind, Kind, RelPath, Workspace};
+use workspace::{PathKind, RelPath, Workspace, WorkspaceErrorKind};
 
-use super::bench::{Bench, TaskLimits};
+use super::handler_context::{HandlerContext, TaskLimits};
 use super::prompt::fenced;
-use super::{Order, tree};
-use crate::task::TaskId;
+use super::{TaskInput, tree};
+use crate::task::TaskName;
 
-/// The largest file that is looked at; the model can read parts of larger ones.
+/// The largest file read into the context; the model can read parts of larger ones.
 const FILE_BYTES_MAX: u64 = 8 * 1024 * 1024;
 /// Less than this of an artifact is of no use.
 const SHARE_BYTES_MIN: usize = 200;
 
-/// What an earlier task came to, for the model to read.
+/// The result of an earlier task, for the model to read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Earlier {
+pub struct EarlierResult {
     /// The task.
-    pub task: TaskId,
+    pub task: TaskName,
     /// Words for people.
     pub name: String,
     /// The model's last words in it.
@@ -33,13 +33,13 @@ pub struct Earlier {
 pub struct ContextNote {
     /// The artifact, as the task names it.
     pub artifact: String,
-    /// What is the matter with it.
+    /// The kind of problem.
     pub kind: NoteKind,
     /// The same as a sentence.
     pub message: String,
 }
 
-/// What is the matter with an artifact.
+/// A problem with an artifact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NoteKind {
@@ -55,8 +55,8 @@ pub enum NoteKind {
     LeftOut,
 }
 
-/// What the model is shown, and what was the matter.
-pub(super) struct Context {
+/// The text shown to the model, and the problems met while gathering it.
+pub(super) struct TaskContext {
     pub(super) text: String,
     pub(super) notes: Vec<ContextNote>,
     pub(super) artifacts: usize,
@@ -64,7 +64,7 @@ pub(super) struct Context {
 }
 
 /// One block of the context.
-struct Piece {
+struct ContextBlock {
     artifact: String,
     label: String,
     language: String,
@@ -73,8 +73,8 @@ struct Piece {
 }
 
 /// Reads everything the order names.
-pub(super) fn gather(bench: &Bench<'_>, order: Order<'_>) -> Context {
-    let mut pieces: Vec<Piece> = order.earlier.iter().map(earlier_piece).collect();
+pub(super) fn gather(bench: &HandlerContext<'_>, order: TaskInput<'_>) -> TaskContext {
+    let mut pieces: Vec<ContextBlock> = order.earlier.iter().map(earlier_piece).collect();
     let mut seen: Vec<&str> = Vec::new();
     for artifact in &order.task.input_artifacts {
         if !seen.contains(&artifact.as_str()) {
@@ -85,8 +85,8 @@ pub(super) fn gather(bench: &Bench<'_>, order: Order<'_>) -> Context {
     fit(pieces, bench.task_limits)
 }
 
-fn earlier_piece(earlier: &Earlier) -> Piece {
-    Piece {
+fn earlier_piece(earlier: &EarlierResult) -> ContextBlock {
+    ContextBlock {
         artifact: format!("task {}", earlier.task),
         label: format!(
             "Result of the earlier task `{}` ({})",
@@ -98,8 +98,8 @@ fn earlier_piece(earlier: &Earlier) -> Piece {
     }
 }
 
-fn piece(workspace: &Workspace, artifact: &str, limits: &TaskLimits) -> Piece {
-    let refused = |kind: NoteKind, why: String| Piece {
+fn piece(workspace: &Workspace, artifact: &str, limits: &TaskLimits) -> ContextBlock {
+    let refused = |kind: NoteKind, why: String| ContextBlock {
         artifact: artifact.to_owned(),
         label: format!("`{artifact}`"),
         language: String::new(),
@@ -108,7 +108,9 @@ fn piece(workspace: &Workspace, artifact: &str, limits: &TaskLimits) -> Piece {
     };
     let failed = |error: &workspace::Error| {
         let kind = match error.kind() {
-            ErrorKind::Denied | ErrorKind::Escape | ErrorKind::InvalidPath => NoteKind::Denied,
+            WorkspaceErrorKind::Denied
+            | WorkspaceErrorKind::Escape
+            | WorkspaceErrorKind::InvalidPath => NoteKind::Denied,
             _ => NoteKind::Unreadable,
         };
         refused(kind, error.to_string())
@@ -119,8 +121,8 @@ fn piece(workspace: &Workspace, artifact: &str, limits: &TaskLimits) -> Piece {
     };
     match workspace.kind(&path) {
         Ok(None) => refused(NoteKind::Missing, format!("there is no `{path}`")),
-        Ok(Some(Kind::Dir)) => match tree::render(workspace, &path, limits.tree_entries_max) {
-            Ok((body, note)) => Piece {
+        Ok(Some(PathKind::Dir)) => match tree::render(workspace, &path, limits.tree_entries_max) {
+            Ok((body, note)) => ContextBlock {
                 artifact: artifact.to_owned(),
                 label: format!("Directory `{path}`"),
                 language: String::new(),
@@ -130,7 +132,7 @@ fn piece(workspace: &Workspace, artifact: &str, limits: &TaskLimits) -> Piece {
             Err(error) => failed(&error),
         },
         Ok(Some(_)) => match read(workspace, &path) {
-            Ok(body) => Piece {
+            Ok(body) => ContextBlock {
                 artifact: artifact.to_owned(),
                 label: match body.lines().count() {
                     1 => format!("File `{path}` (1 line)"),
@@ -158,16 +160,17 @@ fn read(workspace: &Workspace, path: &RelPath) -> Result<String, workspace::Erro
 }
 
 /// Cuts the pieces to the budget: short ones stay whole, long ones share what is left.
-fn fit(pieces: Vec<Piece>, limits: &TaskLimits) -> Context {
+fn fit(pieces: Vec<ContextBlock>, limits: &TaskLimits) -> TaskContext {
     let bytes_max = bytes_of(limits.context_tokens_max);
-    let frame = |piece: &Piece| piece.label.len() + piece.note.as_ref().map_or(0, String::len) + 24;
+    let frame =
+        |piece: &ContextBlock| piece.label.len() + piece.note.as_ref().map_or(0, String::len) + 24;
     let frames: usize = pieces.iter().map(frame).sum();
     let sizes: Vec<usize> = pieces
         .iter()
         .map(|piece| piece.body.as_ref().map_or(0, String::len))
         .collect();
     let share = share(sizes, bytes_max.saturating_sub(frames));
-    let mut context = Context {
+    let mut context = TaskContext {
         text: String::new(),
         notes: Vec::new(),
         artifacts: pieces.len(),
@@ -180,7 +183,7 @@ fn fit(pieces: Vec<Piece>, limits: &TaskLimits) -> Context {
     context
 }
 
-fn put(context: &mut Context, piece: Piece, share: usize, tokens_max: usize) {
+fn put(context: &mut TaskContext, piece: ContextBlock, share: usize, tokens_max: usize) {
     let mut note = |kind: NoteKind, message: &str| {
         context.notes.push(ContextNote {
             artifact: piece.artifact.clone(),
@@ -234,7 +237,7 @@ fn put(context: &mut Context, piece: Piece, share: usize, tokens_max: usize) {
         .push_str(&format!("### {label}, shortened: {why}\n\n{block}\n"));
 }
 
-/// The size to which long pieces are cut so that all fit.
+/// Returns the size to which long pieces are cut so that all fit.
 fn share(mut sizes: Vec<usize>, room: usize) -> usize {
     sizes.sort_unstable();
     let mut left = room;
@@ -248,7 +251,7 @@ fn share(mut sizes: Vec<usize>, room: usize) -> usize {
     usize::MAX
 }
 
-/// A text without the lines in its middle, and how many those were.
+/// Returns a text without the lines in its middle, and how many those were.
 fn shorten(body: &str, bytes: usize, tokens_max: usize) -> (String, String) {
     let lines: Vec<&str> = body.lines().collect();
     let fitting = |lines: &mut dyn Iterator<Item = &&str>, room: usize| {

@@ -2,54 +2,59 @@
 
 use std::ffi::OsStr;
 
-use workspace::{Kind, RelPath, Workspace};
+use workspace::{PathKind, RelPath, Workspace};
 
-use super::result::{ReadAs, Reading};
+use super::result::{CriterionReading, ReadAs};
 use crate::task::{Criterion, RunCriterion};
 
 /// Something that can be done about a criterion.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Check {
+pub(super) enum CriterionCheck {
     Run(RunCriterion),
     File(RelPath),
-    /// Nobody can check it; why.
+    /// No command can check it; `because` says why.
     Nobody {
         text: String,
         because: String,
     },
 }
 
-/// Where programs are looked for.
-pub(super) struct Programs<'a> {
+/// Places to search for programs.
+pub(super) struct ProgramLookup<'a> {
     pub(super) workspace: &'a Workspace,
     pub(super) search_path: &'a OsStr,
 }
 
-/// The check of a criterion, and how it was read if that had to be decided.
-pub(super) fn check_of(criterion: &Criterion, programs: &Programs<'_>) -> (Check, Option<Reading>) {
+/// Returns the check of a criterion, and how it was read if that had to be decided.
+pub(super) fn check_of(
+    criterion: &Criterion,
+    programs: &ProgramLookup<'_>,
+) -> (CriterionCheck, Option<CriterionReading>) {
     let text = match criterion {
-        Criterion::Run(run) => return (Check::Run(run.clone()), None),
-        Criterion::FileExists(file) => return (Check::File(file.file_exists.clone()), None),
+        Criterion::Run(run) => return (CriterionCheck::Run(run.clone()), None),
+        Criterion::FileExists(file) => {
+            return (CriterionCheck::File(file.file_exists.clone()), None);
+        }
         Criterion::Describe(description) => {
             let because = "it is a description, which no command can check".to_owned();
             let text = description.describe.clone();
-            return (Check::Nobody { text, because }, None);
+            return (CriterionCheck::Nobody { text, because }, None);
         }
         Criterion::Text(text) => text,
     };
     let (read_as, because) = programs.read(text);
     let check = match read_as {
-        ReadAs::Command => Check::Run(RunCriterion {
+        ReadAs::Command => CriterionCheck::Run(RunCriterion {
             run: text.clone(),
             cwd: None,
             timeout: None,
         }),
-        ReadAs::Description => Check::Nobody {
+        ReadAs::Description => CriterionCheck::Nobody {
             text: text.clone(),
             because: because.clone(),
         },
     };
-    let reading = Reading {
+    let reading = CriterionReading {
         criterion: text.clone(),
         read_as,
         because,
@@ -57,8 +62,8 @@ pub(super) fn check_of(criterion: &Criterion, programs: &Programs<'_>) -> (Check
     (check, Some(reading))
 }
 
-impl Programs<'_> {
-    /// What a text is taken for, and why.
+impl ProgramLookup<'_> {
+    /// Decides if a text is a command or a description, and says why.
     fn read(&self, text: &str) -> (ReadAs, String) {
         let Some(words) = shlex::split(text) else {
             return (
@@ -94,7 +99,7 @@ impl Programs<'_> {
         if program.contains('/') && !program.starts_with('/') {
             let path = RelPath::parse(program).ok();
             let kind = path.and_then(|path| self.workspace.kind(&path).ok().flatten());
-            return kind == Some(Kind::File);
+            return kind == Some(PathKind::File);
         }
         exec::which(program, self.search_path).is_some()
     }
@@ -111,7 +116,7 @@ const SENTENCE_WORDS: &[&str] = &[
     "the", "is", "are", "must", "should", "shall", "that", "has", "have", "sure", "does", "of",
 ];
 
-/// Whether it is prose that happens to begin with the name of a program, such as "test that …".
+/// True if it is prose that happens to begin with the name of a program, such as "test that …".
 fn is_sentence(text: &str) -> bool {
     let marks = [
         '|', '&', ';', '<', '>', '$', '`', '=', '(', ')', '{', '}', '*', '"', '/', '\\',

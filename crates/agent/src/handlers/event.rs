@@ -1,19 +1,19 @@
-//! What whoever watches a task is told, beside what the loop tells.
+//! Events of a task, in addition to those of the loop.
 
 use serde::Serialize;
 
 use super::context::ContextNote;
-use super::result::{OverallStatus, Reading};
-use crate::event::{Nobody, Observer};
-use crate::task::{TaskId, TaskKind};
+use super::result::{CriterionReading, OverallStatus};
+use crate::event::{AgentObserver, NoAgentObserver};
+use crate::task::{TaskKind, TaskName};
 
 /// Watches tasks and the loop inside them.
-pub trait TaskObserver: Observer {
-    /// Told as it happens. Must not block: the task waits for it.
+pub trait TaskObserver: AgentObserver {
+    /// Receives each event as it happens. Must not block: the task waits for it.
     fn notice_task(&mut self, event: &TaskEvent<'_>);
 }
 
-impl TaskObserver for Nobody {
+impl TaskObserver for NoAgentObserver {
     fn notice_task(&mut self, _event: &TaskEvent<'_>) {}
 }
 
@@ -23,33 +23,33 @@ impl TaskObserver for Nobody {
 pub enum TaskEvent<'a> {
     /// A task begins, or is gone on with.
     TaskStarted {
-        task: &'a TaskId,
+        task: &'a TaskName,
         name: &'a str,
         #[serde(rename = "type")]
         kind: TaskKind,
     },
     /// An input artifact is not shown to the model as it is.
     ContextNoted {
-        task: &'a TaskId,
+        task: &'a TaskName,
         #[serde(flatten)]
         note: &'a ContextNote,
     },
     /// The context is gathered.
     ContextGathered {
-        task: &'a TaskId,
+        task: &'a TaskName,
         artifacts: usize,
         tokens: usize,
     },
     /// A criterion that is only a text was read as something.
     CriterionRead {
-        task: &'a TaskId,
-        reading: &'a Reading,
+        task: &'a TaskName,
+        reading: &'a CriterionReading,
     },
     /// A check begins.
-    CheckStarted { task: &'a TaskId, check: &'a str },
+    CheckStarted { task: &'a TaskName, check: &'a str },
     /// A check ended.
     CheckFinished {
-        task: &'a TaskId,
+        task: &'a TaskName,
         check: &'a str,
         passed: bool,
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -57,29 +57,32 @@ pub enum TaskEvent<'a> {
     },
     /// All checks of a round ended.
     Validated {
-        task: &'a TaskId,
+        task: &'a TaskName,
         status: OverallStatus,
     },
-    /// The model is told what is wrong and goes on.
+    /// The model got the problems and continues.
     FedBack {
-        task: &'a TaskId,
+        task: &'a TaskName,
         retry: u32,
         retries_max: u32,
         text: &'a str,
     },
     /// The task is done.
     TaskCompleted {
-        task: &'a TaskId,
+        task: &'a TaskName,
         message: &'a str,
         status: OverallStatus,
     },
     /// The task ended without being done.
-    TaskFailed { task: &'a TaskId, message: &'a str },
+    TaskFailed {
+        task: &'a TaskName,
+        message: &'a str,
+    },
     /// The task was not begun.
     TaskSkipped {
-        task: &'a TaskId,
-        because: &'a [TaskId],
+        task: &'a TaskName,
+        because: &'a [TaskName],
     },
     /// The task was done by an earlier run and is not done again.
-    TaskKept { task: &'a TaskId },
+    TaskKept { task: &'a TaskName },
 }

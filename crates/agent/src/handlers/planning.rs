@@ -2,14 +2,14 @@
 
 use workspace::RelPath;
 
-use super::desk::{Desk, Handled};
 use super::prompt;
 use super::result::FailureKind;
-use crate::plan::{self, Plan};
-use crate::tool::Effect;
+use super::task_run::{HandlerResult, TaskRun};
+use crate::plan::{self, TaskPlan};
+use crate::tool::CallEffect;
 
-/// The stages, in order. A plan that cannot be read goes back with every problem it has.
-pub(super) async fn handle(desk: &mut Desk<'_>) -> Handled {
+/// Runs the stages in order. A plan that cannot be read goes back with every problem it has.
+pub(super) async fn handle(desk: &mut TaskRun<'_>) -> HandlerResult {
     let Some(path) = desk.order.task.output_artifacts.first().cloned() else {
         let message = "A planning task has to say where the plan goes: add `output_artifacts`.";
         return Err(desk.fail(FailureKind::Files, message));
@@ -54,18 +54,18 @@ pub(super) async fn handle(desk: &mut Desk<'_>) -> Handled {
     }
 }
 
-/// A planner looks and does nothing.
-fn reading_tools(desk: &Desk<'_>) -> crate::toolset::Toolset {
+/// Returns the tools that only read: a planner changes nothing.
+fn reading_tools(desk: &TaskRun<'_>) -> crate::toolset::AgentTools {
     let all = desk.bench.toolset;
     let reads = |name: &str| {
         all.get(name)
-            .is_some_and(|tool| tool.effect() == Effect::Reads)
+            .is_some_and(|tool| tool.effect() == CallEffect::Reads)
     };
     all.clone().only(reads)
 }
 
-/// The plan in an answer, or everything wrong with it.
-fn read(desk: &Desk<'_>, answer: &str, path: &RelPath) -> Result<Plan, String> {
+/// Returns the plan in an answer, or everything wrong with it.
+fn read(desk: &TaskRun<'_>, answer: &str, path: &RelPath) -> Result<TaskPlan, String> {
     let workspace = desk.bench.workspace;
     let text = ::prompt::reply::object_in(answer);
     let plan = plan::read(text, path, &|path| workspace.read_text(path))

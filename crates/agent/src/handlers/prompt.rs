@@ -2,39 +2,43 @@
 
 use std::fmt::Write;
 
-use llm::Block;
+use llm::SystemBlock;
 
-use super::context::Context;
+use super::context::TaskContext;
 use crate::plan;
 use crate::task::{Criterion, Task};
 
-/// The system prompt of `code_generation`.
-pub(super) fn code_generation() -> Vec<Block> {
-    vec![Block::stable(include_str!("../prompts/code_generation.md"))]
+/// Returns the system prompt of `code_generation`.
+pub(super) fn code_generation() -> Vec<SystemBlock> {
+    vec![SystemBlock::stable(include_str!(
+        "../prompts/code_generation.md"
+    ))]
 }
 
-/// The system prompt of `ai_interaction`.
-pub(super) fn ai_interaction() -> Vec<Block> {
-    vec![Block::stable(include_str!("../prompts/ai_interaction.md"))]
+/// Returns the system prompt of `ai_interaction`.
+pub(super) fn ai_interaction() -> Vec<SystemBlock> {
+    vec![SystemBlock::stable(include_str!(
+        "../prompts/ai_interaction.md"
+    ))]
 }
 
-/// The system prompt of `planning`, with the schema that a plan has to fit.
-pub(super) fn planning() -> Vec<Block> {
+/// Returns the system prompt of `planning`, with the schema that a plan has to fit.
+pub(super) fn planning() -> Vec<SystemBlock> {
     let schema = plan::schema().to_string();
     let text = include_str!("../prompts/planning.md");
-    vec![Block::stable(format!(
+    vec![SystemBlock::stable(format!(
         "{text}\n{}",
         fenced("json", &schema)
     ))]
 }
 
-/// What is told about a plan that cannot be run.
+/// Returns the message to the model about a plan that cannot be run.
 pub(super) fn plan_correction(problems: &str) -> String {
     include_str!("../prompts/plan_correction.md").replace("{{problems}}", &fenced("", problems))
 }
 
-/// The task itself.
-pub(super) fn of_task(task: &Task, context: &Context) -> String {
+/// Returns the message that describes the task.
+pub(super) fn of_task(task: &Task, context: &TaskContext) -> String {
     let mut text = format!("# Task: {}\n", task.title());
     if !task.description.is_empty() {
         write!(text, "\n{}\n", task.description.trim_end()).ok();
@@ -75,7 +79,7 @@ pub(super) fn of_task(task: &Task, context: &Context) -> String {
     text
 }
 
-/// A block that its content cannot end.
+/// Makes a fenced block that its content cannot end.
 pub(super) fn fenced(language: &str, body: &str) -> String {
     prompt::document::fenced(language, body) + "\n"
 }

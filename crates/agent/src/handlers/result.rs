@@ -1,20 +1,20 @@
-//! What came out of a task: the result, or the failure with all that is known about it.
+//! The end of a task: the result, or the failure with everything known about it.
 
 use serde::{Deserialize, Serialize};
 use workspace::RelPath;
 
 use super::context::ContextNote;
-use crate::error::{Error, Kind};
-use crate::spending::Totals;
+use crate::error::{AgentErrorKind, Error};
+use crate::spending::ConversationTotals;
 
 /// A task that is done.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TaskResult {
-    /// What happened, in a sentence.
+    /// One sentence that says what happened.
     pub message: String,
-    /// What came out.
+    /// The details.
     #[serde(flatten)]
-    pub report: Report,
+    pub report: TaskReport,
 }
 
 /// A task that ended without being done.
@@ -23,11 +23,11 @@ pub struct TaskResult {
 pub struct TaskFailure {
     /// The kind to branch on.
     pub kind: FailureKind,
-    /// What went wrong and what to do about it.
+    /// The problem, and how to solve it.
     pub message: String,
-    /// What came out all the same.
+    /// The details, as far as the task got.
     #[serde(flatten)]
-    pub report: Box<Report>,
+    pub report: Box<TaskReport>,
 }
 
 /// Why a task failed.
@@ -43,37 +43,39 @@ pub enum FailureKind {
     /// A file that has to be written may not be, or could not be.
     Files,
     /// The loop, a tool or the journal stopped it; the kind says why.
-    Stopped(Kind),
+    Stopped(AgentErrorKind),
 }
 
 impl FailureKind {
-    /// Whether what stopped the task would stop every other task as well.
+    /// True if the reason that stopped the task would stop every other task as well.
     pub fn ends_the_plan(self) -> bool {
         matches!(
             self,
-            FailureKind::Stopped(Kind::Cancelled | Kind::Journal | Kind::Budget)
+            FailureKind::Stopped(
+                AgentErrorKind::Cancelled | AgentErrorKind::Journal | AgentErrorKind::Budget
+            )
         )
     }
 }
 
-/// What is known about a task that ended.
+/// Details of a task that ended.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Report {
+pub struct TaskReport {
     /// The model's last words.
     pub ai_result: Option<AiResult>,
-    /// What was checked, and how it went.
+    /// The checks and their outcomes.
     pub validation_details: ValidationDetails,
-    /// What became of the output artifacts.
+    /// The state of the output artifacts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub output_artifacts: Vec<Artifact>,
+    pub output_artifacts: Vec<OutputArtifact>,
     /// The files that the tools wrote, each once, in tree order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files_written: Vec<RelPath>,
     /// Input artifacts that the model was not shown as they are.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub context_notes: Vec<ContextNote>,
-    /// What the conversation used.
-    pub usage: Totals,
+    /// Usage of the conversation.
+    pub usage: ConversationTotals,
 }
 
 /// The model's last words.
@@ -83,7 +85,7 @@ pub struct AiResult {
     pub content: String,
 }
 
-/// What was checked, and how it went.
+/// The checks and their outcomes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ValidationDetails {
     /// The commands that were run, in order.
@@ -91,12 +93,12 @@ pub struct ValidationDetails {
     /// The files that had to be there.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files_checked: Vec<CheckedFile>,
-    /// Criteria that no command can check and that nobody judged.
+    /// Criteria that no command can check and that were not judged.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub not_judged: Vec<Unjudged>,
-    /// How criteria that are only a text were read.
+    pub not_judged: Vec<UncheckedCriterion>,
+    /// How the handler read criteria that are only a text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub readings: Vec<Reading>,
+    pub readings: Vec<CriterionReading>,
     /// All in all.
     pub overall_status: OverallStatus,
 }
@@ -121,20 +123,24 @@ pub struct CommandRun {
     pub command: String,
     /// Its code; none if it did not end by itself or did not start.
     pub exit_code: Option<i32>,
-    /// What it printed, shortened in the middle where it is long.
+    /// Its standard output, shortened in the middle if it is long.
     pub stdout: String,
-    /// What it printed to standard error, shortened in the middle where it is long.
+    /// Its standard error, shortened in the middle if it is long.
     pub stderr: String,
-    /// Whether its time was up.
+    /// True if it ran out of time.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub timed_out: bool,
     /// Why it was not run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// Set if it failed and the sandbox may be the reason: a sentence that names the setting to
+    /// change.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<String>,
 }
 
 impl CommandRun {
-    /// Whether it ended by itself with code 0.
+    /// True if it ended by itself with code 0.
     pub fn passed(&self) -> bool {
         self.exit_code == Some(0) && !self.timed_out && self.error.is_none()
     }
@@ -145,34 +151,34 @@ impl CommandRun {
 pub struct CheckedFile {
     /// Its path.
     pub path: RelPath,
-    /// Whether it is there.
+    /// True if the file exists.
     pub exists: bool,
     /// Why that could not be found out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
 
-/// A criterion that nobody judged.
+/// A criterion that was not judged.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Unjudged {
-    /// What it says.
+pub struct UncheckedCriterion {
+    /// Its text.
     pub criterion: String,
     /// Why it was not checked.
     pub because: String,
 }
 
-/// How a criterion that is only a text was read.
+/// The reading of a criterion that is only a text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Reading {
+pub struct CriterionReading {
     /// The text.
     pub criterion: String,
-    /// What it was taken for.
+    /// The kind of criterion it was read as.
     pub read_as: ReadAs,
     /// Why.
     pub because: String,
 }
 
-/// What a text was taken for.
+/// The kinds of criterion a text can be read as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReadAs {
@@ -182,16 +188,16 @@ pub enum ReadAs {
     Description,
 }
 
-/// What became of an output artifact.
+/// The state of an output artifact.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Artifact {
+pub struct OutputArtifact {
     /// Its path.
     pub path: RelPath,
-    /// Whether it is there.
+    /// Says if the file exists.
     pub state: ArtifactState,
 }
 
-/// Whether an output artifact is there.
+/// Says if an output artifact exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ArtifactState {
@@ -207,7 +213,7 @@ impl TaskFailure {
     pub(super) fn new(
         kind: FailureKind,
         message: impl Into<String>,
-        report: Report,
+        report: TaskReport,
     ) -> TaskFailure {
         TaskFailure {
             kind,
@@ -216,7 +222,7 @@ impl TaskFailure {
         }
     }
 
-    pub(super) fn stopped(error: &Error, report: Report) -> TaskFailure {
+    pub(super) fn stopped(error: &Error, report: TaskReport) -> TaskFailure {
         TaskFailure::new(
             FailureKind::Stopped(error.kind()),
             error.to_string(),

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use workspace::{Entry, Kind, RelPath, WalkOptions, Workspace};
+use workspace::{PathKind, RelPath, TreeEntry, WalkOptions, Workspace};
 
-/// The tree below a directory, and a sentence if not all of it is shown. What git ignores and
-/// what may not be read is left out.
+/// Draws the tree below a directory, and returns a sentence if not all of it is shown. Paths that
+/// git ignores or that may not be read are left out.
 pub(super) fn render(
     workspace: &Workspace,
     dir: &RelPath,
@@ -14,7 +14,7 @@ pub(super) fn render(
     let mut options = WalkOptions::new(dir.clone());
     options.entries_max = entries_max;
     let tree = workspace.walk(&options)?;
-    let mut children: BTreeMap<Option<RelPath>, Vec<&Entry>> = BTreeMap::new();
+    let mut children: BTreeMap<Option<RelPath>, Vec<&TreeEntry>> = BTreeMap::new();
     for entry in &tree.entries {
         children.entry(entry.path.parent()).or_default().push(entry);
     }
@@ -31,7 +31,7 @@ pub(super) fn render(
 }
 
 fn branch(
-    children: &BTreeMap<Option<RelPath>, Vec<&Entry>>,
+    children: &BTreeMap<Option<RelPath>, Vec<&TreeEntry>>,
     dir: Option<&RelPath>,
     indent: &str,
     text: &mut String,
@@ -46,13 +46,13 @@ fn branch(
         };
         let name = entry.path.file_name().unwrap_or_default();
         let sign = match entry.kind {
-            Kind::Dir => "/",
-            Kind::Symlink => " (symlink)",
-            Kind::Other => " (special file)",
-            Kind::File => "",
+            PathKind::Dir => "/",
+            PathKind::Symlink => " (symlink)",
+            PathKind::Other => " (special file)",
+            PathKind::File => "",
         };
         text.push_str(&format!("{indent}{elbow}{name}{sign}\n"));
-        if entry.kind == Kind::Dir {
+        if entry.kind == PathKind::Dir {
             branch(children, Some(&entry.path), &format!("{indent}{bar}"), text);
         }
     }

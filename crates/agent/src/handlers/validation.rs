@@ -1,41 +1,42 @@
-//! `validation`: the criteria checked one by one, and what is said about them.
+//! `validation`: checks the criteria one by one and reports on them.
 //!
 //! Commands run as the model's own do, through `execute_command` of the toolset: the same sandbox,
-//! the same environment, the same cap on output. What was not checked is never said to have passed.
+//! the same environment, the same cap on output. A criterion that was not checked is never reported
+//! as passed.
 
 use std::fmt::Write;
 use std::time::Duration;
 
-use llm::{Arguments, Outcome, ToolCall};
+use llm::{ToolArguments, ToolCall, ToolOutcome};
 use serde_json::{Map, Value};
 
-use super::criteria::{Check, Programs, check_of};
-use super::desk::{Desk, Handled};
+use super::criteria::{CriterionCheck, ProgramLookup, check_of};
 use super::event::TaskEvent;
 use super::result::{
-    ArtifactState, CheckedFile, CommandRun, OverallStatus, ReadAs, Report, Unjudged,
+    ArtifactState, CheckedFile, CommandRun, OverallStatus, ReadAs, TaskReport, UncheckedCriterion,
     ValidationDetails,
 };
-use crate::bound::middle_out;
-use crate::dispatch::{self, Allowance};
-use crate::error::{Error, Kind};
+use super::task_run::{HandlerResult, TaskRun};
+use crate::dispatch::{self, CallAllowance};
+use crate::error::{AgentErrorKind, Error};
 use crate::task::RunCriterion;
+use crate::truncate::middle_out;
 
 /// The tool that runs commands.
 const TOOL: &str = "execute_command";
-/// What the tool gets beyond the command's time, to end it and say so.
+/// Time the tool gets beyond the command's own, to end it and report that.
 const TIMEOUT_GRACE: Duration = Duration::from_secs(15);
 
-/// The handler: nothing but the checks.
-pub(super) async fn handle(desk: &mut Desk<'_>) -> Handled {
+/// Runs the checks and nothing else.
+pub(super) async fn handle(desk: &mut TaskRun<'_>) -> HandlerResult {
     desk.validate().await?;
     desk.verdict("")
 }
 
 /// Checks every criterion. The error is the end of the run, not a check that failed.
-pub(super) async fn check(desk: &mut Desk<'_>) -> Result<ValidationDetails, Error> {
+pub(super) async fn check(desk: &mut TaskRun<'_>) -> Result<ValidationDetails, Error> {
     let task = desk.order.task;
-    let programs = Programs {
+    let programs = ProgramLookup {
         workspace: desk.bench.workspace,
         search_path: desk.bench.search_path,
     };
@@ -51,8 +52,8 @@ pub(super) async fn check(desk: &mut Desk<'_>) -> Result<ValidationDetails, Erro
             details.readings.push(reading);
         }
         match check {
-            Check::Run(run) => details.commands_executed.push(command(desk, &run).await?),
-            Check::File(path) => {
+            CriterionCheck::Run(run) => details.commands_executed.push(command(desk, &run).await?),
+            CriterionCheck::File(path) => {
                 let found = desk.bench.workspace.kind(&path);
                 details.files_checked.push(CheckedFile {
                     exists: matches!(found, Ok(Some(_))),
@@ -60,10 +61,12 @@ pub(super) async fn check(desk: &mut Desk<'_>) -> Result<ValidationDetails, Erro
                     path,
                 });
             }
-            Check::Nobody { text, because } => details.not_judged.push(Unjudged {
-                criterion: text,
-                because,
-            }),
+            CriterionCheck::Nobody { text, because } => {
+                details.not_judged.push(UncheckedCriterion {
+                    criterion: text,
+                    because,
+                })
+            }
         }
     }
     details.overall_status = status(&details);
@@ -89,11 +92,11 @@ fn status(details: &ValidationDetails) -> OverallStatus {
 }
 
 /// Runs the command of a criterion.
-async fn command(desk: &mut Desk<'_>, run: &RunCriterion) -> Result<CommandRun, Error> {
+async fn command(desk: &mut TaskRun<'_>, run: &RunCriterion) -> Result<CommandRun, Error> {
     let bench = desk.bench;
     if bench.cancel.is_cancelled() {
         let message = "the task was cancelled while it was being checked; resume to go on.";
-        return Err(Error::new(Kind::Cancelled, message));
+        return Err(Error::new(AgentErrorKind::Cancelled, message));
     }
     let task = &desk.order.task.subtask_id;
     let check = run.run.as_str();
@@ -103,7 +106,7 @@ async fn command(desk: &mut Desk<'_>, run: &RunCriterion) -> Result<CommandRun, 
         .timeout
         .unwrap_or(bench.task_limits.validation_seconds_max);
     let call = call_of(run, seconds);
-    let allowance = Allowance {
+    let allowance = CallAllowance {
         limits: bench.limits,
         cancel: bench.cancel,
         time_left: Duration::from_secs(seconds) + TIMEOUT_GRACE,
@@ -112,7 +115,7 @@ async fn command(desk: &mut Desk<'_>, run: &RunCriterion) -> Result<CommandRun, 
     let (result, _deeds) = dispatch::make(ready, &call, &allowance, desk.observer).await?;
     if bench.cancel.is_cancelled() {
         let message = "the task was cancelled while it was being checked; resume to go on.";
-        return Err(Error::new(Kind::Cancelled, message));
+        return Err(Error::new(AgentErrorKind::Cancelled, message));
     }
     let command = command_of(run, &result.content, result.outcome);
     desk.observer.notice_task(&TaskEvent::CheckFinished {
@@ -134,12 +137,12 @@ fn call_of(run: &RunCriterion, seconds: u64) -> ToolCall {
     ToolCall {
         id: "validation".to_owned(),
         name: TOOL.to_owned(),
-        arguments: Arguments::read(Value::Object(arguments).to_string()),
+        arguments: ToolArguments::read(Value::Object(arguments).to_string()),
         signature: None,
     }
 }
 
-fn command_of(run: &RunCriterion, content: &str, outcome: Outcome) -> CommandRun {
+fn command_of(run: &RunCriterion, content: &str, outcome: ToolOutcome) -> CommandRun {
     let value: Value = serde_json::from_str(content).unwrap_or_default();
     let text = |key: &str| {
         value
@@ -151,7 +154,7 @@ fn command_of(run: &RunCriterion, content: &str, outcome: Outcome) -> CommandRun
     let exit_code = value.get("exit_code").and_then(Value::as_i64);
     let error = match (outcome, value.get("error").and_then(Value::as_str)) {
         (_, Some(error)) => Some(error.to_owned()),
-        (Outcome::Failed, None) if exit_code.is_none() => Some(content.to_owned()),
+        (ToolOutcome::Failed, None) if exit_code.is_none() => Some(content.to_owned()),
         _ => None,
     };
     CommandRun {
@@ -164,11 +167,15 @@ fn command_of(run: &RunCriterion, content: &str, outcome: Outcome) -> CommandRun
             .and_then(Value::as_bool)
             .unwrap_or_default(),
         error,
+        sandbox: value
+            .get("sandbox")
+            .and_then(Value::as_str)
+            .map(str::to_owned),
     }
 }
 
-/// What the model is told about what is wrong; `None` if nothing is.
-pub(super) fn feedback(report: &Report, bytes_max: usize) -> Option<String> {
+/// Returns the message to the model about the failed checks; `None` if all passed.
+pub(super) fn feedback(report: &TaskReport, bytes_max: usize) -> Option<String> {
     let details = &report.validation_details;
     let failed: Vec<&CommandRun> = details
         .commands_executed
@@ -194,6 +201,9 @@ pub(super) fn feedback(report: &Report, bytes_max: usize) -> Option<String> {
     let share = bytes_max / (failed.len() * 2).max(1);
     for run in failed {
         write!(text, "\n{}\n", sentence(run)).ok();
+        if let Some(cause) = &run.sandbox {
+            writeln!(text, "{cause}").ok();
+        }
         for (name, output) in [("stdout", &run.stdout), ("stderr", &run.stderr)] {
             if !output.trim().is_empty() {
                 let output = middle_out(output.trim_end(), share, bytes_max);
@@ -216,7 +226,7 @@ pub(super) fn feedback(report: &Report, bytes_max: usize) -> Option<String> {
     Some(text)
 }
 
-/// What failed, for people: one line for each.
+/// Lists the failed checks for people, one line each.
 pub(super) fn failures(details: &ValidationDetails) -> String {
     let commands = details.commands_executed.iter().filter(|run| !run.passed());
     let commands = commands.map(|run| {
@@ -249,8 +259,8 @@ fn sentence(run: &CommandRun) -> String {
     }
 }
 
-/// What is said about a task that is done: what was checked, and what was not. `done` is what the
-/// task did besides, if anything.
+/// Returns the message of a task that is done: the criteria that were checked and those that were
+/// not. `done` says what the task did besides, if anything.
 pub(super) fn message(done: &str, details: &ValidationDetails) -> String {
     let not_judged = details.not_judged.len();
     let also = match not_judged {

@@ -1,19 +1,19 @@
 //! Tools of MCP servers, under the name `server__tool`.
 //!
-//! A server is a program the user configured; its words are not trusted. It may die, hang, flood or
-//! lie about its schemas: starting it and every call have a time limit, what it says is bounded by
-//! the same limits as any tool's result, and a tool whose schema is none is left out, because
+//! A server is a program the user configured; its output is not trusted. It may die, hang, flood or
+//! lie about its schemas: starting it and every call have a time limit, its replies are bounded by
+//! the same limits as any tool's result, and a tool with an invalid schema is left out, because
 //! providers refuse a whole request for one bad tool. Nothing a server does ends a run.
 //!
 //! `rmcp` speaks the protocol; `link` is the wire between it and the program.
 
-mod link;
+mod stdio_link;
 
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use exec::{Env, Invocation};
+use exec::{ChildEnvironment, Invocation};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, PaginatedRequestParams,
 };
@@ -23,11 +23,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::dispatch::cancelled;
-use crate::error::{Error, Kind};
-use crate::tool::{Called, Deed, Effect, Fault, Given, Output, Tool};
-use link::Link;
+use crate::error::{AgentErrorKind, Error};
+use crate::tool::{CallContext, CallEffect, Tool, ToolAction, ToolError, ToolFuture, ToolOutput};
+use stdio_link::McpStdioLink;
 
-/// What stands between the server's name and the tool's.
+/// Separates the server's name from the tool's.
 pub const SEPARATOR: &str = "__";
 /// The longest name providers take.
 const NAME_BYTES_MAX: usize = 64;
@@ -49,13 +49,13 @@ pub struct ServerSettings {
     /// Variables it sees of ours, besides the usual harmless ones.
     #[serde(default)]
     pub variables: Vec<String>,
-    /// How long it may take to start and to name its tools.
+    /// Seconds it may take to start and to list its tools.
     #[serde(default = "start_seconds_default")]
     pub start_seconds_max: u64,
-    /// How long one call may take.
+    /// Seconds one call may take.
     #[serde(default = "call_seconds_default")]
     pub call_seconds_max: u64,
-    /// How many tools it may add.
+    /// Number of tools it may add.
     #[serde(default = "tools_default")]
     pub tools_max: usize,
     /// The longest message it may send.
@@ -80,7 +80,7 @@ fn message_bytes_default() -> usize {
 }
 
 impl ServerSettings {
-    /// A server started by this command, with the usual limits.
+    /// Makes the settings of a server started by this command, with the usual limits.
     pub fn new(command: impl Into<String>, args: &[&str]) -> ServerSettings {
         ServerSettings {
             command: command.into(),
@@ -96,24 +96,28 @@ impl ServerSettings {
 }
 
 /// A running server. It is ended, with all that it started, when this is dropped.
-pub struct Server {
+pub struct McpServerProcess {
     name: String,
     tools: Vec<Arc<dyn Tool>>,
     left_out: Vec<String>,
     _running: RunningService<RoleClient, ()>,
 }
 
-impl Server {
+impl McpServerProcess {
     /// Starts a server in `cwd` and asks for its tools.
-    pub async fn start(name: &str, settings: &ServerSettings, cwd: &Path) -> Result<Server, Error> {
+    pub async fn start(
+        name: &str,
+        settings: &ServerSettings,
+        cwd: &Path,
+    ) -> Result<McpServerProcess, Error> {
         let failed = |why: String| {
             Error::new(
-                Kind::Mcp,
+                AgentErrorKind::Mcp,
                 format!("the MCP server `{name}` {why}. Check `mcp.servers.{name}`, or remove it."),
             )
         };
         let seconds = settings.start_seconds_max;
-        let link = Link::open(&invocation(settings, cwd))
+        let link = McpStdioLink::open(&invocation(settings, cwd))
             .map_err(|error| failed(format!("did not start: {error}")))?;
         let patience = Duration::from_secs(seconds);
         let late = || {
@@ -129,7 +133,7 @@ impl Server {
             .await
             .map_err(|_| late())?
             .map_err(|error| failed(format!("did not name its tools: {error}")))?;
-        let mut server = Server {
+        let mut server = McpServerProcess {
             name: name.to_owned(),
             tools: Vec::new(),
             left_out: Vec::new(),
@@ -142,12 +146,12 @@ impl Server {
         Ok(server)
     }
 
-    /// Its name in the configuration.
+    /// Returns its name in the configuration.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Its tools, ready for a [`crate::Toolset`].
+    /// Returns its tools, ready for a [`crate::AgentTools`].
     pub fn tools(&self) -> &[Arc<dyn Tool>] {
         &self.tools
     }
@@ -181,10 +185,10 @@ impl Server {
         }
         let description = tool.description.as_deref().unwrap_or_default();
         let end = description.floor_char_boundary(DESCRIPTION_BYTES_MAX);
-        self.tools.push(Arc::new(Remote {
+        self.tools.push(Arc::new(McpTool {
             server: self.name.clone(),
             tool: tool.name.into_owned(),
-            declaration: llm::Tool {
+            declaration: llm::ToolDeclaration {
                 name,
                 description: description[..end].to_owned(),
                 schema,
@@ -196,12 +200,10 @@ impl Server {
 }
 
 fn invocation(settings: &ServerSettings, cwd: &Path) -> Invocation {
-    let env = settings
-        .env
-        .iter()
-        .fold(Env::agent(&settings.variables), |env, (name, value)| {
-            env.set(name, value)
-        });
+    let env = settings.env.iter().fold(
+        ChildEnvironment::agent(&settings.variables),
+        |env, (name, value)| env.set(name, value),
+    );
     Invocation::new(&settings.command)
         .args(&settings.args)
         .cwd(cwd)
@@ -209,7 +211,7 @@ fn invocation(settings: &ServerSettings, cwd: &Path) -> Invocation {
         .output_bytes_max(settings.message_bytes_max)
 }
 
-/// The server's tools, page by page; a server that never ends is cut off.
+/// Lists the server's tools, page by page; a server that never ends is cut off.
 async fn declared(
     peer: &Peer<RoleClient>,
     tools_max: usize,
@@ -231,7 +233,7 @@ async fn declared(
     Ok(tools)
 }
 
-/// A name of the letters all providers take.
+/// Makes a name of the letters that all providers accept.
 fn tool_name(server: &str, tool: &str) -> String {
     let mut name: String = format!("{server}{SEPARATOR}{tool}")
         .chars()
@@ -259,48 +261,48 @@ fn check_schema(schema: &Value) -> Result<(), String> {
 }
 
 /// A tool at a server.
-struct Remote {
+struct McpTool {
     server: String,
     tool: String,
-    declaration: llm::Tool,
+    declaration: llm::ToolDeclaration,
     peer: Peer<RoleClient>,
     call_seconds_max: u64,
 }
 
-impl Tool for Remote {
-    fn declaration(&self) -> &llm::Tool {
+impl Tool for McpTool {
+    fn declaration(&self) -> &llm::ToolDeclaration {
         &self.declaration
     }
 
-    /// What a server says about its tools being harmless is only a hint.
-    fn effect(&self) -> Effect {
-        Effect::Changes
+    /// Returns `Changes` always: a server's own claim that its tools are harmless is only a hint.
+    fn effect(&self) -> CallEffect {
+        CallEffect::Changes
     }
 
-    fn call<'a>(&'a self, given: Given<'a>) -> Called<'a> {
+    fn call<'a>(&'a self, given: CallContext<'a>) -> ToolFuture<'a> {
         Box::pin(self.ask(given))
     }
 }
 
-impl Remote {
-    async fn ask(&self, given: Given<'_>) -> Result<Output, Fault> {
+impl McpTool {
+    async fn ask(&self, given: CallContext<'_>) -> Result<ToolOutput, ToolError> {
         let patience = Duration::from_secs(self.call_seconds_max).min(given.time_left);
         let call =
             CallToolRequestParams::new(self.tool.clone()).with_arguments(given.arguments.clone());
         let answered = tokio::select! {
             answered = self.peer.call_tool_once(call) => answered,
             () = tokio::time::sleep(patience) => {
-                return Err(Fault::tell(format!(
+                return Err(ToolError::tell(format!(
                     "The MCP server `{}` did not answer within {} s (call_seconds_max). It may have done its work or not.",
                     self.server,
                     patience.as_secs()
                 )));
             }
             () = cancelled(given.cancel) => {
-                return Err(Fault::tell("The call was given up, because the run is to end."));
+                return Err(ToolError::tell("The call was given up, because the run is to end."));
             }
         };
-        let deed = Deed::Called {
+        let deed = ToolAction::Called {
             server: self.server.clone(),
             tool: self.tool.clone(),
         };
@@ -311,20 +313,22 @@ impl Remote {
                     "The MCP server `{}` says the call failed.",
                     self.server
                 ));
-                Err(Fault::Tell(value))
+                Err(ToolError::Tell(value))
             }
-            Ok(CallToolResponse::Complete(result)) => Ok(Output::new(shown(&result)).having(deed)),
-            Ok(_) => Err(Fault::tell(format!(
+            Ok(CallToolResponse::Complete(result)) => {
+                Ok(ToolOutput::new(shown(&result)).having(deed))
+            }
+            Ok(_) => Err(ToolError::tell(format!(
                 "The MCP server `{}` wants something before it goes on, which it cannot have here.",
                 self.server
             ))),
             Err(ServiceError::TransportClosed | ServiceError::TransportSend(_)) => {
-                Err(Fault::tell(format!(
+                Err(ToolError::tell(format!(
                     "The MCP server `{}` has ended; its tools are gone. Go on without them.",
                     self.server
                 )))
             }
-            Err(error) => Err(Fault::tell(format!(
+            Err(error) => Err(ToolError::tell(format!(
                 "The MCP server `{}`: {error}.",
                 self.server
             ))),
@@ -344,7 +348,7 @@ fn shown(result: &CallToolResult) -> Value {
     Value::Object(value)
 }
 
-/// Text as it is; of everything else, what it is.
+/// Returns text unchanged; for other content, its type.
 fn block(block: &ContentBlock) -> String {
     if let ContentBlock::Text(text) = block {
         return text.text.clone();

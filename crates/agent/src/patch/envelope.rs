@@ -1,6 +1,6 @@
 //! Reads `*** Begin Patch` envelopes: files added, deleted, updated and moved.
 
-use super::{Action, Hunk, Line, Section, Sign};
+use super::{HunkLine, LineSign, PatchAction, PatchHunk, PatchSection};
 
 const BEGIN: &str = "*** Begin Patch";
 const END: &str = "*** End Patch";
@@ -10,7 +10,7 @@ const UPDATE: &str = "*** Update File:";
 const MOVE: &str = "*** Move to:";
 const END_OF_FILE: &str = "*** End of File";
 
-/// Whether the text is in this language. Some models forget the first line.
+/// True if the text is in this language. Some models forget the first line.
 pub(super) fn is_one(text: &str) -> bool {
     let first = text.lines().map(str::trim).find(|line| !line.is_empty());
     first.is_some_and(|line| {
@@ -21,8 +21,8 @@ pub(super) fn is_one(text: &str) -> bool {
     })
 }
 
-pub(super) fn read(text: &str) -> Result<Vec<Section>, String> {
-    let mut reader = Reader {
+pub(super) fn read(text: &str) -> Result<Vec<PatchSection>, String> {
+    let mut reader = EnvelopeReader {
         lines: text.split('\n').collect(),
         at: 0,
     };
@@ -44,12 +44,12 @@ pub(super) fn read(text: &str) -> Result<Vec<Section>, String> {
     Ok(sections)
 }
 
-struct Reader<'a> {
+struct EnvelopeReader<'a> {
     lines: Vec<&'a str>,
     at: usize,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> EnvelopeReader<'a> {
     fn next(&mut self) -> Option<&'a str> {
         let line = self.lines.get(self.at).copied();
         self.at += 1;
@@ -60,7 +60,7 @@ impl<'a> Reader<'a> {
         self.lines.get(self.at).copied()
     }
 
-    /// A line that ends whatever is being read.
+    /// True at a line that ends the current section.
     fn peek_header(&self) -> bool {
         self.peek().is_none_or(|line| {
             let line = line.trim_end();
@@ -71,25 +71,25 @@ impl<'a> Reader<'a> {
         })
     }
 
-    fn section(&mut self, header: &str) -> Result<Section, String> {
+    fn section(&mut self, header: &str) -> Result<PatchSection, String> {
         let named = |word: &str| header.strip_prefix(word).map(|path| path.trim().to_owned());
         if let Some(path) = named(ADD) {
             let content = self.added(&path)?;
-            return Ok(Section {
+            return Ok(PatchSection {
                 path,
-                action: Action::Add { content },
+                action: PatchAction::Add { content },
             });
         }
         if let Some(path) = named(DELETE) {
             let hunks = Vec::new();
-            return Ok(Section {
+            return Ok(PatchSection {
                 path,
-                action: Action::Delete { hunks },
+                action: PatchAction::Delete { hunks },
             });
         }
         if let Some(path) = named(UPDATE) {
             let action = self.update(&path)?;
-            return Ok(Section { path, action });
+            return Ok(PatchSection { path, action });
         }
         Err(format!(
             "Line {} of the patch is not understood: {header:?}. Expected `{ADD} PATH`, `{UPDATE} \
@@ -117,7 +117,7 @@ impl<'a> Reader<'a> {
         Ok(content)
     }
 
-    fn update(&mut self, path: &str) -> Result<Action, String> {
+    fn update(&mut self, path: &str) -> Result<PatchAction, String> {
         let mut move_to = None;
         if let Some(to) = self.peek().and_then(|line| line.strip_prefix(MOVE)) {
             move_to = Some(to.trim().to_owned());
@@ -137,12 +137,12 @@ impl<'a> Reader<'a> {
         if hunks.is_empty() && move_to.is_none() {
             return Err(format!("The section of `{path}` has no hunks."));
         }
-        Ok(Action::Update { hunks, move_to })
+        Ok(PatchAction::Update { hunks, move_to })
     }
 
-    /// `@@` lines, then lines with signs, up to the next `@@` or header.
-    fn hunk(&mut self, path: &str) -> Result<Hunk, String> {
-        let mut hunk = Hunk::default();
+    /// Reads a hunk: `@@` lines, then lines with signs, up to the next `@@` or header.
+    fn hunk(&mut self, path: &str) -> Result<PatchHunk, String> {
+        let mut hunk = PatchHunk::default();
         while let Some(anchor) = self.peek().and_then(anchor) {
             self.at += 1;
             if !anchor.is_empty() {
@@ -165,12 +165,12 @@ impl<'a> Reader<'a> {
         Ok(hunk)
     }
 
-    fn signed(&self, line: &str, path: &str) -> Result<Line, String> {
+    fn signed(&self, line: &str, path: &str) -> Result<HunkLine, String> {
         let (sign, text) = match line.chars().next() {
-            Some('+') => (Sign::New, &line[1..]),
-            Some('-') => (Sign::Old, &line[1..]),
-            Some(' ') => (Sign::Same, &line[1..]),
-            None | Some('\r') => (Sign::Same, line),
+            Some('+') => (LineSign::New, &line[1..]),
+            Some('-') => (LineSign::Old, &line[1..]),
+            Some(' ') => (LineSign::Same, &line[1..]),
+            None | Some('\r') => (LineSign::Same, line),
             Some(_) => {
                 return Err(format!(
                     "Line {} of the patch, in `{path}`, begins with neither ` `, `+` nor `-`: {line:?}.",
@@ -178,7 +178,7 @@ impl<'a> Reader<'a> {
                 ));
             }
         };
-        Ok(Line {
+        Ok(HunkLine {
             sign,
             text: text.to_owned(),
             unended: false,
@@ -186,7 +186,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// What follows `@@`, where the line begins so; line counts in it are not an anchor.
+/// Returns the text after `@@`; line counts in it are not an anchor.
 fn anchor(line: &str) -> Option<String> {
     let rest = line.strip_prefix("@@")?;
     let rest = match rest.trim_start().strip_prefix('-') {

@@ -2,23 +2,23 @@
 
 /// A text cut at its line feeds.
 #[derive(Clone, Debug)]
-pub(crate) struct Lines<'a> {
+pub(crate) struct FileLines<'a> {
     pub(crate) lines: Vec<&'a str>,
     pub(crate) ending: &'static str,
-    /// Whether the last line has an end; an empty text has.
+    /// True if the last line ends with a line feed, or the text is empty.
     pub(crate) ended: bool,
 }
 
-impl<'a> Lines<'a> {
-    pub(crate) fn of(text: &'a str) -> Lines<'a> {
-        Lines {
+impl<'a> FileLines<'a> {
+    pub(crate) fn of(text: &'a str) -> FileLines<'a> {
+        FileLines {
             lines: text.split_inclusive('\n').collect(),
             ending: dominant_ending(text),
             ended: text.is_empty() || text.ends_with('\n'),
         }
     }
 
-    /// A line without its end.
+    /// Returns a line without its end.
     pub(crate) fn bare(&self, at: usize) -> &'a str {
         self.lines.get(at).map_or("", |line| bare(line))
     }
@@ -33,7 +33,7 @@ pub(crate) fn bare(line: &str) -> &str {
     line.strip_suffix('\r').unwrap_or(line)
 }
 
-/// The line end that most lines of the text have.
+/// Returns the line end that most lines of the text have.
 pub(crate) fn dominant_ending(text: &str) -> &'static str {
     let all = text.bytes().filter(|byte| *byte == b'\n').count();
     let windows = text.matches("\r\n").count();

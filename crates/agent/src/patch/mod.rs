@@ -1,13 +1,13 @@
 //! Patches as models write them: unified diffs and `*** Begin Patch` envelopes, read and applied.
 //!
 //! Pure: texts in, texts and a report out. `envelope` and `unified` read the two languages into
-//! one [`Section`] per file; `lines` is a text with its line ends; `seek` finds where the old lines
+//! one [`PatchSection`] per file; `lines` is a text with its line ends; `seek` finds where the old lines
 //! of a hunk are, in four falling strictnesses; `place` puts a file's hunks in.
 
+mod apply_hunks;
 mod envelope;
 mod lines;
-mod place;
-mod seek;
+mod match_lines;
 mod unified;
 
 pub(crate) mod nearest;
@@ -15,46 +15,46 @@ pub(crate) mod nearest;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use lines::{Lines, dominant_ending};
-pub(crate) use place::{HunkReport, apply};
+pub(crate) use apply_hunks::{HunkReport, apply};
+pub(crate) use lines::{FileLines, dominant_ending};
 
 /// The largest patch that is read.
 pub(crate) const PATCH_BYTES_MAX: usize = 4 * 1024 * 1024;
 
-/// What a patch wants to become of one file.
+/// The change a patch makes to one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Section {
+pub(crate) struct PatchSection {
     pub(crate) path: String,
-    pub(crate) action: Action,
+    pub(crate) action: PatchAction,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Action {
+pub(crate) enum PatchAction {
     /// A file that is not there yet.
     Add { content: String },
     /// No file any more. A unified diff also says what was in it.
-    Delete { hunks: Vec<Hunk> },
+    Delete { hunks: Vec<PatchHunk> },
     Update {
-        hunks: Vec<Hunk>,
+        hunks: Vec<PatchHunk>,
         move_to: Option<String>,
     },
 }
 
 /// Lines to find and what to put in their place.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Hunk {
+pub(crate) struct PatchHunk {
     /// Lines that come somewhere before it, outermost first.
     pub(crate) anchors: Vec<String>,
-    /// Where the old lines begin by the patch's own count, from 0.
+    /// First old line by the patch's own count, from 0.
     pub(crate) stated: Option<usize>,
-    pub(crate) lines: Vec<Line>,
-    /// Whether it must end where the file ends.
+    pub(crate) lines: Vec<HunkLine>,
+    /// True if it must end where the file ends.
     pub(crate) at_end: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Line {
-    pub(crate) sign: Sign,
+pub(crate) struct HunkLine {
+    pub(crate) sign: LineSign,
     /// Without its line feed; a carriage return stays.
     pub(crate) text: String,
     /// Said to be the last of its file, without a line feed.
@@ -62,20 +62,20 @@ pub(crate) struct Line {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Sign {
+pub(crate) enum LineSign {
     Same,
     Old,
     New,
 }
 
-impl Hunk {
-    /// The lines that have to be there.
-    pub(crate) fn old(&self) -> impl Iterator<Item = &Line> {
-        self.lines.iter().filter(|line| line.sign != Sign::New)
+impl PatchHunk {
+    /// Returns the lines that have to be there.
+    pub(crate) fn old(&self) -> impl Iterator<Item = &HunkLine> {
+        self.lines.iter().filter(|line| line.sign != LineSign::New)
     }
 
-    fn new_side(&self) -> impl Iterator<Item = &Line> {
-        self.lines.iter().filter(|line| line.sign != Sign::Old)
+    fn new_side(&self) -> impl Iterator<Item = &HunkLine> {
+        self.lines.iter().filter(|line| line.sign != LineSign::Old)
     }
 
     fn says_how_it_ends(&self) -> bool {
@@ -84,7 +84,7 @@ impl Hunk {
 }
 
 /// Reads a patch of either language. `path` names the file of a diff that does not.
-pub(crate) fn read(text: &str, path: Option<&str>) -> Result<Vec<Section>, String> {
+pub(crate) fn read(text: &str, path: Option<&str>) -> Result<Vec<PatchSection>, String> {
     if text.len() > PATCH_BYTES_MAX {
         return Err(format!(
             "The patch has {} bytes, more than PATCH_BYTES_MAX ({PATCH_BYTES_MAX}). Send it in pieces.",

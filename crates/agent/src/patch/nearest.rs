@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::lines::{Lines, bare};
-use super::seek::Strictness;
+use super::lines::{FileLines, bare};
+use super::match_lines::MatchStrictness;
 
 /// Longer lines are compared and shown up to here.
 const LINE_BYTES_MAX: usize = 240;
@@ -14,9 +14,9 @@ const COMPARED_LINES_MAX: usize = 50_000;
 /// Lines less alike than this are not called near.
 const ALIKE_MIN: f64 = 0.35;
 
-/// The lines of the file nearest to `wanted`, with numbers, and the first differences; `null` if
-/// nothing comes near.
-pub(crate) fn nearest(file: &Lines<'_>, wanted: &[&str]) -> Value {
+/// Returns the lines of the file nearest to `wanted`, with numbers, and the first differences;
+/// `null` if nothing comes near.
+pub(crate) fn nearest(file: &FileLines<'_>, wanted: &[&str]) -> Value {
     let Some(start) = best_start(file, wanted) else {
         return Value::Null;
     };
@@ -33,8 +33,9 @@ pub(crate) fn nearest(file: &Lines<'_>, wanted: &[&str]) -> Value {
     json!({"start_line": start + 1, "lines": shown.join("\n"), "differs": differs})
 }
 
-/// Where most lines are the same, else where the most telling line has its likest.
-fn best_start(file: &Lines<'_>, wanted: &[&str]) -> Option<usize> {
+/// Returns the start at which most lines are the same, else the line most similar to the most
+/// telling one.
+fn best_start(file: &FileLines<'_>, wanted: &[&str]) -> Option<usize> {
     let length = file.len().min(COMPARED_LINES_MAX);
     let telling: Vec<(usize, &str)> = wanted
         .iter()
@@ -68,13 +69,13 @@ fn difference(number: usize, ours: &str, theirs: &str) -> Option<String> {
     if ours == theirs {
         return None;
     }
-    let what = if Strictness::TrailingWhiteSpace.same(ours, theirs) {
+    let what = if MatchStrictness::TrailingWhiteSpace.same(ours, theirs) {
         format!(
             "the file has {} at the end of the line, you have {}",
             tail(ours),
             tail(theirs)
         )
-    } else if Strictness::WhiteSpace.same(ours, theirs) {
+    } else if MatchStrictness::WhiteSpace.same(ours, theirs) {
         let (ours, theirs) = (indent(ours), indent(theirs));
         if ours == theirs {
             "only white space inside the line differs".to_owned()
@@ -85,7 +86,7 @@ fn difference(number: usize, ours: &str, theirs: &str) -> Option<String> {
                 named(theirs)
             )
         }
-    } else if Strictness::LookAlikes.same(ours, theirs) {
+    } else if MatchStrictness::LookAlikes.same(ours, theirs) {
         format!("look-alike characters differ: the file has `{}`", cut(ours))
     } else {
         let column = ours

@@ -3,14 +3,14 @@
 use proptest::prelude::{Just, Strategy, any, prop_oneof, proptest};
 use serde_json::{Value, json};
 
-use super::{Action, apply, read};
+use super::{PatchAction, apply, read};
 
 /// Applies the only section of `patch` to `text`; the reports as JSON, or the miss.
 #[track_caller]
 fn applied(text: &str, patch: &str) -> Result<(String, Value), Value> {
     let sections = read(patch, Some("f")).map_err(Value::String)?;
     assert_eq!(sections.len(), 1, "{sections:?}");
-    let Action::Update { hunks, .. } = &sections[0].action else {
+    let PatchAction::Update { hunks, .. } = &sections[0].action else {
         panic!("not an update: {sections:?}");
     };
     let (text, reports) = apply(text, hunks).map_err(|miss| miss.0)?;
@@ -186,13 +186,13 @@ fn sections(patch: &str) -> Vec<(String, String)> {
     let sections = read(patch, None).unwrap_or_else(|error| panic!("{error}"));
     let shown = sections.into_iter().map(|section| {
         let action = match section.action {
-            Action::Add { content } => format!("add {content:?}"),
-            Action::Delete { .. } => "delete".to_owned(),
-            Action::Update {
+            PatchAction::Add { content } => format!("add {content:?}"),
+            PatchAction::Delete { .. } => "delete".to_owned(),
+            PatchAction::Update {
                 hunks,
                 move_to: None,
             } => format!("update {}", hunks.len()),
-            Action::Update {
+            PatchAction::Update {
                 hunks,
                 move_to: Some(to),
             } => format!("move {to} {}", hunks.len()),
@@ -307,7 +307,7 @@ proptest! {
     fn any_text_as_a_patch_is_survived(text in text(), patch in "(\\PC|\n){0,200}", signs in text()) {
         for patch in [patch.clone(), envelope(&patch), format!("@@ -1,3 +1,2 @@\n{signs}"), envelope(&signs)] {
             for section in read(&patch, Some("f")).unwrap_or_default() {
-                if let Action::Update { hunks, .. } = section.action {
+                if let PatchAction::Update { hunks, .. } = section.action {
                     apply(&text, &hunks).ok();
                 }
             }

@@ -1,16 +1,16 @@
 //! Reads unified diffs, as `diff -u` and `git diff` write them and as models imitate them.
 
-use super::{Action, Hunk, Line, Section, Sign};
+use super::{HunkLine, LineSign, PatchAction, PatchHunk, PatchSection};
 
 const NO_NEWLINE: char = '\\';
 
-pub(super) fn read(text: &str, path: Option<&str>) -> Result<Vec<Section>, String> {
+pub(super) fn read(text: &str, path: Option<&str>) -> Result<Vec<PatchSection>, String> {
     let mut lines: Vec<&str> = text.split('\n').collect();
     // The text's last line feed ends a line; it does not begin an empty one.
     if lines.last() == Some(&"") {
         lines.pop();
     }
-    let mut reader = Reader { lines, at: 0 };
+    let mut reader = UnifiedReader { lines, at: 0 };
     let mut sections = Vec::new();
     while reader.at < reader.lines.len() {
         if let Some(section) = reader.section(path)? {
@@ -20,14 +20,14 @@ pub(super) fn read(text: &str, path: Option<&str>) -> Result<Vec<Section>, Strin
     Ok(sections)
 }
 
-struct Reader<'a> {
+struct UnifiedReader<'a> {
     lines: Vec<&'a str>,
     at: usize,
 }
 
-/// What stands before the hunks of a file.
+/// The lines before the hunks of a file.
 #[derive(Default)]
-struct Heading {
+struct DiffHeader {
     old: Option<String>,
     new: Option<String>,
     renamed_from: Option<String>,
@@ -36,8 +36,8 @@ struct Heading {
     created: bool,
 }
 
-impl Reader<'_> {
-    fn section(&mut self, path: Option<&str>) -> Result<Option<Section>, String> {
+impl UnifiedReader<'_> {
+    fn section(&mut self, path: Option<&str>) -> Result<Option<PatchSection>, String> {
         let heading = self.heading()?;
         let mut hunks = Vec::new();
         while self
@@ -57,8 +57,8 @@ impl Reader<'_> {
     }
 
     /// Reads up to the first hunk, or up to where another file begins.
-    fn heading(&mut self) -> Result<Heading, String> {
-        let mut heading = Heading::default();
+    fn heading(&mut self) -> Result<DiffHeader, String> {
+        let mut heading = DiffHeader::default();
         while let Some(line) = self.lines.get(self.at) {
             let line = line.trim_end_matches('\r');
             if line.starts_with("@@") {
@@ -95,18 +95,18 @@ impl Reader<'_> {
         Ok(heading)
     }
 
-    fn hunk(&mut self) -> Result<Hunk, String> {
+    fn hunk(&mut self) -> Result<PatchHunk, String> {
         let header = self.lines[self.at];
-        let range = Range::read(header);
+        let range = HunkRange::read(header);
         self.at += 1;
         let begin = self.at;
         if let Some(range) = &range
             && let Some(lines) = self.counted(range)
         {
-            return Ok(Hunk {
+            return Ok(PatchHunk {
                 stated: Some(range.place()),
                 lines,
-                ..Hunk::default()
+                ..PatchHunk::default()
             });
         }
         // The counts are wrong or missing, as models' often are; then the lines tell.
@@ -122,7 +122,7 @@ impl Reader<'_> {
                     .collect()
             }
         };
-        Ok(Hunk {
+        Ok(PatchHunk {
             anchors,
             stated: range.map(|range| range.place()),
             lines,
@@ -130,10 +130,10 @@ impl Reader<'_> {
         })
     }
 
-    /// As many lines as the header says; `None` if it cannot be right.
-    fn counted(&mut self, range: &Range) -> Option<Vec<Line>> {
+    /// Reads as many lines as the header says; `None` if the header cannot be right.
+    fn counted(&mut self, range: &HunkRange) -> Option<Vec<HunkLine>> {
         let (mut old, mut new) = (range.old_count, range.new_count);
-        let mut lines: Vec<Line> = Vec::new();
+        let mut lines: Vec<HunkLine> = Vec::new();
         while old > 0 || new > 0 {
             let line = self.lines.get(self.at)?;
             self.at += 1;
@@ -142,8 +142,8 @@ impl Reader<'_> {
                 continue;
             }
             let line = signed(line)?;
-            old = old.checked_sub(usize::from(line.sign != Sign::New))?;
-            new = new.checked_sub(usize::from(line.sign != Sign::Old))?;
+            old = old.checked_sub(usize::from(line.sign != LineSign::New))?;
+            new = new.checked_sub(usize::from(line.sign != LineSign::Old))?;
             lines.push(line);
         }
         if self
@@ -157,7 +157,7 @@ impl Reader<'_> {
         self.at_boundary().then_some(lines)
     }
 
-    /// Whether a hunk may end here.
+    /// True if a hunk may end here.
     fn at_boundary(&self) -> bool {
         let rest = &self.lines[self.at.min(self.lines.len())..];
         match rest.iter().find(|line| !line.trim().is_empty()) {
@@ -166,8 +166,8 @@ impl Reader<'_> {
         }
     }
 
-    fn uncounted(&mut self) -> Result<Vec<Line>, String> {
-        let mut lines: Vec<Line> = Vec::new();
+    fn uncounted(&mut self) -> Result<Vec<HunkLine>, String> {
+        let mut lines: Vec<HunkLine> = Vec::new();
         while let Some(line) = self.lines.get(self.at) {
             let next = self.lines.get(self.at + 1);
             let new_file =
@@ -194,7 +194,7 @@ impl Reader<'_> {
     }
 }
 
-impl Heading {
+impl DiffHeader {
     fn is_empty(&self) -> bool {
         self.old.is_none()
             && self.new.is_none()
@@ -203,7 +203,7 @@ impl Heading {
             && !self.created
     }
 
-    /// `a/x b/x`: of use only where no `---` follows, as for an empty file.
+    /// Reads `a/x b/x`: of use only where no `---` follows, as for an empty file.
     fn read_git_names(&mut self, names: &str) {
         if let Some((old, new)) = names.split_once(" b/") {
             self.renamed_from = Some(file_name(old, "a/"));
@@ -214,7 +214,7 @@ impl Heading {
         }
     }
 
-    fn section(self, hunks: Vec<Hunk>, path: Option<&str>) -> Result<Section, String> {
+    fn section(self, hunks: Vec<PatchHunk>, path: Option<&str>) -> Result<PatchSection, String> {
         const NOTHING: &str = "/dev/null";
         let named = |name: Option<String>| name.filter(|name| name != NOTHING);
         let deleted = self.deleted || self.new.as_deref() == Some(NOTHING);
@@ -229,26 +229,26 @@ impl Heading {
             return Err("The diff does not say which file it is for. Give `path`, or `---` and `+++` lines.".to_owned());
         };
         let action = if created {
-            Action::Add {
+            PatchAction::Add {
                 content: added(&hunks)?,
             }
         } else if deleted {
-            Action::Delete { hunks }
+            PatchAction::Delete { hunks }
         } else {
-            Action::Update {
+            PatchAction::Update {
                 hunks,
                 move_to: moved,
             }
         };
-        Ok(Section { path: name, action })
+        Ok(PatchSection { path: name, action })
     }
 }
 
-/// The content of a file that the diff makes.
-fn added(hunks: &[Hunk]) -> Result<String, String> {
+/// Returns the content of a file that the diff makes.
+fn added(hunks: &[PatchHunk]) -> Result<String, String> {
     let mut content = String::new();
     for line in hunks.iter().flat_map(|hunk| &hunk.lines) {
-        if line.sign == Sign::Old {
+        if line.sign == LineSign::Old {
             return Err("The diff says the file is new and removes lines from it.".to_owned());
         }
         content.push_str(&line.text);
@@ -259,7 +259,7 @@ fn added(hunks: &[Hunk]) -> Result<String, String> {
     Ok(content)
 }
 
-/// A name without quotes, time stamp and the prefix git puts before it.
+/// Returns a name without quotes, time stamp and the prefix git puts before it.
 fn file_name(text: &str, prefix: &str) -> String {
     let name = text.split('\t').next().unwrap_or(text).trim();
     let name = name
@@ -273,16 +273,16 @@ fn begins_elsewhere(line: &str) -> bool {
     line.starts_with("@@") || line.starts_with("diff --git ")
 }
 
-fn signed(line: &str) -> Option<Line> {
+fn signed(line: &str) -> Option<HunkLine> {
     let (sign, text) = match line.chars().next() {
-        Some('+') => (Sign::New, &line[1..]),
-        Some('-') => (Sign::Old, &line[1..]),
-        Some(' ') => (Sign::Same, &line[1..]),
+        Some('+') => (LineSign::New, &line[1..]),
+        Some('-') => (LineSign::Old, &line[1..]),
+        Some(' ') => (LineSign::Same, &line[1..]),
         // Editors and models drop the space of an empty line.
-        None | Some('\r') => (Sign::Same, line),
+        None | Some('\r') => (LineSign::Same, line),
         Some(_) => return None,
     };
-    Some(Line {
+    Some(HunkLine {
         sign,
         text: text.to_owned(),
         unended: false,
@@ -290,26 +290,26 @@ fn signed(line: &str) -> Option<Line> {
 }
 
 /// `@@ -old,count +new,count @@`.
-struct Range {
+struct HunkRange {
     old_start: usize,
     old_count: usize,
     new_count: usize,
 }
 
-impl Range {
-    fn read(header: &str) -> Option<Range> {
+impl HunkRange {
+    fn read(header: &str) -> Option<HunkRange> {
         let inside = header.strip_prefix("@@")?.trim_start();
         let mut words = inside.split_whitespace();
         let (old_start, old_count) = pair(words.next()?.strip_prefix('-')?)?;
         let (_, new_count) = pair(words.next()?.strip_prefix('+')?)?;
-        Some(Range {
+        Some(HunkRange {
             old_start,
             old_count,
             new_count,
         })
     }
 
-    /// Where the old lines begin, from 0; a hunk without old lines stands after the line it names.
+    /// Returns the first old line, from 0; a hunk without old lines goes after the line it names.
     fn place(&self) -> usize {
         match self.old_count {
             0 => self.old_start,

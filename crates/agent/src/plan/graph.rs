@@ -6,36 +6,36 @@ use std::fmt::Write;
 
 use serde::Serialize;
 
-use crate::task::{Task, TaskId, TaskKind};
+use crate::task::{Task, TaskKind, TaskName};
 
 /// Tasks with what they depend on, in the order they are run.
 ///
 /// The order respects all dependencies; where they leave a choice, the file's order decides. So
 /// the same plan is always run in the same order.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Graph {
-    nodes: Vec<Node>,
+pub struct TaskGraph {
+    nodes: Vec<TaskNode>,
 }
 
 /// One task in the order.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Node {
+pub struct TaskNode {
     /// The task.
-    pub id: TaskId,
+    pub id: TaskName,
     /// Words for people.
     pub title: String,
     /// Its kind.
     #[serde(rename = "type")]
     pub kind: TaskKind,
     /// The tasks it depends on directly, in the order they are run.
-    pub after: Vec<TaskId>,
+    pub after: Vec<TaskName>,
     /// The length of the longest way to it: 0 for a task that depends on nothing.
     pub layer: usize,
 }
 
-/// How a task stands, as a sign in the picture.
+/// The state of a task, as a sign in the picture.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Mark {
+pub enum TaskMark {
     /// Nothing is known.
     #[default]
     Open,
@@ -49,22 +49,22 @@ pub enum Mark {
     Skipped,
 }
 
-impl Mark {
+impl TaskMark {
     fn sign(self) -> char {
         match self {
-            Mark::Open => '●',
-            Mark::Running => '▶',
-            Mark::Done => '✓',
-            Mark::Failed => '✗',
-            Mark::Skipped => '○',
+            TaskMark::Open => '●',
+            TaskMark::Running => '▶',
+            TaskMark::Done => '✓',
+            TaskMark::Failed => '✗',
+            TaskMark::Skipped => '○',
         }
     }
 }
 
-impl Graph {
+impl TaskGraph {
     /// Orders tasks by their dependencies, given as places in the list. The error is the cycles:
     /// each a list of places, every one depending on the next and the last on the first.
-    pub(crate) fn new(tasks: &[Task], after: &[Vec<usize>]) -> Result<Graph, Vec<Vec<usize>>> {
+    pub(crate) fn new(tasks: &[Task], after: &[Vec<usize>]) -> Result<TaskGraph, Vec<Vec<usize>>> {
         let order = order(after);
         if order.len() < after.len() {
             return Err(cycles(after, &order));
@@ -85,7 +85,7 @@ impl Graph {
                 .max()
                 .unwrap_or(0);
             let task = &tasks[at];
-            nodes.push(Node {
+            nodes.push(TaskNode {
                 id: task.subtask_id.clone(),
                 title: task.title().to_owned(),
                 kind: task.kind,
@@ -96,17 +96,17 @@ impl Graph {
                 layer: layers[at],
             });
         }
-        Ok(Graph { nodes })
+        Ok(TaskGraph { nodes })
     }
 
-    /// The tasks, in the order they are run.
-    pub fn nodes(&self) -> &[Node] {
+    /// Returns the tasks, in the order they are run.
+    pub fn nodes(&self) -> &[TaskNode] {
         &self.nodes
     }
 
-    /// The picture for a terminal: a line for each task in the order they are run, with lines
+    /// Draws the picture for a terminal: a line for each task in the order they are run, with lines
     /// from the tasks it depends on.
-    pub fn to_text(&self, mark: impl Fn(&TaskId) -> Mark) -> String {
+    pub fn to_text(&self, mark: impl Fn(&TaskName) -> TaskMark) -> String {
         let rows = self.rows(&mark);
         let lanes_width = rows
             .iter()
@@ -140,14 +140,14 @@ impl Graph {
         text
     }
 
-    /// The left part of the picture: a row of lanes for each task.
-    fn rows(&self, mark: &impl Fn(&TaskId) -> Mark) -> Vec<String> {
-        let last_use = |id: &TaskId| {
+    /// Draws the left part of the picture: a row of lanes for each task.
+    fn rows(&self, mark: &impl Fn(&TaskName) -> TaskMark) -> Vec<String> {
+        let last_use = |id: &TaskName| {
             let used = self.nodes.iter().rposition(|node| node.after.contains(id));
             used.unwrap_or(0)
         };
         // A lane belongs to a task for as long as a later one depends on it.
-        let mut lanes: Vec<Option<&TaskId>> = Vec::new();
+        let mut lanes: Vec<Option<&TaskName>> = Vec::new();
         let mut rows = Vec::new();
         for (index, node) in self.nodes.iter().enumerate() {
             let tied: Vec<usize> = lanes
@@ -158,7 +158,7 @@ impl Graph {
                 .collect();
             let ends = |column: &usize| lanes[*column].is_some_and(|id| last_use(id) <= index);
             let ending: BTreeSet<usize> = tied.iter().copied().filter(ends).collect();
-            let free = |lane: &Option<&TaskId>| lane.is_none();
+            let free = |lane: &Option<&TaskName>| lane.is_none();
             let column = match ending.first() {
                 Some(&column) => column,
                 None => lanes.iter().position(free).unwrap_or(lanes.len()),
@@ -177,7 +177,8 @@ impl Graph {
     }
 }
 
-/// One row: which lanes are open, which lead to the node, which of these end here, and the node.
+/// Draws one row: which lanes are open, which lead to the node, which of these end here, and the
+/// node.
 fn row(
     open: &[bool],
     tied: &[usize],
@@ -210,7 +211,7 @@ fn row(
     text.trim_end().to_owned()
 }
 
-/// The tasks that can be ordered, in order: of those that are free, the first in the file.
+/// Returns the tasks that can be ordered, in order: of those that are free, the first in the file.
 fn order(after: &[Vec<usize>]) -> Vec<usize> {
     let mut waiting: Vec<BTreeSet<usize>> = after
         .iter()
@@ -237,7 +238,7 @@ fn order(after: &[Vec<usize>]) -> Vec<usize> {
     order
 }
 
-/// The cycles among the tasks that could not be ordered; no task is in two of them.
+/// Returns the cycles among the tasks that could not be ordered; no task is in two of them.
 fn cycles(after: &[Vec<usize>], ordered: &[usize]) -> Vec<Vec<usize>> {
     let ordered: BTreeSet<usize> = ordered.iter().copied().collect();
     let mut stuck: BTreeSet<usize> = (0..after.len())

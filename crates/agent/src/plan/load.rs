@@ -6,9 +6,12 @@ use jsonc_parser::ast::Value;
 use jsonc_parser::common::Ranged;
 use workspace::{RelPath, Workspace};
 
-use super::graph::Graph;
-use super::{Plan, beside};
-use crate::task::{Fields, Problem, Problems, Source, Task, TaskId, nearest, read_object};
+use super::graph::TaskGraph;
+use super::{TaskPlan, beside};
+use crate::task::{
+    ObjectFields, Task, TaskFileProblem, TaskFileProblems, TaskFileReader, TaskName, nearest,
+    read_object,
+};
 
 /// The most tasks of one plan.
 pub const PLAN_TASKS_MAX: usize = 500;
@@ -17,9 +20,9 @@ const KEYS: &[&str] = &["goal", "tasks"];
 const REFERENCE_KEYS: &[&str] = &["file_path", "subtask_id", "type", "name", "depends_on"];
 
 /// Reads the plan in a file of the workspace, with the files it names.
-pub fn load(workspace: &Workspace, path: &RelPath) -> Result<Plan, Problems> {
+pub fn load(workspace: &Workspace, path: &RelPath) -> Result<TaskPlan, TaskFileProblems> {
     let files = |path: &RelPath| workspace.read_text(path);
-    let whole = |message: String| Problems::whole(path.as_str(), message);
+    let whole = |message: String| TaskFileProblems::whole(path.as_str(), message);
     match files(path) {
         Ok(Some(text)) => read(&text, path, &files),
         Ok(None) => Err(whole("there is no such file; check the path".to_owned())),
@@ -33,18 +36,18 @@ pub fn read(
     text: &str,
     path: &RelPath,
     files: &dyn Fn(&RelPath) -> Result<Option<String>, workspace::Error>,
-) -> Result<Plan, Problems> {
+) -> Result<TaskPlan, TaskFileProblems> {
     let file = path.to_string();
     crate::task::check_size(text, &file)?;
-    let mut source = Source::new(&file, text);
+    let mut source = TaskFileReader::new(&file, text);
     let Some(value) = source.parse() else {
-        return Err(Problems::none_or(source.problems)
+        return Err(TaskFileProblems::none_or(source.problems)
             .err()
-            .unwrap_or_else(|| Problems::whole(&file, "the file holds no plan")));
+            .unwrap_or_else(|| TaskFileProblems::whole(&file, "the file holds no plan")));
     };
-    let Some(fields) = Fields::of(&mut source, &value, "", KEYS) else {
-        Problems::none_or(source.problems)?;
-        return Err(Problems::whole(&file, "the file holds no plan"));
+    let Some(fields) = ObjectFields::of(&mut source, &value, "", KEYS) else {
+        TaskFileProblems::none_or(source.problems)?;
+        return Err(TaskFileProblems::whole(&file, "the file holds no plan"));
     };
     let goal = fields.text(&mut source, "goal");
     let mut listed = Vec::new();
@@ -54,38 +57,45 @@ pub fn read(
     let mut problems = source.problems;
     let after = resolve(&mut listed, &mut problems);
     let tasks: Vec<Task> = listed.iter().map(|listed| listed.task.clone()).collect();
-    let graph = Graph::new(&tasks, &after).map_err(|cycles| {
+    let graph = TaskGraph::new(&tasks, &after).map_err(|cycles| {
         problems.extend(cycles.iter().map(|cycle| round(&listed, cycle)));
         problems.clone()
     });
     match graph {
         Ok(graph) => {
-            Problems::none_or(problems)?;
-            Ok(Plan { goal, tasks, graph })
+            TaskFileProblems::none_or(problems)?;
+            Ok(TaskPlan { goal, tasks, graph })
         }
         Err(problems) => {
-            Problems::none_or(problems)?;
-            Err(Problems::whole(&file, "the tasks cannot be ordered"))
+            TaskFileProblems::none_or(problems)?;
+            Err(TaskFileProblems::whole(
+                &file,
+                "the tasks cannot be ordered",
+            ))
         }
     }
 }
 
-/// A task with the places its problems are told at.
-struct Listed {
+/// A task with the places at which its problems are reported.
+struct ListedTask {
     task: Task,
-    id_spot: Problem,
+    id_spot: TaskFileProblem,
     /// For each entry of `depends_on`.
-    after_spots: Vec<Problem>,
+    after_spots: Vec<TaskFileProblem>,
 }
 
-impl Listed {
-    fn of<'t>(source: &Source<'t>, task: Task, fields: &Fields<'_, 't>) -> Listed {
+impl ListedTask {
+    fn of<'t>(
+        source: &TaskFileReader<'t>,
+        task: Task,
+        fields: &ObjectFields<'_, 't>,
+    ) -> ListedTask {
         let id_spot = source.spot(
             fields.start_of("subtask_id"),
             &fields.place_of("subtask_id"),
         );
         let spots = spots(source, fields);
-        Listed {
+        ListedTask {
             task,
             id_spot,
             after_spots: spots,
@@ -93,7 +103,7 @@ impl Listed {
     }
 }
 
-fn spots<'t>(source: &Source<'t>, fields: &Fields<'_, 't>) -> Vec<Problem> {
+fn spots<'t>(source: &TaskFileReader<'t>, fields: &ObjectFields<'_, 't>) -> Vec<TaskFileProblem> {
     let items = fields.items("depends_on").into_iter();
     items
         .map(|(place, item)| source.spot(item.range().start, &place))
@@ -101,8 +111,8 @@ fn spots<'t>(source: &Source<'t>, fields: &Fields<'_, 't>) -> Vec<Problem> {
 }
 
 fn entries<'v, 't>(
-    source: &mut Source<'t>,
-    fields: &Fields<'v, 't>,
+    source: &mut TaskFileReader<'t>,
+    fields: &ObjectFields<'v, 't>,
 ) -> Vec<(String, &'v Value<'t>)> {
     let hint = "list the tasks, each inline or by its `file_path`";
     let items = match fields.value("tasks") {
@@ -132,17 +142,17 @@ fn entries<'v, 't>(
     items
 }
 
-type Beside<'a> = (
+type LoadContext<'a> = (
     &'a RelPath,
     &'a dyn Fn(&RelPath) -> Result<Option<String>, workspace::Error>,
 );
 
 fn entry<'t>(
-    source: &mut Source<'t>,
+    source: &mut TaskFileReader<'t>,
     value: &Value<'t>,
     place: &str,
-    beside: Beside<'_>,
-) -> Option<Listed> {
+    beside: LoadContext<'_>,
+) -> Option<ListedTask> {
     match value {
         Value::Object(object) if object.get("file_path").is_some() => {
             reference(source, value, place, beside)
@@ -151,22 +161,22 @@ fn entry<'t>(
             let task = read_object(source, value, place)?;
             let keys = crate::task::TASK_KEYS;
             let before = source.problems.len();
-            let fields = Fields::of(source, value, place, keys)?;
+            let fields = ObjectFields::of(source, value, place, keys)?;
             // Told by `read_object` already.
             source.problems.truncate(before);
-            Some(Listed::of(source, task, &fields))
+            Some(ListedTask::of(source, task, &fields))
         }
     }
 }
 
-/// A task in a file of its own.
+/// Reads a task in a file of its own.
 fn reference<'t>(
-    source: &mut Source<'t>,
+    source: &mut TaskFileReader<'t>,
     value: &Value<'t>,
     place: &str,
-    (plan, files): Beside<'_>,
-) -> Option<Listed> {
-    let fields = Fields::of(source, value, place, REFERENCE_KEYS)?;
+    (plan, files): LoadContext<'_>,
+) -> Option<ListedTask> {
+    let fields = ObjectFields::of(source, value, place, REFERENCE_KEYS)?;
     let (id, kind) = (
         fields.text(source, "subtask_id"),
         fields.text(source, "type"),
@@ -210,30 +220,33 @@ fn reference<'t>(
     Some(listed)
 }
 
-/// The task in a file; its problems go to those of the plan.
-fn task_file(plan: &mut Source<'_>, (path, text): &(RelPath, String)) -> Option<Listed> {
+/// Reads the task in a file; its problems go to those of the plan.
+fn task_file(
+    plan: &mut TaskFileReader<'_>,
+    (path, text): &(RelPath, String),
+) -> Option<ListedTask> {
     let file = path.to_string();
     if let Err(problems) = crate::task::check_size(text, &file) {
         plan.problems.extend(problems.into_vec());
         return None;
     }
-    let mut source = Source::new(&file, text);
+    let mut source = TaskFileReader::new(&file, text);
     let value = source.parse();
     let listed = value.and_then(|value| {
         let task = read_object(&mut source, &value, "")?;
         let before = source.problems.len();
-        let fields = Fields::of(&mut source, &value, "", crate::task::TASK_KEYS)?;
+        let fields = ObjectFields::of(&mut source, &value, "", crate::task::TASK_KEYS)?;
         source.problems.truncate(before);
-        Some(Listed::of(&source, task, &fields))
+        Some(ListedTask::of(&source, task, &fields))
     });
     plan.problems.extend(source.problems);
     listed
 }
 
-/// What the plan says about a task and what its file says has to be the same.
+/// Checks that the plan and the task's own file say the same.
 fn agree<'t>(
-    source: &mut Source<'t>,
-    fields: &Fields<'_, 't>,
+    source: &mut TaskFileReader<'t>,
+    fields: &ObjectFields<'_, 't>,
     key: &str,
     (here, there): (Option<&str>, &str),
 ) {
@@ -249,9 +262,10 @@ fn agree<'t>(
     }
 }
 
-/// The places of the tasks each depends on. Ids are told apart, names become ids.
-fn resolve(listed: &mut [Listed], problems: &mut Vec<Problem>) -> Vec<Vec<usize>> {
-    let mut ids: BTreeMap<TaskId, usize> = BTreeMap::new();
+/// Returns the indexes of the tasks each one depends on. Reports ids used twice, and replaces names
+/// by ids.
+fn resolve(listed: &mut [ListedTask], problems: &mut Vec<TaskFileProblem>) -> Vec<Vec<usize>> {
+    let mut ids: BTreeMap<TaskName, usize> = BTreeMap::new();
     for (at, item) in listed.iter().enumerate() {
         let id = item.task.subtask_id.clone();
         match ids.get(&id) {
@@ -269,7 +283,7 @@ fn resolve(listed: &mut [Listed], problems: &mut Vec<Problem>) -> Vec<Vec<usize>
     for item in listed.iter_mut() {
         let mut places = Vec::new();
         for (word, spot) in item.task.depends_on.iter().zip(&item.after_spots) {
-            let by_id = TaskId::parse(word)
+            let by_id = TaskName::parse(word)
                 .ok()
                 .and_then(|id| ids.get(&id).copied());
             match by_id.map_or_else(|| names.get(word.as_str()).cloned(), |at| Some(vec![at])) {
@@ -279,7 +293,7 @@ fn resolve(listed: &mut [Listed], problems: &mut Vec<Problem>) -> Vec<Vec<usize>
                     Some("name one of them by its `subtask_id`".to_owned()),
                 )),
                 None => {
-                    let hint = nearest(word, ids.keys().map(TaskId::as_str));
+                    let hint = nearest(word, ids.keys().map(TaskName::as_str));
                     let message = format!("there is no task `{word}` to depend on");
                     problems.push(spot.saying(message, Some(hint)));
                 }
@@ -297,7 +311,7 @@ fn resolve(listed: &mut [Listed], problems: &mut Vec<Problem>) -> Vec<Vec<usize>
     after
 }
 
-fn by_name(listed: &[Listed]) -> BTreeMap<String, Vec<usize>> {
+fn by_name(listed: &[ListedTask]) -> BTreeMap<String, Vec<usize>> {
     let mut names: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     for (at, item) in listed.iter().enumerate() {
         if let Some(name) = &item.task.name {
@@ -307,8 +321,8 @@ fn by_name(listed: &[Listed]) -> BTreeMap<String, Vec<usize>> {
     names
 }
 
-/// The problem of a cycle.
-fn round(listed: &[Listed], cycle: &[usize]) -> Problem {
+/// Makes the problem of a cycle.
+fn round(listed: &[ListedTask], cycle: &[usize]) -> TaskFileProblem {
     let names: Vec<String> = cycle
         .iter()
         .chain(cycle.first())
@@ -323,6 +337,6 @@ fn round(listed: &[Listed], cycle: &[usize]) -> Problem {
     spot.saying(message, Some("remove one of these dependencies".to_owned()))
 }
 
-fn told(spot: &Problem) -> String {
+fn told(spot: &TaskFileProblem) -> String {
     format!("at {}:{}:{}", spot.file, spot.line, spot.column)
 }

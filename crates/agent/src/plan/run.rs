@@ -5,20 +5,23 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use super::journal::{PlanJournal, Standing, TaskKey, TaskRecord};
-use super::{Node, Plan};
+use super::journal::{PlanJournal, TaskFingerprint, TaskRecord, TaskState};
+use super::{TaskNode, TaskPlan};
 use crate::error::Error;
-use crate::handlers::{self, Bench, Earlier, Order, TaskEvent, TaskFailure, TaskObserver};
-use crate::task::{Task, TaskId};
+use crate::handlers::{
+    self, EarlierResult, HandlerContext, TaskEvent, TaskFailure, TaskInput, TaskObserver,
+};
+use crate::task::{Task, TaskName};
 
-/// What became of a plan.
+/// The outcome of a plan.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PlanOutcome {
     /// All in all.
     pub status: PlanStatus,
-    /// What became of each task, in the order they are run.
-    pub tasks: Vec<TaskEnd>,
-    /// Why the run ended before its last task, if so. What is done is kept; resume to go on.
+    /// The outcome of each task, in the order they were run.
+    pub tasks: Vec<PlanTaskEnd>,
+    /// The reason the run ended before its last task, if it did. Finished tasks are recorded;
+    /// resume to continue.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stopped: Option<TaskFailure>,
 }
@@ -35,17 +38,17 @@ pub enum PlanStatus {
     Stopped,
 }
 
-/// What became of a task.
+/// The outcome of a task.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct TaskEnd {
+pub struct PlanTaskEnd {
     /// The task.
-    pub subtask_id: TaskId,
+    pub subtask_id: TaskName,
     /// Words for people.
     pub name: String,
-    /// What became of it.
+    /// Its state.
     #[serde(flatten)]
-    pub standing: Standing,
-    /// Whether that was in an earlier run, which was not repeated.
+    pub standing: TaskState,
+    /// True if an earlier run finished it, so that it was not repeated.
     pub kept: bool,
 }
 
@@ -55,31 +58,31 @@ pub struct TaskEnd {
 ///
 /// The error is a journal that cannot keep what was done.
 pub async fn run(
-    bench: &Bench<'_>,
-    plan: &Plan,
+    bench: &HandlerContext<'_>,
+    plan: &TaskPlan,
     journal: &mut dyn PlanJournal,
     observer: &mut dyn TaskObserver,
 ) -> Result<PlanOutcome, Error> {
     let keys = keys(plan);
     let records = journal.load().await?.into_iter();
-    let mut known: BTreeMap<TaskKey, Standing> = records
+    let mut known: BTreeMap<TaskFingerprint, TaskState> = records
         .map(|record| (record.key, record.standing))
         .collect();
-    let mut ends: Vec<TaskEnd> = Vec::new();
+    let mut ends: Vec<PlanTaskEnd> = Vec::new();
     let mut stopped = None;
     for (node, task) in in_order(plan) {
         let key = &keys[&node.id];
         let before = known.remove(key);
-        let kept = matches!(before, Some(Standing::Completed { .. }));
+        let kept = matches!(before, Some(TaskState::Completed { .. }));
         let standing = match before {
-            _ if stopped.is_some() => before.unwrap_or(Standing::Pending),
-            Some(done @ Standing::Completed { .. }) => {
+            _ if stopped.is_some() => before.unwrap_or(TaskState::Pending),
+            Some(done @ TaskState::Completed { .. }) => {
                 observer.notice_task(&TaskEvent::TaskKept { task: &node.id });
                 done
             }
             _ => {
                 let at_ms = bench.clock.now_ms();
-                let mut turn = Turn {
+                let mut turn = TaskTurn {
                     bench,
                     journal,
                     observer,
@@ -88,13 +91,13 @@ pub async fn run(
                 turn.take(key, task, (node, &ends)).await?
             }
         };
-        if let Standing::Failed { failure } = &standing
+        if let TaskState::Failed { failure } = &standing
             && failure.kind.ends_the_plan()
             && stopped.is_none()
         {
             stopped = Some((**failure).clone());
         }
-        ends.push(TaskEnd {
+        ends.push(PlanTaskEnd {
             subtask_id: node.id.clone(),
             name: node.title.clone(),
             standing,
@@ -108,13 +111,13 @@ pub async fn run(
     })
 }
 
-/// The keys under which a plan's tasks are recorded.
-pub fn keys(plan: &Plan) -> BTreeMap<TaskId, TaskKey> {
-    let mut keys: BTreeMap<TaskId, TaskKey> = BTreeMap::new();
+/// Returns the keys under which a plan's tasks are recorded.
+pub fn keys(plan: &TaskPlan) -> BTreeMap<TaskName, TaskFingerprint> {
+    let mut keys: BTreeMap<TaskName, TaskFingerprint> = BTreeMap::new();
     for (node, task) in in_order(plan) {
         let mut hash = Sha256::new();
         let mut definition = task.clone();
-        // How it is laid out in its file says nothing about what it is.
+        // The layout of a task's file is no part of its definition.
         definition.raw_text = None;
         hash.update(serde_json::to_string(&definition).unwrap_or_default());
         for first in &node.after {
@@ -123,18 +126,18 @@ pub fn keys(plan: &Plan) -> BTreeMap<TaskId, TaskKey> {
         let bytes = hash.finalize();
         let fingerprint = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
         let id = node.id.clone();
-        keys.insert(id.clone(), TaskKey { id, fingerprint });
+        keys.insert(id.clone(), TaskFingerprint { id, fingerprint });
     }
     keys
 }
 
-fn in_order(plan: &Plan) -> impl Iterator<Item = (&Node, &Task)> {
+fn in_order(plan: &TaskPlan) -> impl Iterator<Item = (&TaskNode, &Task)> {
     let nodes = plan.graph.nodes().iter();
     nodes.filter_map(|node| plan.task(&node.id).map(|task| (node, task)))
 }
 
-fn status(ends: &[TaskEnd], stopped: bool) -> PlanStatus {
-    let done = |end: &TaskEnd| matches!(end.standing, Standing::Completed { .. });
+fn status(ends: &[PlanTaskEnd], stopped: bool) -> PlanStatus {
+    let done = |end: &PlanTaskEnd| matches!(end.standing, TaskState::Completed { .. });
     if stopped {
         PlanStatus::Stopped
     } else if ends.iter().all(done) {
@@ -145,24 +148,24 @@ fn status(ends: &[TaskEnd], stopped: bool) -> PlanStatus {
 }
 
 /// One task's turn.
-struct Turn<'a, 'b> {
-    bench: &'a Bench<'b>,
+struct TaskTurn<'a, 'b> {
+    bench: &'a HandlerContext<'b>,
     journal: &'a mut dyn PlanJournal,
     observer: &'a mut dyn TaskObserver,
     at_ms: u64,
 }
 
-impl Turn<'_, '_> {
+impl TaskTurn<'_, '_> {
     async fn take(
         &mut self,
-        key: &TaskKey,
+        key: &TaskFingerprint,
         task: &Task,
-        (node, ends): (&Node, &[TaskEnd]),
-    ) -> Result<Standing, Error> {
-        let needed = |end: &&TaskEnd| node.after.contains(&end.subtask_id);
-        let is_done = |end: &&TaskEnd| matches!(end.standing, Standing::Completed { .. });
+        (node, ends): (&TaskNode, &[PlanTaskEnd]),
+    ) -> Result<TaskState, Error> {
+        let needed = |end: &&PlanTaskEnd| node.after.contains(&end.subtask_id);
+        let is_done = |end: &&PlanTaskEnd| matches!(end.standing, TaskState::Completed { .. });
         let missing = ends.iter().filter(needed).filter(|end| !is_done(end));
-        let because: Vec<TaskId> = missing.map(|end| end.subtask_id.clone()).collect();
+        let because: Vec<TaskName> = missing.map(|end| end.subtask_id.clone()).collect();
         if !because.is_empty() {
             let (task, because) = (&node.id, because);
             let event = TaskEvent::TaskSkipped {
@@ -170,11 +173,11 @@ impl Turn<'_, '_> {
                 because: &because,
             };
             self.observer.notice_task(&event);
-            return self.keep(key, Standing::Skipped { because }).await;
+            return self.keep(key, TaskState::Skipped { because }).await;
         }
-        self.keep(key, Standing::Running).await?;
-        let earlier: Vec<Earlier> = ends.iter().filter(needed).filter_map(earlier).collect();
-        let order = Order {
+        self.keep(key, TaskState::Running).await?;
+        let earlier: Vec<EarlierResult> = ends.iter().filter(needed).filter_map(earlier).collect();
+        let order = TaskInput {
             task,
             earlier: &earlier,
         };
@@ -185,20 +188,24 @@ impl Turn<'_, '_> {
         match ended {
             Ok(result) => {
                 let result = Box::new(result);
-                self.keep(key, Standing::Completed { result }).await
+                self.keep(key, TaskState::Completed { result }).await
             }
             // It stays under way, to be gone on with.
-            Err(failure) if failure.kind.ends_the_plan() => Ok(Standing::Failed {
+            Err(failure) if failure.kind.ends_the_plan() => Ok(TaskState::Failed {
                 failure: Box::new(failure),
             }),
             Err(failure) => {
                 let failure = Box::new(failure);
-                self.keep(key, Standing::Failed { failure }).await
+                self.keep(key, TaskState::Failed { failure }).await
             }
         }
     }
 
-    async fn keep(&mut self, key: &TaskKey, standing: Standing) -> Result<Standing, Error> {
+    async fn keep(
+        &mut self,
+        key: &TaskFingerprint,
+        standing: TaskState,
+    ) -> Result<TaskState, Error> {
         let record = TaskRecord {
             key: key.clone(),
             standing,
@@ -209,13 +216,13 @@ impl Turn<'_, '_> {
     }
 }
 
-/// What a later task is told about one that is done.
-fn earlier(end: &TaskEnd) -> Option<Earlier> {
-    let Standing::Completed { result } = &end.standing else {
+/// Returns the text a later task gets about one that is done.
+fn earlier(end: &PlanTaskEnd) -> Option<EarlierResult> {
+    let TaskState::Completed { result } = &end.standing else {
         return None;
     };
     let content = result.report.ai_result.as_ref()?.content.clone();
-    Some(Earlier {
+    Some(EarlierResult {
         task: end.subtask_id.clone(),
         name: end.name.clone(),
         content,

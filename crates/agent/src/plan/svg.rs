@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use super::graph::Graph;
-use crate::task::TaskId;
+use super::graph::TaskGraph;
+use crate::task::TaskName;
 
 const BOX_WIDTH: usize = 200;
 const BOX_HEIGHT: usize = 48;
@@ -14,10 +14,10 @@ const MARGIN: usize = 16;
 /// More characters of a title than this do not fit into a box.
 const TITLE_CHARS_MAX: usize = 26;
 
-impl Graph {
-    /// The picture: a box for each task, a column for each layer, a curve for each dependency.
+impl TaskGraph {
+    /// Draws the plan: a box for each task, a column for each layer, a curve for each dependency.
     pub fn to_svg(&self) -> String {
-        let mut cells = Cells::default();
+        let mut cells = GridCells::default();
         for node in self.nodes() {
             cells.place(&node.id, node.layer);
         }
@@ -34,7 +34,7 @@ impl Graph {
              width=\"{width}\" height=\"{height}\" font-family=\"sans-serif\">\n{curves}"
         );
         for node in self.nodes() {
-            let (x, y) = cells.tasks.get(&node.id).map_or((0, 0), Cell::corner);
+            let (x, y) = cells.tasks.get(&node.id).map_or((0, 0), GridCell::corner);
             let (text_x, title_y, kind_y) = (x + 12, y + 21, y + 38);
             let title = escaped(&shortened(&node.title));
             writeln!(
@@ -55,43 +55,43 @@ impl Graph {
 
 /// A place in the grid.
 #[derive(Clone, Copy)]
-struct Cell {
+struct GridCell {
     layer: usize,
     row: usize,
-    /// Whether a task is there, or only a curve that passes.
-    holds: Holds,
+    /// Says if a task is there, or only a curve that passes.
+    holds: CellContent,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Holds {
+enum CellContent {
     Task,
     Passage,
 }
 
-impl Cell {
+impl GridCell {
     fn corner(&self) -> (usize, usize) {
         let x = MARGIN + self.layer * (BOX_WIDTH + GAP_X);
         (x, MARGIN + self.row * (BOX_HEIGHT + GAP_Y))
     }
 }
 
-/// Which cells are taken, and by what.
+/// The occupied cells and their contents.
 #[derive(Default)]
-struct Cells<'g> {
+struct GridCells<'g> {
     rows: BTreeMap<usize, usize>,
-    tasks: BTreeMap<&'g TaskId, Cell>,
-    passages: BTreeMap<(&'g TaskId, usize), Cell>,
+    tasks: BTreeMap<&'g TaskName, GridCell>,
+    passages: BTreeMap<(&'g TaskName, usize), GridCell>,
 }
 
-impl<'g> Cells<'g> {
-    fn place(&mut self, id: &'g TaskId, layer: usize) {
-        let cell = self.free(layer, Holds::Task);
+impl<'g> GridCells<'g> {
+    fn place(&mut self, id: &'g TaskName, layer: usize) {
+        let cell = self.free(layer, CellContent::Task);
         self.tasks.insert(id, cell);
     }
 
-    /// The cells from one task to a later one. Layers between them are passed in a row of their
-    /// own, so that no curve runs behind a box; curves of one task share it.
-    fn between(&mut self, from: &'g TaskId, to: &TaskId) -> Vec<Cell> {
+    /// Returns the cells from one task to a later one. Layers between them are passed in a row of
+    /// their own, so that no curve runs behind a box; curves of one task share it.
+    fn between(&mut self, from: &'g TaskName, to: &TaskName) -> Vec<GridCell> {
         let (Some(&start), Some(&end)) = (self.tasks.get(from), self.tasks.get(to)) else {
             return Vec::new();
         };
@@ -99,7 +99,7 @@ impl<'g> Cells<'g> {
         for layer in start.layer + 1..end.layer {
             let cell = match self.passages.get(&(from, layer)) {
                 Some(cell) => *cell,
-                None => self.free(layer, Holds::Passage),
+                None => self.free(layer, CellContent::Passage),
             };
             self.passages.insert((from, layer), cell);
             cells.push(cell);
@@ -108,11 +108,11 @@ impl<'g> Cells<'g> {
         cells
     }
 
-    fn free(&mut self, layer: usize, holds: Holds) -> Cell {
+    fn free(&mut self, layer: usize, holds: CellContent) -> GridCell {
         let next = self.rows.entry(layer).or_default();
         let row = *next;
         *next += 1;
-        Cell { layer, row, holds }
+        GridCell { layer, row, holds }
     }
 
     fn size(&self) -> (usize, usize) {
@@ -128,15 +128,15 @@ impl<'g> Cells<'g> {
     }
 }
 
-/// A curve from one cell to the next, and straight on through a cell that is only passed.
-fn curve(from: Cell, to: Cell) -> String {
+/// Draws a curve from one cell to the next, and straight on through a cell that is only passed.
+fn curve(from: GridCell, to: GridCell) -> String {
     let ((from_x, from_y), (to_x, to_y)) = (from.corner(), to.corner());
     let (x1, y1) = (from_x + BOX_WIDTH, from_y + BOX_HEIGHT / 2);
     let (x2, y2) = (to_x, to_y + BOX_HEIGHT / 2);
     let bend = GAP_X / 2;
     let through = match to.holds {
-        Holds::Task => String::new(),
-        Holds::Passage => format!(" H{}", x2 + BOX_WIDTH),
+        CellContent::Task => String::new(),
+        CellContent::Passage => format!(" H{}", x2 + BOX_WIDTH),
     };
     format!(
         "<path d=\"M{x1} {y1} C{} {y1} {} {y2} {x2} {y2}{through}\" fill=\"none\" stroke=\"#999\"/>\n",

@@ -5,27 +5,27 @@ use jsonc_parser::common::Ranged;
 use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 use workspace::RelPath;
 
-use super::Problem;
+use super::TaskFileProblem;
 
 /// A file being read, and what was found wrong with it so far.
-pub(crate) struct Source<'t> {
+pub(crate) struct TaskFileReader<'t> {
     file: &'t str,
     text: &'t str,
-    pub(crate) problems: Vec<Problem>,
+    pub(crate) problems: Vec<TaskFileProblem>,
 }
 
-impl<'t> Source<'t> {
-    pub(crate) fn new(file: &'t str, text: &'t str) -> Source<'t> {
+impl<'t> TaskFileReader<'t> {
+    pub(crate) fn new(file: &'t str, text: &'t str) -> TaskFileReader<'t> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let problems = Vec::new();
-        Source {
+        TaskFileReader {
             file,
             text,
             problems,
         }
     }
 
-    /// The document; `None` if it is not JSON, which is noted.
+    /// Parses the document; `None` if it is not JSON, which is noted.
     pub(crate) fn parse(&mut self) -> Option<Value<'t>> {
         let strict = ParseOptions {
             allow_comments: false,
@@ -73,11 +73,11 @@ impl<'t> Source<'t> {
         self.problems.push(problem);
     }
 
-    /// A problem at a byte of the text, not yet said.
-    pub(crate) fn spot(&self, at: usize, place: &str) -> Problem {
+    /// Makes a problem at a byte of the text, without a message yet.
+    pub(crate) fn spot(&self, at: usize, place: &str) -> TaskFileProblem {
         let before = &self.text[..self.text.floor_char_boundary(at)];
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
-        Problem {
+        TaskFileProblem {
             file: self.file.to_owned(),
             line: before.matches('\n').count() + 1,
             column: before[line_start..].chars().count() + 1,
@@ -87,7 +87,7 @@ impl<'t> Source<'t> {
         }
     }
 
-    /// The text of a value, as it was written.
+    /// Returns the text of a value, as it was written.
     pub(crate) fn slice(&self, value: &impl Ranged) -> &'t str {
         let range = value.range();
         self.text.get(range.start..range.end).unwrap_or_default()
@@ -95,25 +95,25 @@ impl<'t> Source<'t> {
 }
 
 /// An object of the document whose keys are taken one by one.
-pub(crate) struct Fields<'v, 't> {
+pub(crate) struct ObjectFields<'v, 't> {
     object: &'v Object<'t>,
     place: String,
 }
 
-impl<'v, 't> Fields<'v, 't> {
-    /// The object at a place; keys that it should not have are noted.
+impl<'v, 't> ObjectFields<'v, 't> {
+    /// Opens the object at a place; keys that it should not have are noted.
     pub(crate) fn of(
-        source: &mut Source<'t>,
+        source: &mut TaskFileReader<'t>,
         value: &'v Value<'t>,
         place: &str,
         known: &[&str],
-    ) -> Option<Fields<'v, 't>> {
+    ) -> Option<ObjectFields<'v, 't>> {
         let Value::Object(object) = value else {
             let message = format!("this is {}, and an object was expected", word(value));
             source.note(value.range().start, place, message, None);
             return None;
         };
-        let fields = Fields {
+        let fields = ObjectFields {
             object,
             place: place.to_owned(),
         };
@@ -121,17 +121,17 @@ impl<'v, 't> Fields<'v, 't> {
         Some(fields)
     }
 
-    /// Where the object begins.
+    /// Returns the offset at which the object begins.
     pub(crate) fn start(&self) -> usize {
         self.object.range.start
     }
 
-    /// The object's place in the document.
+    /// Returns the object's place in the document.
     pub(crate) fn place(&self) -> &str {
         &self.place
     }
 
-    /// The place of a key in it.
+    /// Returns the place of a key in it.
     pub(crate) fn place_of(&self, key: &str) -> String {
         match self.place.as_str() {
             "" => key.to_owned(),
@@ -139,28 +139,28 @@ impl<'v, 't> Fields<'v, 't> {
         }
     }
 
-    /// The value of a key, `null` being as good as none.
+    /// Returns the value of a key; `null` counts as absent.
     pub(crate) fn value(&self, key: &str) -> Option<&'v Value<'t>> {
         let property = self.object.get(key)?;
         (!matches!(property.value, Value::NullKeyword(_))).then_some(&property.value)
     }
 
-    /// Where the value of a key begins, or the object if there is none.
+    /// Returns the offset of a key's value, or of the object if it has no such key.
     pub(crate) fn start_of(&self, key: &str) -> usize {
         self.value(key)
             .map_or(self.start(), |value| value.range().start)
     }
 
-    /// A text, if there is one.
-    pub(crate) fn text(&self, source: &mut Source<'t>, key: &str) -> Option<String> {
+    /// Reads a text, if there is one.
+    pub(crate) fn text(&self, source: &mut TaskFileReader<'t>, key: &str) -> Option<String> {
         let value = self.value(key)?;
         text(source, value, &self.place_of(key))
     }
 
-    /// A text that has to be there.
+    /// Reads a required text.
     pub(crate) fn required(
         &self,
-        source: &mut Source<'t>,
+        source: &mut TaskFileReader<'t>,
         key: &str,
         hint: &str,
     ) -> Option<String> {
@@ -172,7 +172,7 @@ impl<'v, 't> Fields<'v, 't> {
         self.text(source, key)
     }
 
-    /// The items of a list; a single value is a list of one.
+    /// Returns the items of a list; a single value is a list of one.
     pub(crate) fn items(&self, key: &str) -> Vec<(String, &'v Value<'t>)> {
         match self.value(key) {
             None => Vec::new(),
@@ -187,29 +187,29 @@ impl<'v, 't> Fields<'v, 't> {
         }
     }
 
-    /// A list of texts; a single text is a list of one.
-    pub(crate) fn texts(&self, source: &mut Source<'t>, key: &str) -> Vec<String> {
+    /// Reads a list of texts; a single text is a list of one.
+    pub(crate) fn texts(&self, source: &mut TaskFileReader<'t>, key: &str) -> Vec<String> {
         let items = self.items(key).into_iter();
         items
             .filter_map(|(place, item)| text(source, item, &place))
             .collect()
     }
 
-    /// A list of paths inside the project.
-    pub(crate) fn paths(&self, source: &mut Source<'t>, key: &str) -> Vec<RelPath> {
+    /// Reads a list of paths inside the project.
+    pub(crate) fn paths(&self, source: &mut TaskFileReader<'t>, key: &str) -> Vec<RelPath> {
         let items = self.items(key).into_iter();
         items
             .filter_map(|(place, item)| path(source, item, &place))
             .collect()
     }
 
-    /// A path inside the project.
-    pub(crate) fn path(&self, source: &mut Source<'t>, key: &str) -> Option<RelPath> {
+    /// Reads a path inside the project.
+    pub(crate) fn path(&self, source: &mut TaskFileReader<'t>, key: &str) -> Option<RelPath> {
         path(source, self.value(key)?, &self.place_of(key))
     }
 
-    /// A whole number from 1 on.
-    pub(crate) fn count(&self, source: &mut Source<'t>, key: &str) -> Option<u64> {
+    /// Reads a whole number from 1 on.
+    pub(crate) fn count(&self, source: &mut TaskFileReader<'t>, key: &str) -> Option<u64> {
         let value = self.value(key)?;
         let number = value.as_number_lit().and_then(|lit| lit.value.parse().ok());
         if let Some(number) = number.filter(|number| *number >= 1) {
@@ -223,10 +223,10 @@ impl<'v, 't> Fields<'v, 't> {
         None
     }
 
-    /// A number between two others.
+    /// Reads a number between two others.
     pub(crate) fn number(
         &self,
-        source: &mut Source<'t>,
+        source: &mut TaskFileReader<'t>,
         key: &str,
         (min, max): (f64, f64),
     ) -> Option<f64> {
@@ -243,7 +243,7 @@ impl<'v, 't> Fields<'v, 't> {
         None
     }
 
-    fn check_keys(&self, source: &mut Source<'t>, known: &[&str]) {
+    fn check_keys(&self, source: &mut TaskFileReader<'t>, known: &[&str]) {
         for (index, property) in self.object.properties.iter().enumerate() {
             let (name, at) = (property.name.as_str(), property.range.start);
             let earlier = &self.object.properties[..index];
@@ -262,8 +262,12 @@ impl<'v, 't> Fields<'v, 't> {
     }
 }
 
-/// A text that is not blank.
-pub(crate) fn text<'t>(source: &mut Source<'t>, value: &Value<'t>, place: &str) -> Option<String> {
+/// Reads a text that is not blank.
+pub(crate) fn text<'t>(
+    source: &mut TaskFileReader<'t>,
+    value: &Value<'t>,
+    place: &str,
+) -> Option<String> {
     match value {
         Value::StringLit(lit) if !lit.value.trim().is_empty() => Some(lit.value.to_string()),
         Value::StringLit(lit) => {
@@ -283,7 +287,7 @@ pub(crate) fn text<'t>(source: &mut Source<'t>, value: &Value<'t>, place: &str) 
     }
 }
 
-fn path<'t>(source: &mut Source<'t>, value: &Value<'t>, place: &str) -> Option<RelPath> {
+fn path<'t>(source: &mut TaskFileReader<'t>, value: &Value<'t>, place: &str) -> Option<RelPath> {
     let written = text(source, value, place)?;
     match RelPath::parse(&written) {
         Ok(path) => Some(path),
@@ -310,7 +314,7 @@ pub(crate) fn nearest<'k>(name: &str, known: impl Iterator<Item = &'k str> + Clo
 /// Names less alike than this are not taken for a slip.
 const NEAR_SCORE_MIN: f64 = 0.8;
 
-/// What others call our keys.
+/// Maps names that other tools use to our keys.
 fn synonym(name: &str) -> Option<&'static str> {
     Some(match name {
         "id" => "subtask_id",

@@ -1,17 +1,17 @@
-//! What is wrong with a file: every problem with its place and what to do about it.
+//! Problems of a file, each with its place and a hint.
 
 use std::fmt;
 
 use serde::Serialize;
 
-use crate::error::{Error, Kind};
+use crate::error::{AgentErrorKind, Error};
 
-/// The most problems of one file that are told.
+/// Number of problems reported for one file.
 pub const PROBLEMS_MAX: usize = 50;
 
 /// One thing wrong with a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Problem {
+pub struct TaskFileProblem {
     /// The file, as it was named.
     pub file: String,
     /// Counts from 1.
@@ -20,17 +20,21 @@ pub struct Problem {
     pub column: usize,
     /// The place in the document, such as `tasks[2].type`; empty for the whole.
     pub place: String,
-    /// What is wrong, as a sentence without its full stop.
+    /// The problem, as a sentence without its full stop.
     pub message: String,
-    /// What to do about it.
+    /// How to solve it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
 }
 
-impl Problem {
-    /// The same place with something to say about it.
-    pub(crate) fn saying(&self, message: impl Into<String>, hint: Option<String>) -> Problem {
-        Problem {
+impl TaskFileProblem {
+    /// Makes a problem at the same place with this message.
+    pub(crate) fn saying(
+        &self,
+        message: impl Into<String>,
+        hint: Option<String>,
+    ) -> TaskFileProblem {
+        TaskFileProblem {
             message: message.into(),
             hint,
             ..self.clone()
@@ -38,7 +42,7 @@ impl Problem {
     }
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for TaskFileProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}:{}: ", self.file, self.line, self.column)?;
         if !self.place.is_empty() {
@@ -55,20 +59,20 @@ impl fmt::Display for Problem {
 /// Everything wrong with a file and the files it names, in their order.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
-pub struct Problems(Vec<Problem>);
+pub struct TaskFileProblems(Vec<TaskFileProblem>);
 
-impl Problems {
-    /// `Ok` if there are none.
-    pub(crate) fn none_or(problems: Vec<Problem>) -> Result<(), Problems> {
+impl TaskFileProblems {
+    /// Returns `Ok` if the list is empty.
+    pub(crate) fn none_or(problems: Vec<TaskFileProblem>) -> Result<(), TaskFileProblems> {
         if problems.is_empty() {
             return Ok(());
         }
-        Err(Problems(problems))
+        Err(TaskFileProblems(problems))
     }
 
-    /// One problem with a file as a whole.
-    pub(crate) fn whole(file: &str, message: impl Into<String>) -> Problems {
-        Problems(vec![Problem {
+    /// Makes one problem with a file as a whole.
+    pub(crate) fn whole(file: &str, message: impl Into<String>) -> TaskFileProblems {
+        TaskFileProblems(vec![TaskFileProblem {
             file: file.to_owned(),
             line: 1,
             column: 1,
@@ -78,17 +82,17 @@ impl Problems {
         }])
     }
 
-    /// The problems, one by one.
-    pub fn iter(&self) -> impl Iterator<Item = &Problem> {
+    /// Returns the problems, one by one.
+    pub fn iter(&self) -> impl Iterator<Item = &TaskFileProblem> {
         self.0.iter()
     }
 
-    pub(crate) fn into_vec(self) -> Vec<Problem> {
+    pub(crate) fn into_vec(self) -> Vec<TaskFileProblem> {
         self.0
     }
 }
 
-impl fmt::Display for Problems {
+impl fmt::Display for TaskFileProblems {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, problem) in self.0.iter().take(PROBLEMS_MAX).enumerate() {
             if index > 0 {
@@ -103,10 +107,10 @@ impl fmt::Display for Problems {
     }
 }
 
-impl std::error::Error for Problems {}
+impl std::error::Error for TaskFileProblems {}
 
-impl From<Problems> for Error {
-    fn from(problems: Problems) -> Error {
-        Error::new(Kind::Setup, problems.to_string())
+impl From<TaskFileProblems> for Error {
+    fn from(problems: TaskFileProblems) -> Error {
+        Error::new(AgentErrorKind::Setup, problems.to_string())
     }
 }

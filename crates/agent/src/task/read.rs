@@ -3,10 +3,10 @@
 use jsonc_parser::ast::Value;
 use jsonc_parser::common::Ranged;
 
-use super::field::{self, Fields, Source, nearest, word};
+use super::field::{self, ObjectFields, TaskFileReader, nearest, word};
 use super::{
-    Criterion, DescribeCriterion, FileCriterion, ModelPreference, Problems, RunCriterion, Task,
-    TaskId, TaskKind,
+    Criterion, DescribeCriterion, FileCriterion, ModelPreference, RunCriterion, Task,
+    TaskFileProblems, TaskKind, TaskName,
 };
 
 /// The largest task file.
@@ -29,21 +29,21 @@ pub(crate) const TASK_KEYS: &[&str] = &[
 ];
 
 /// Reads a task; `file` is what problems call it.
-pub fn read(text: &str, file: &str) -> Result<Task, Problems> {
+pub fn read(text: &str, file: &str) -> Result<Task, TaskFileProblems> {
     check_size(text, file)?;
-    let mut source = Source::new(file, text);
+    let mut source = TaskFileReader::new(file, text);
     let task = match source.parse() {
         Some(value) => read_object(&mut source, &value, ""),
         None => None,
     };
-    Problems::none_or(source.problems)?;
-    task.ok_or_else(|| Problems::whole(file, "the file holds no task"))
+    TaskFileProblems::none_or(source.problems)?;
+    task.ok_or_else(|| TaskFileProblems::whole(file, "the file holds no task"))
 }
 
-pub(crate) fn check_size(text: &str, file: &str) -> Result<(), Problems> {
+pub(crate) fn check_size(text: &str, file: &str) -> Result<(), TaskFileProblems> {
     if text.len() > TASK_BYTES_MAX {
         let bytes = text.len();
-        return Err(Problems::whole(
+        return Err(TaskFileProblems::whole(
             file,
             format!("the file has {bytes} bytes, more than TASK_BYTES_MAX ({TASK_BYTES_MAX})"),
         ));
@@ -51,17 +51,17 @@ pub(crate) fn check_size(text: &str, file: &str) -> Result<(), Problems> {
     Ok(())
 }
 
-/// The task at a place of a document; its problems are noted in the source.
+/// Reads the task at a place of a document; its problems are noted in the source.
 pub(crate) fn read_object<'t>(
-    source: &mut Source<'t>,
+    source: &mut TaskFileReader<'t>,
     value: &Value<'t>,
     place: &str,
 ) -> Option<Task> {
-    let fields = Fields::of(source, value, place, TASK_KEYS)?;
+    let fields = ObjectFields::of(source, value, place, TASK_KEYS)?;
     let id = id(source, &fields);
     let kind = kind(source, &fields);
     let task = Task {
-        subtask_id: id.clone().unwrap_or(TaskId("unnamed".to_owned())),
+        subtask_id: id.clone().unwrap_or(TaskName("unnamed".to_owned())),
         task_id: fields.text(source, "task_id"),
         name: fields.text(source, "name"),
         kind: kind.unwrap_or(TaskKind::NoOp),
@@ -81,10 +81,10 @@ pub(crate) fn read_object<'t>(
     id.and(kind).map(|_| task)
 }
 
-fn id<'t>(source: &mut Source<'t>, fields: &Fields<'_, 't>) -> Option<TaskId> {
+fn id<'t>(source: &mut TaskFileReader<'t>, fields: &ObjectFields<'_, 't>) -> Option<TaskName> {
     let hint = "give the task a short name of its own, such as `add-login`";
     let text = fields.required(source, "subtask_id", hint)?;
-    match TaskId::parse(&text) {
+    match TaskName::parse(&text) {
         Ok(id) => Some(id),
         Err(why) => {
             let (at, place) = (fields.start_of("subtask_id"), fields.place_of("subtask_id"));
@@ -94,7 +94,10 @@ fn id<'t>(source: &mut Source<'t>, fields: &Fields<'_, 't>) -> Option<TaskId> {
     }
 }
 
-pub(crate) fn kind<'t>(source: &mut Source<'t>, fields: &Fields<'_, 't>) -> Option<TaskKind> {
+pub(crate) fn kind<'t>(
+    source: &mut TaskFileReader<'t>,
+    fields: &ObjectFields<'_, 't>,
+) -> Option<TaskKind> {
     let words = TaskKind::ALL.map(TaskKind::word);
     let hint = format!("say what kind of task it is: {}", words.join(", "));
     let word = fields.required(source, "type", &hint)?;
@@ -127,8 +130,8 @@ fn kind_synonym(word: &str) -> Option<TaskKind> {
     })
 }
 
-/// What no single key shows.
-fn check<'t>(source: &mut Source<'t>, fields: &Fields<'_, 't>, task: &Task) {
+/// Checks rules that span several keys.
+fn check<'t>(source: &mut TaskFileReader<'t>, fields: &ObjectFields<'_, 't>, task: &Task) {
     let says_nothing = task.description.is_empty() && task.instructions.is_empty();
     let asks_a_model = matches!(
         task.kind,
@@ -144,7 +147,7 @@ fn check<'t>(source: &mut Source<'t>, fields: &Fields<'_, 't>, task: &Task) {
     }
     let no_output = fields.value("output_artifacts").is_none();
     if task.kind == TaskKind::Planning && no_output {
-        let message = "a task of type `planning` says where the plan goes";
+        let message = "a task of type `planning` needs to say where the plan goes";
         let hint = "add `output_artifacts` with the plan's file";
         source.note(fields.start(), fields.place(), message, Some(hint));
     }
@@ -157,7 +160,7 @@ fn check<'t>(source: &mut Source<'t>, fields: &Fields<'_, 't>, task: &Task) {
     }
 }
 
-fn criteria<'t>(source: &mut Source<'t>, fields: &Fields<'_, 't>) -> Vec<Criterion> {
+fn criteria<'t>(source: &mut TaskFileReader<'t>, fields: &ObjectFields<'_, 't>) -> Vec<Criterion> {
     let items = fields.items("validation_criteria").into_iter();
     items
         .filter_map(|(place, item)| criterion(source, item, &place))
@@ -167,7 +170,11 @@ fn criteria<'t>(source: &mut Source<'t>, fields: &Fields<'_, 't>) -> Vec<Criteri
 const CRITERION_HINT: &str = "a criterion is {\"run\": COMMAND}, {\"file_exists\": PATH}, \
                               {\"describe\": TEXT} or a text";
 
-fn criterion<'t>(source: &mut Source<'t>, value: &Value<'t>, place: &str) -> Option<Criterion> {
+fn criterion<'t>(
+    source: &mut TaskFileReader<'t>,
+    value: &Value<'t>,
+    place: &str,
+) -> Option<Criterion> {
     let Value::Object(object) = value else {
         if let Value::StringLit(_) = value {
             return field::text(source, value, place).map(Criterion::Text);
@@ -192,18 +199,18 @@ fn criterion<'t>(source: &mut Source<'t>, value: &Value<'t>, place: &str) -> Opt
     match kind {
         Some("run") => run(source, value, place).map(Criterion::Run),
         Some("file_exists") => {
-            let fields = Fields::of(source, value, place, &["file_exists"])?;
+            let fields = ObjectFields::of(source, value, place, &["file_exists"])?;
             let file_exists = fields.path(source, "file_exists")?;
             Some(Criterion::FileExists(FileCriterion { file_exists }))
         }
         Some(_) => {
-            let fields = Fields::of(source, value, place, &["describe"])?;
+            let fields = ObjectFields::of(source, value, place, &["describe"])?;
             let describe = fields.text(source, "describe")?;
             Some(Criterion::Describe(DescribeCriterion { describe }))
         }
         None => {
             let before = source.problems.len();
-            Fields::of(
+            ObjectFields::of(
                 source,
                 value,
                 place,
@@ -218,21 +225,25 @@ fn criterion<'t>(source: &mut Source<'t>, value: &Value<'t>, place: &str) -> Opt
     }
 }
 
-fn run<'t>(source: &mut Source<'t>, value: &Value<'t>, place: &str) -> Option<RunCriterion> {
-    let fields = Fields::of(source, value, place, &["run", "cwd", "timeout"])?;
+fn run<'t>(
+    source: &mut TaskFileReader<'t>,
+    value: &Value<'t>,
+    place: &str,
+) -> Option<RunCriterion> {
+    let fields = ObjectFields::of(source, value, place, &["run", "cwd", "timeout"])?;
     let (cwd, timeout) = (fields.path(source, "cwd"), fields.count(source, "timeout"));
     let run = fields.text(source, "run")?;
     Some(RunCriterion { run, cwd, timeout })
 }
 
 fn model_preference<'t>(
-    source: &mut Source<'t>,
-    fields: &Fields<'_, 't>,
+    source: &mut TaskFileReader<'t>,
+    fields: &ObjectFields<'_, 't>,
 ) -> Option<ModelPreference> {
     let value = fields.value("model_preference")?;
     let place = fields.place_of("model_preference");
     let keys = ["provider", "model", "temperature", "max_tokens"];
-    let fields = Fields::of(source, value, &place, &keys)?;
+    let fields = ObjectFields::of(source, value, &place, &keys)?;
     let max_tokens = fields.count(source, "max_tokens");
     Some(ModelPreference {
         provider: fields.text(source, "provider"),

@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 use workspace::{RelPath, Workspace};
 
 use super::on_files::OnFiles;
-use super::{Rewrite, declare, path, refused, write};
-use crate::patch::{self, Action, HunkReport, Section};
-use crate::tool::{Effect, Fault, Output};
+use super::{FileRewrite, declare, path, refused, write};
+use crate::patch::{self, HunkReport, PatchAction, PatchSection};
+use crate::tool::{CallEffect, ToolError, ToolOutput};
 
 const DOC: &str = "Applies a patch: a unified diff, or an envelope of this form:\n\
 *** Begin Patch\n*** Update File: src/a.txt\n@@ a line above the change, such as a function's head\n \
@@ -21,12 +21,12 @@ for first, and if one has none, nothing is written and the nearest lines are sho
 each hunk went and how exactly it matched.";
 
 #[derive(Deserialize)]
-pub(super) struct Arguments {
+pub(super) struct ApplyDiffArguments {
     path: Option<String>,
     diff: String,
 }
 
-pub(super) fn tool(workspace: Arc<Workspace>) -> OnFiles<Arguments> {
+pub(super) fn tool(workspace: Arc<Workspace>) -> OnFiles<ApplyDiffArguments> {
     let schema = json!({
         "type": "object",
         "properties": {
@@ -40,20 +40,20 @@ pub(super) fn tool(workspace: Arc<Workspace>) -> OnFiles<Arguments> {
     OnFiles::new(
         workspace,
         declaration,
-        Effect::Changes,
+        CallEffect::Changes,
         |workspace, wanted, _| apply(workspace, &wanted),
     )
 }
 
-fn apply(workspace: &Workspace, wanted: &Arguments) -> Result<Output, Fault> {
+fn apply(workspace: &Workspace, wanted: &ApplyDiffArguments) -> Result<ToolOutput, ToolError> {
     let sections = patch::read(&wanted.diff, None)
         .or_else(|error| match &wanted.path {
             Some(path) => patch::read(&wanted.diff, Some(path)),
             None => Err(error),
         })
-        .map_err(|error| Fault::tell(format!("{error} Nothing was written.")))?;
+        .map_err(|error| ToolError::tell(format!("{error} Nothing was written.")))?;
     let sections = named(sections, wanted.path.as_deref())?;
-    let mut desk = Desk {
+    let mut desk = StagedFiles {
         workspace,
         files: BTreeMap::new(),
     };
@@ -61,21 +61,24 @@ fn apply(workspace: &Workspace, wanted: &Arguments) -> Result<Output, Fault> {
     for section in &sections {
         reports.push(desk.take(section)?);
     }
-    let rewrites: Vec<Rewrite> = desk
+    let rewrites: Vec<FileRewrite> = desk
         .files
         .into_iter()
-        .map(|(path, (old, new))| Rewrite { path, old, new })
+        .map(|(path, (old, new))| FileRewrite { path, old, new })
         .collect();
     write(workspace, &rewrites, json!({"files": reports}))
 }
 
-/// `path` is the last word about a patch of one file.
-fn named(mut sections: Vec<Section>, path: Option<&str>) -> Result<Vec<Section>, Fault> {
+/// Lets `path` override the file name in a patch of one file.
+fn named(
+    mut sections: Vec<PatchSection>,
+    path: Option<&str>,
+) -> Result<Vec<PatchSection>, ToolError> {
     if let Some(path) = path {
         match sections.as_mut_slice() {
             [section] => section.path = path.to_owned(),
             _ => {
-                return Err(Fault::tell(format!(
+                return Err(ToolError::tell(format!(
                     "The patch is for {} files; leave `path` out, or send one file's part. Nothing was written.",
                     sections.len()
                 )));
@@ -86,38 +89,38 @@ fn named(mut sections: Vec<Section>, path: Option<&str>) -> Result<Vec<Section>,
 }
 
 /// The files as they are and as they will be.
-struct Desk<'a> {
+struct StagedFiles<'a> {
     workspace: &'a Workspace,
     files: BTreeMap<RelPath, (Option<String>, Option<String>)>,
 }
 
-impl Desk<'_> {
+impl StagedFiles<'_> {
     /// Works one section in, without writing anything.
-    fn take(&mut self, section: &Section) -> Result<Value, Fault> {
+    fn take(&mut self, section: &PatchSection) -> Result<Value, ToolError> {
         let path = path(&section.path)?;
         let at = path.as_str();
         match &section.action {
-            Action::Add { content } => {
+            PatchAction::Add { content } => {
                 if self.now(&path)?.is_some() {
-                    return Err(Fault::tell(format!(
+                    return Err(ToolError::tell(format!(
                         "`{path}` exists already; update it instead of adding it. Nothing was written."
                     )));
                 }
                 self.put(path.clone(), Some(content.clone()));
                 Ok(json!({"path": at, "change": "created"}))
             }
-            Action::Delete { hunks } => {
+            PatchAction::Delete { hunks } => {
                 let text = self.there(&path)?;
                 let (left, _) = placed(&path, &text, hunks)?;
                 if !hunks.is_empty() && !left.is_empty() {
-                    return Err(Fault::tell(format!(
+                    return Err(ToolError::tell(format!(
                         "The diff deletes `{path}` and leaves lines of it; remove all of them. Nothing was written."
                     )));
                 }
                 self.put(path.clone(), None);
                 Ok(json!({"path": at, "change": "deleted"}))
             }
-            Action::Update { hunks, move_to } => {
+            PatchAction::Update { hunks, move_to } => {
                 let text = self.there(&path)?;
                 let (text, reports) = placed(&path, &text, hunks)?;
                 let Some(target) = move_to else {
@@ -130,10 +133,10 @@ impl Desk<'_> {
         }
     }
 
-    fn move_to(&mut self, from: &RelPath, target: &str, text: String) -> Result<(), Fault> {
+    fn move_to(&mut self, from: &RelPath, target: &str, text: String) -> Result<(), ToolError> {
         let target = path(target)?;
         if target != *from && self.now(&target)?.is_some() {
-            return Err(Fault::tell(format!(
+            return Err(ToolError::tell(format!(
                 "`{from}` cannot be moved to `{target}`, which exists already. Nothing was written."
             )));
         }
@@ -142,13 +145,15 @@ impl Desk<'_> {
         Ok(())
     }
 
-    fn there(&mut self, path: &RelPath) -> Result<String, Fault> {
+    fn there(&mut self, path: &RelPath) -> Result<String, ToolError> {
         let text = self.now(path)?;
-        text.ok_or_else(|| Fault::tell(format!("`{path}` does not exist. Nothing was written.")))
+        text.ok_or_else(|| {
+            ToolError::tell(format!("`{path}` does not exist. Nothing was written."))
+        })
     }
 
-    /// What the file holds after the sections before.
-    fn now(&mut self, path: &RelPath) -> Result<Option<String>, Fault> {
+    /// Returns the file's content after the sections before.
+    fn now(&mut self, path: &RelPath) -> Result<Option<String>, ToolError> {
         if let Some((_, new)) = self.files.get(path) {
             return Ok(new.clone());
         }
@@ -166,11 +171,11 @@ impl Desk<'_> {
 fn placed(
     path: &RelPath,
     text: &str,
-    hunks: &[patch::Hunk],
-) -> Result<(String, Vec<HunkReport>), Fault> {
+    hunks: &[patch::PatchHunk],
+) -> Result<(String, Vec<HunkReport>), ToolError> {
     patch::apply(text, hunks).map_err(|miss| {
         let mut value = miss.0;
         value["path"] = json!(path.as_str());
-        Fault::Tell(value)
+        ToolError::Tell(value)
     })
 }

@@ -1,45 +1,65 @@
-//! What in the project commands cannot read or cannot write: the policy, as a sandbox understands it.
+//! Files of the project that commands cannot read or write: the policy, in the terms of a sandbox.
 //!
-//! Secrets are hidden. What runs by itself, belongs to git or to us, or is listed by the project is
-//! held as it is. Dependencies, build output and lock files are refused to the other tools as
-//! noise, and are made by commands: they are left to them, and not looked into.
+//! Secrets are hidden. Files that run by themselves, belong to git or to us, or are listed by the
+//! project are read-only. Dependencies, build output and lock files are refused to the other tools
+//! as noise, but commands make them: they are left to commands, and not searched.
 //!
-//! A sandbox holds what exists. What a command makes under a name that is refused to `write_file`
-//! is its own work, to be looked at like the rest of it.
+//! A sandbox protects files that exist. A file that a command makes under a name refused to
+//! `write_file` is the command's own work, to be reviewed like the rest of it.
 
 use std::path::PathBuf;
 
-use workspace::{ErrorKind, Ignored, Kind, Listed, RelPath, Rule, WalkOptions, Workspace};
+use workspace::{
+    DenialRule, IgnoredFiles, ListingEntry, PathKind, RelPath, WalkOptions, Workspace,
+    WorkspaceErrorKind,
+};
+
+use super::toolchains::is_manifest;
+
+/// The most manifests that are looked at.
+const MANIFESTS_MAX: usize = 500;
 
 /// Paths from the project's root.
 #[derive(Debug, Default)]
-pub(super) struct Exceptions {
+pub(super) struct SandboxExceptions {
     /// Cannot be read.
     pub(super) hidden: Vec<PathBuf>,
     /// Cannot be written.
     pub(super) read_only: Vec<PathBuf>,
-    /// What is hidden by rule, and may have other names.
+    /// The files by which toolchains are known.
+    pub(super) manifests: Vec<RelPath>,
+    /// Paths hidden by rule, which may have other names.
     secrets: Vec<RelPath>,
 }
 
-impl Exceptions {
-    pub(super) fn of(workspace: &Workspace) -> Result<Exceptions, workspace::Error> {
+impl SandboxExceptions {
+    pub(super) fn of(workspace: &Workspace) -> Result<SandboxExceptions, workspace::Error> {
         let tree = workspace.walk(&WalkOptions {
-            ignored: Ignored::Included,
+            ignored: IgnoredFiles::Included,
             ..WalkOptions::new(RelPath::root())
         })?;
-        let mut found = Exceptions::default();
+        let mut found = SandboxExceptions::default();
         found.look_into(workspace, &RelPath::root())?;
-        let dirs = tree.entries.iter().filter(|entry| entry.kind == Kind::Dir);
+        let dirs = tree
+            .entries
+            .iter()
+            .filter(|entry| entry.kind == PathKind::Dir);
         for dir in dirs {
             match found.look_into(workspace, &dir.path) {
                 Ok(()) => {}
                 // A directory that went away meanwhile has nothing to hide.
-                Err(error) if error.kind() == ErrorKind::NotFound => {}
-                // One whose names we cannot see may be entered by whoever knows them.
+                Err(error) if error.kind() == WorkspaceErrorKind::NotFound => {}
+                // A directory whose names we cannot list may still be entered by a process that
+                // knows them.
                 Err(_) => found.hidden.push(PathBuf::from(dir.path.as_str())),
             }
         }
+        let files = tree.entries.iter().filter(|entry| {
+            let name = entry.path.file_name().unwrap_or_default();
+            entry.kind == PathKind::File && is_manifest(name)
+        });
+        let files = files.take(MANIFESTS_MAX);
+        found.manifests = files.map(|entry| entry.path.clone()).collect();
         let others = workspace.other_names(&found.secrets)?;
         let others = others.iter().map(|path| PathBuf::from(path.as_str()));
         found.hidden.extend(others);
@@ -67,22 +87,27 @@ impl Exceptions {
     }
 }
 
-fn is_hidden(entry: &Listed) -> bool {
+fn is_hidden(entry: &ListingEntry) -> bool {
     let rule = entry.denial.as_ref().map(workspace::Denial::rule);
     matches!(
         rule,
-        Some(Rule::Environment | Rule::Credential | Rule::Own | Rule::Listed(_))
+        Some(
+            DenialRule::Environment
+                | DenialRule::Credential
+                | DenialRule::Own
+                | DenialRule::Listed(_)
+        )
     )
 }
 
-/// Whether it is to stay as it is. A link to such a thing is judged by where it leads.
-fn is_held(workspace: &Workspace, entry: &Listed) -> bool {
-    if entry.kind == Kind::Symlink {
+/// True if the entry is to stay unchanged. A link to such an entry is judged by its target.
+fn is_held(workspace: &Workspace, entry: &ListingEntry) -> bool {
+    if entry.kind == PathKind::Symlink {
         return false;
     }
     let refused = workspace.policy().check_write(&entry.path).err();
     matches!(
         refused.as_ref().map(workspace::Denial::rule),
-        Some(Rule::Git | Rule::Own | Rule::Automation | Rule::Listed(_))
+        Some(DenialRule::Git | DenialRule::Own | DenialRule::Automation | DenialRule::Listed(_))
     )
 }

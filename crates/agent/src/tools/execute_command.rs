@@ -4,17 +4,23 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use exec::sandbox::{Network, Requirement, ResourceLimits, Sandbox, TMP_BYTES_MAX, UnixSockets};
-use exec::{Env, Invocation, Outcome, Status};
+use exec::sandbox::{
+    NetworkAccess, ResourceLimits, Sandbox, SandboxKind, SandboxRequirement, TMP_BYTES_MAX,
+    UnixSockets,
+};
+use exec::{ChildEnvironment, CommandOutcome, CommandStatus, Invocation};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use workspace::{Kind as FileKind, Workspace};
+use workspace::{PathKind as FileKind, Workspace};
 
-use super::exceptions::Exceptions;
+use super::exceptions::SandboxExceptions;
 use super::git_filter::{GitFilter, ShownHistory};
+use super::toolchains::ProjectToolchains;
 use super::{arguments, blocking, declare, path, refused};
-use crate::error::{Error, Kind};
-use crate::tool::{Called, Deed, Effect, Fault, Given, Lines, Output, Tool};
+use crate::error::{AgentErrorKind, Error};
+use crate::tool::{
+    CallContext, CallEffect, LineSender, Tool, ToolAction, ToolError, ToolFuture, ToolOutput,
+};
 
 const DOC: &str = "Runs a command line with `sh` in the project and waits for its end. It has no terminal \
 and no input, so it must not ask anything. It can write inside the project (not in `.git` nor what runs by \
@@ -27,15 +33,15 @@ const TIMEOUT_SECONDS_DEFAULT: u64 = 120;
 /// The surroundings of commands.
 #[derive(Clone, Debug)]
 pub struct CommandSettings {
-    /// Which sandbox has to hold them.
-    pub sandbox: Requirement,
-    /// Whether they reach the network.
-    pub network: Network,
-    /// Whether they may use UNIX sockets, which lead out of the sandbox.
+    /// The sandbox that commands require.
+    pub sandbox: SandboxRequirement,
+    /// Network access of commands.
+    pub network: NetworkAccess,
+    /// Access to UNIX sockets, which lead out of the sandbox.
     pub unix_sockets: UnixSockets,
     /// Directories outside the project they may write, such as package caches.
     pub writable: Vec<PathBuf>,
-    /// Files and directories they cannot read, beside the project's secrets.
+    /// Files and directories they cannot read, in addition to the project's secrets.
     pub hidden: Vec<PathBuf>,
     /// Variables they see besides the usual harmless ones.
     pub variables: Vec<String>,
@@ -43,17 +49,20 @@ pub struct CommandSettings {
     pub timeout_seconds_max: u64,
     /// Decides what git shows; without one, commands see the repository as it is.
     pub git: Option<Arc<dyn GitFilter>>,
-    /// What one command may use.
+    /// Limits of one command.
     pub limits: ResourceLimits,
-    /// How much its private `/tmp` holds.
+    /// Size of its private `/tmp`.
     pub tmp_bytes_max: u64,
+    /// The compilers' cache between commands: a directory of this project's own, outside of it. It
+    /// is made when a compiler needs it.
+    pub tool_cache: Option<PathBuf>,
 }
 
 impl Default for CommandSettings {
     fn default() -> CommandSettings {
         CommandSettings {
-            sandbox: Requirement::Auto,
-            network: Network::Off,
+            sandbox: SandboxRequirement::Auto,
+            network: NetworkAccess::Off,
             unix_sockets: UnixSockets::Off,
             writable: Vec::new(),
             hidden: Vec::new(),
@@ -62,17 +71,20 @@ impl Default for CommandSettings {
             git: None,
             limits: ResourceLimits::default(),
             tmp_bytes_max: TMP_BYTES_MAX,
+            tool_cache: None,
         }
     }
 }
 
 impl CommandSettings {
-    /// A command line in the project, in its sandbox: for tools and for validation alike.
+    /// Makes the invocation of a command line in the project, in its sandbox: for tools and for
+    /// validation alike.
     pub fn invocation(&self, workspace: &Workspace, command: &str) -> Result<Invocation, Error> {
         self.inside(workspace, exec::shell(command))
     }
 
-    /// A program and its arguments in the project, in its sandbox, without a shell.
+    /// Makes the invocation of a program and its arguments in the project, in its sandbox, without
+    /// a shell.
     pub fn program(&self, workspace: &Workspace, words: &[String]) -> Result<Invocation, Error> {
         let (program, arguments) = words.split_first().unzip();
         let invocation = Invocation::new(program.map_or("", String::as_str));
@@ -83,8 +95,8 @@ impl CommandSettings {
     }
 
     fn inside(&self, workspace: &Workspace, invocation: Invocation) -> Result<Invocation, Error> {
-        let refused = |error: workspace::Error| Error::new(Kind::Tool, error.to_string());
-        let exceptions = Exceptions::of(workspace).map_err(refused)?;
+        let refused = |error: workspace::Error| Error::new(AgentErrorKind::Tool, error.to_string());
+        let exceptions = SandboxExceptions::of(workspace).map_err(refused)?;
         let mut sandbox = Sandbox::new(workspace.path())
             .opened_as(workspace.handle())
             .requirement(self.sandbox)
@@ -95,18 +107,19 @@ impl CommandSettings {
             .hide_all(&self.hidden)
             .read_only(".drawloom")
             .reserve("drawloom.toml")
-            .hide_all(exceptions.hidden);
+            .hide_all(&exceptions.hidden);
         for dir in &self.writable {
             sandbox = sandbox.writable(dir);
         }
-        for path in exceptions.read_only {
+        let nested = nested_git(&exceptions.read_only);
+        for path in &exceptions.read_only {
             sandbox = sandbox.read_only(path);
         }
-        let mut env = Env::agent(&self.variables);
+        let (mut sandbox, mut env) = self.with_toolchains(sandbox, workspace, &exceptions);
         let history = match (&self.git, self.sandbox) {
             // Without a sandbox nothing is hidden, and another directory would only confuse.
-            (None, _) | (_, Requirement::None) => ShownHistory::default(),
-            (Some(filter), _) => filter.shown(workspace),
+            (None, _) | (_, SandboxRequirement::None) => ShownHistory::default(),
+            (Some(filter), _) => filter.shown(workspace, &nested),
         };
         sandbox = sandbox.hide_all(history.hidden);
         if let Some(instead) = history.instead {
@@ -118,11 +131,39 @@ impl CommandSettings {
         Ok(invocation.cwd(workspace.path()).env(env).sandbox(sandbox))
     }
 
-    /// The same, with what is secret in another project hidden as well: commands see the whole
-    /// disk, and may be led there by a link.
+    /// Lets toolchains write what they usually write, and find what they usually find.
+    fn with_toolchains(
+        &self,
+        mut sandbox: Sandbox,
+        workspace: &Workspace,
+        exceptions: &SandboxExceptions,
+    ) -> (Sandbox, ChildEnvironment) {
+        let env = ChildEnvironment::agent(&self.variables);
+        let toolchains = ProjectToolchains {
+            workspace,
+            manifests: &exceptions.manifests,
+        };
+        if let Ok(SandboxKind::Landlock) = exec::sandbox::probed().choose(self.sandbox) {
+            let protected = exceptions.hidden.iter().chain(&exceptions.read_only);
+            for dir in toolchains.output_folders(protected) {
+                sandbox = sandbox.writable(dir);
+            }
+        }
+        // Without a sandbox the user's own cache can be written.
+        let needs_cache = self.sandbox != SandboxRequirement::None && toolchains.has_go();
+        let cache = self.tool_cache.as_deref().filter(|_| needs_cache);
+        if let Some(cache) = cache {
+            sandbox = sandbox.writable(cache);
+        }
+        let env = toolchains.environment(env, cache, &self.variables);
+        (sandbox, env)
+    }
+
+    /// Hides the secrets of another project as well: commands see the whole disk, and a link may
+    /// lead them there.
     pub fn hiding_secrets_of(&self, project: &Workspace) -> Result<CommandSettings, Error> {
-        let refused = |error: workspace::Error| Error::new(Kind::Tool, error.to_string());
-        let exceptions = Exceptions::of(project).map_err(refused)?;
+        let refused = |error: workspace::Error| Error::new(AgentErrorKind::Tool, error.to_string());
+        let exceptions = SandboxExceptions::of(project).map_err(refused)?;
         let mut settings = self.clone();
         let secrets = exceptions.hidden.iter();
         settings
@@ -131,7 +172,7 @@ impl CommandSettings {
         Ok(settings)
     }
 
-    /// The time a command gets: what is asked for, within what is allowed and what is left.
+    /// Returns the time a command gets: the time asked for, within the limit and the time left.
     pub fn timeout(&self, asked: Option<u64>, left: Duration) -> Duration {
         let seconds = asked
             .unwrap_or(TIMEOUT_SECONDS_DEFAULT)
@@ -140,43 +181,49 @@ impl CommandSettings {
     }
 }
 
+/// Returns the places of git in the project that are not its own.
+fn nested_git(held: &[PathBuf]) -> Vec<PathBuf> {
+    let is_nested = |path: &&PathBuf| path.ends_with(".git") && path.as_path() != ".git";
+    held.iter().filter(is_nested).cloned().collect()
+}
+
 /// Runs commands.
 pub(super) struct ExecuteCommand {
     workspace: Arc<Workspace>,
     settings: CommandSettings,
-    declaration: llm::Tool,
+    declaration: llm::ToolDeclaration,
 }
 
 #[derive(Deserialize)]
-struct Arguments {
+struct ExecuteCommandArguments {
     command: Option<String>,
     argv: Option<Vec<String>>,
     cwd: Option<String>,
     timeout: Option<u64>,
 }
 
-impl Arguments {
-    /// The command as it is shown, and ready to run.
+impl ExecuteCommandArguments {
+    /// Returns the command as it is shown, and the invocation.
     fn start(
         &self,
         settings: &CommandSettings,
         workspace: &Workspace,
-    ) -> Result<(String, Invocation), Fault> {
+    ) -> Result<(String, Invocation), ToolError> {
         let (shown, invocation) = match (&self.command, self.argv.as_deref()) {
             (Some(command), None) => (command.clone(), settings.invocation(workspace, command)),
             (None, Some(words @ [_, ..])) => {
                 let shown = shlex::try_join(words.iter().map(String::as_str));
-                let shown = shown.map_err(|_| Fault::tell("`argv` has a zero byte."))?;
+                let shown = shown.map_err(|_| ToolError::tell("`argv` has a zero byte."))?;
                 (shown, settings.program(workspace, words))
             }
-            _ => return Err(Fault::tell("Say either `command` or `argv`.")),
+            _ => return Err(ToolError::tell("Say either `command` or `argv`.")),
         };
-        Ok((shown, invocation.map_err(Fault::Stop)?))
+        Ok((shown, invocation.map_err(ToolError::Stop)?))
     }
 }
 
 impl ExecuteCommand {
-    /// On this workspace, in these surroundings.
+    /// Makes the tool for this workspace and these settings.
     pub(super) fn new(workspace: Arc<Workspace>, settings: CommandSettings) -> ExecuteCommand {
         let most = settings.timeout_seconds_max;
         let schema = json!({
@@ -199,17 +246,17 @@ impl ExecuteCommand {
 }
 
 impl Tool for ExecuteCommand {
-    fn declaration(&self) -> &llm::Tool {
+    fn declaration(&self) -> &llm::ToolDeclaration {
         &self.declaration
     }
 
-    fn effect(&self) -> Effect {
-        Effect::Changes
+    fn effect(&self) -> CallEffect {
+        CallEffect::Changes
     }
 
-    fn call<'a>(&'a self, given: Given<'a>) -> Called<'a> {
+    fn call<'a>(&'a self, given: CallContext<'a>) -> ToolFuture<'a> {
         Box::pin(async move {
-            let wanted: Arguments = arguments(given.arguments)?;
+            let wanted: ExecuteCommandArguments = arguments(given.arguments)?;
             let workspace = Arc::clone(&self.workspace);
             let timeout = self.settings.timeout(wanted.timeout, given.time_left);
             let invocation = self.settings.clone();
@@ -234,14 +281,14 @@ fn in_directory(
     workspace: &Workspace,
     invocation: Invocation,
     cwd: Option<&str>,
-) -> Result<Invocation, Fault> {
+) -> Result<Invocation, ToolError> {
     let Some(cwd) = cwd else {
         return Ok(invocation);
     };
     let dir = path(cwd)?;
     match workspace.kind(&dir).map_err(refused)? {
         Some(FileKind::Dir) => Ok(invocation.cwd(workspace.path().join(dir.as_str()))),
-        _ => Err(Fault::tell(format!(
+        _ => Err(ToolError::tell(format!(
             "`cwd`: there is no directory `{dir}`."
         ))),
     }
@@ -250,36 +297,39 @@ fn in_directory(
 fn run(
     invocation: &Invocation,
     command: &str,
-    lines: &Lines,
-    sandbox: Requirement,
-) -> Result<Output, Fault> {
+    lines: &LineSender,
+    sandbox: SandboxRequirement,
+) -> Result<ToolOutput, ToolError> {
     let outcome = exec::run_observed(invocation, &mut |stream, line| lines.show(stream, line));
     let outcome = match outcome {
         Ok(outcome) => outcome,
         // A sandbox that cannot be had is not the model's to mend.
         Err(error) => match error.kind() {
-            exec::ErrorKind::NoSandbox | exec::ErrorKind::InvalidSandbox => {
-                return Err(Fault::Stop(Error::new(Kind::Tool, error.to_string())));
+            exec::ExecErrorKind::NoSandbox | exec::ExecErrorKind::InvalidSandbox => {
+                return Err(ToolError::Stop(Error::new(
+                    AgentErrorKind::Tool,
+                    error.to_string(),
+                )));
             }
-            _ => return Err(Fault::tell(super::sentence(&error.to_string()))),
+            _ => return Err(ToolError::tell(super::sentence(&error.to_string()))),
         },
     };
     let duration_ms = u64::try_from(outcome.duration.as_millis()).unwrap_or(u64::MAX);
-    let deed = Deed::Ran {
+    let deed = ToolAction::Ran {
         command: command.to_owned(),
         exit_code: outcome.status.code(),
-        timed_out: outcome.status == Status::TimedOut,
+        timed_out: outcome.status == CommandStatus::TimedOut,
         duration_ms,
     };
-    Ok(Output::new(shown(&outcome, sandbox)).having(deed))
+    Ok(ToolOutput::new(shown(&outcome, sandbox)).having(deed))
 }
 
-fn shown(outcome: &Outcome, sandbox: Requirement) -> Value {
+fn shown(outcome: &CommandOutcome, sandbox: SandboxRequirement) -> Value {
     let mut value = json!({
         "exit_code": outcome.status.code(),
         "stdout": outcome.stdout_text(),
         "stderr": outcome.stderr_text(),
-        "timed_out": outcome.status == Status::TimedOut,
+        "timed_out": outcome.status == CommandStatus::TimedOut,
     });
     if outcome.status.code().is_none() {
         value["ended"] = json!(format!("The command {}.", outcome.status));

@@ -1,4 +1,4 @@
-//! What commands see of the repository they run in: a port, because git is another crate's.
+//! The repository as commands see it: a port, because git is another crate's.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -8,16 +8,17 @@ use workspace::Workspace;
 /// Decides what `git` shows to commands. The repository holds every version of every file, refused
 /// ones among them, so its directory cannot simply be left readable.
 pub trait GitFilter: Send + Sync + fmt::Debug {
-    /// What commands in the workspace get.
-    fn shown(&self, workspace: &Workspace) -> ShownHistory;
+    /// Returns the history that commands in the workspace see. `nested` are other places of git in
+    /// it, from its root: directories, and files that lead to one.
+    fn shown(&self, workspace: &Workspace, nested: &[PathBuf]) -> ShownHistory;
 }
 
-/// What commands see of the repository they run in.
+/// The repository as commands see it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ShownHistory {
-    /// The repository's own directories, where they cannot be shown.
+    /// Directories and files of repositories that cannot be shown.
     pub hidden: Vec<PathBuf>,
-    /// What is read instead.
+    /// The directory that commands read instead.
     pub instead: Option<InsteadOfGit>,
 }
 

@@ -7,21 +7,21 @@ use serde_json::json;
 use workspace::Workspace;
 
 use super::on_files::OnFiles;
-use super::{Rewrite, declare, ended, existing, line_count, path, write};
-use crate::patch::{Lines, dominant_ending};
-use crate::tool::{Effect, Fault, Output};
+use super::{FileRewrite, declare, ended, existing, line_count, path, write};
+use crate::patch::{FileLines, dominant_ending};
+use crate::tool::{CallEffect, ToolError, ToolOutput};
 
 const DOC: &str = "Puts new lines into a file that exists, before line `line`; the lines from there on \
 move down. `line` 0, or one more than the file has lines, puts them at the end.";
 
 #[derive(Deserialize)]
-pub(super) struct Arguments {
+pub(super) struct InsertContentArguments {
     path: String,
     line: usize,
     content: String,
 }
 
-pub(super) fn tool(workspace: Arc<Workspace>) -> OnFiles<Arguments> {
+pub(super) fn tool(workspace: Arc<Workspace>) -> OnFiles<InsertContentArguments> {
     let schema = json!({
         "type": "object",
         "properties": {
@@ -36,18 +36,18 @@ pub(super) fn tool(workspace: Arc<Workspace>) -> OnFiles<Arguments> {
     OnFiles::new(
         workspace,
         declaration,
-        Effect::Changes,
+        CallEffect::Changes,
         |workspace, wanted, _| insert(workspace, wanted),
     )
 }
 
-fn insert(workspace: &Workspace, wanted: Arguments) -> Result<Output, Fault> {
+fn insert(workspace: &Workspace, wanted: InsertContentArguments) -> Result<ToolOutput, ToolError> {
     let path = path(&wanted.path)?;
     let old = existing(workspace, &path)?;
-    let file = Lines::of(&old);
+    let file = FileLines::of(&old);
     let total = file.len();
     if wanted.line > total + 1 {
-        return Err(Fault::tell(format!(
+        return Err(ToolError::tell(format!(
             "`{path}` has {total} lines, so `line` is at most {}. Nothing was written.",
             total + 1
         )));
@@ -74,7 +74,7 @@ fn insert(workspace: &Workspace, wanted: Arguments) -> Result<Output, Fault> {
     });
     write(
         workspace,
-        &[Rewrite {
+        &[FileRewrite {
             path,
             old: Some(old),
             new: Some(new),

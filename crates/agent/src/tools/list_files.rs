@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use workspace::{Kind, RelPath, WalkOptions, Workspace};
+use workspace::{PathKind, RelPath, WalkOptions, Workspace};
 
 use super::on_files::OnFiles;
 use super::{declare, path, refused};
-use crate::tool::{Deed, Effect, Fault, Output};
+use crate::tool::{CallEffect, ToolAction, ToolError, ToolOutput};
 
 const DOC: &str = "Lists a directory of the project. Names of directories end in `/`, of symbolic links \
 in `@`. Without `recursive`, everything in the directory is named, also what may not be read. With it, \
@@ -20,13 +20,13 @@ const ENTRIES_MAX: usize = 2_000;
 const DEPTH_DEFAULT: usize = 20;
 
 #[derive(Deserialize)]
-pub(super) struct Arguments {
+pub(super) struct ListFilesArguments {
     path: Option<String>,
     recursive: Option<bool>,
     max_depth: Option<usize>,
 }
 
-pub(super) fn tool(workspace: Arc<Workspace>) -> OnFiles<Arguments> {
+pub(super) fn tool(workspace: Arc<Workspace>) -> OnFiles<ListFilesArguments> {
     let schema = json!({
         "type": "object",
         "properties": {
@@ -40,12 +40,12 @@ pub(super) fn tool(workspace: Arc<Workspace>) -> OnFiles<Arguments> {
     OnFiles::new(
         workspace,
         declaration,
-        Effect::Reads,
+        CallEffect::Reads,
         |workspace, wanted, _| list(workspace, &wanted),
     )
 }
 
-fn list(workspace: &Workspace, wanted: &Arguments) -> Result<Output, Fault> {
+fn list(workspace: &Workspace, wanted: &ListFilesArguments) -> Result<ToolOutput, ToolError> {
     let dir = wanted.path.as_deref().map_or(Ok(RelPath::root()), path)?;
     let recursive = wanted.recursive.unwrap_or(wanted.max_depth.is_some());
     let (entries, notes, more) = if recursive {
@@ -53,7 +53,7 @@ fn list(workspace: &Workspace, wanted: &Arguments) -> Result<Output, Fault> {
     } else {
         inside(workspace, &dir)?
     };
-    let deed = Deed::Listed {
+    let deed = ToolAction::Listed {
         path: dir.clone(),
         entries: entries.len() as u64,
     };
@@ -67,12 +67,12 @@ fn list(workspace: &Workspace, wanted: &Arguments) -> Result<Output, Fault> {
             "There are more than {ENTRIES_MAX} entries; list a directory further down."
         ));
     }
-    Ok(Output::new(value).having(deed))
+    Ok(ToolOutput::new(value).having(deed))
 }
 
-type Entries = (Vec<String>, Vec<Value>, bool);
+type FileEntries = (Vec<String>, Vec<Value>, bool);
 
-fn inside(workspace: &Workspace, dir: &RelPath) -> Result<Entries, Fault> {
+fn inside(workspace: &Workspace, dir: &RelPath) -> Result<FileEntries, ToolError> {
     let listing = workspace.list(dir).map_err(refused)?;
     let more = listing.entries.len() > ENTRIES_MAX;
     let listed = &listing.entries[..listing.entries.len().min(ENTRIES_MAX)];
@@ -87,7 +87,7 @@ fn inside(workspace: &Workspace, dir: &RelPath) -> Result<Entries, Fault> {
     Ok((names, notes.collect(), more))
 }
 
-fn below(workspace: &Workspace, dir: &RelPath, depth_max: usize) -> Result<Entries, Fault> {
+fn below(workspace: &Workspace, dir: &RelPath, depth_max: usize) -> Result<FileEntries, ToolError> {
     let options = WalkOptions {
         depth_max,
         entries_max: ENTRIES_MAX,
@@ -101,10 +101,10 @@ fn below(workspace: &Workspace, dir: &RelPath, depth_max: usize) -> Result<Entri
     Ok((names.collect(), Vec::new(), tree.more))
 }
 
-fn named(path: &RelPath, kind: Kind) -> String {
+fn named(path: &RelPath, kind: PathKind) -> String {
     match kind {
-        Kind::Dir => format!("{path}/"),
-        Kind::Symlink => format!("{path}@"),
-        Kind::File | Kind::Other => path.to_string(),
+        PathKind::Dir => format!("{path}/"),
+        PathKind::Symlink => format!("{path}@"),
+        PathKind::File | PathKind::Other => path.to_string(),
     }
 }

@@ -13,35 +13,36 @@ mod modify_file;
 mod on_files;
 mod read_file;
 mod search_files;
+mod toolchains;
 mod write_file;
 
 use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
-use workspace::diff::Diff;
-use workspace::{Change, ChangeSet, ErrorKind, RelPath, Workspace};
+use workspace::diff::ContentDiff;
+use workspace::{ChangeSet, PathChange, RelPath, Workspace, WorkspaceErrorKind};
 
-use crate::error::{Error, Kind};
-use crate::tool::{Deed, Fault, FileChange, Output, Tool};
-use crate::toolset::Toolset;
+use crate::error::{AgentErrorKind, Error};
+use crate::tool::{FileChangeKind, Tool, ToolAction, ToolError, ToolOutput};
+use crate::toolset::AgentTools;
 
 pub use execute_command::CommandSettings;
 use execute_command::ExecuteCommand;
 pub use git_filter::{GitFilter, InsteadOfGit, ShownHistory};
 
-/// Whether commands may be run, and how.
+/// Allows or forbids commands.
 #[derive(Clone, Debug)]
-pub enum Commands {
+pub enum CommandAccess {
     /// There is no `execute_command`.
     None,
     /// There is, in these surroundings.
     Allowed(CommandSettings),
 }
 
-/// The tools of the design's table, on one workspace.
-pub fn standard(workspace: &Arc<Workspace>, commands: Commands) -> Result<Toolset, Error> {
-    let mut toolset = Toolset::new();
+/// Returns the tools of the design's table, on one workspace.
+pub fn standard(workspace: &Arc<Workspace>, commands: CommandAccess) -> Result<AgentTools, Error> {
+    let mut toolset = AgentTools::new();
     let shared = || Arc::clone(workspace);
     let files: [Arc<dyn Tool>; 7] = [
         Arc::new(read_file::tool(shared())),
@@ -55,15 +56,15 @@ pub fn standard(workspace: &Arc<Workspace>, commands: Commands) -> Result<Toolse
     for tool in files {
         toolset.add(tool)?;
     }
-    if let Commands::Allowed(settings) = commands {
+    if let CommandAccess::Allowed(settings) = commands {
         toolset.add(Arc::new(ExecuteCommand::new(shared(), settings)))?;
     }
     Ok(toolset)
 }
 
-/// The tools that only look, for whoever plans and writes nothing yet.
-pub fn reading(workspace: &Arc<Workspace>) -> Result<Toolset, Error> {
-    let mut toolset = Toolset::new();
+/// Returns the tools that only read, for planning before anything is written.
+pub fn reading(workspace: &Arc<Workspace>) -> Result<AgentTools, Error> {
+    let mut toolset = AgentTools::new();
     let files: [Arc<dyn Tool>; 3] = [
         Arc::new(read_file::tool(Arc::clone(workspace))),
         Arc::new(search_files::tool(Arc::clone(workspace))),
@@ -75,9 +76,9 @@ pub fn reading(workspace: &Arc<Workspace>) -> Result<Toolset, Error> {
     Ok(toolset)
 }
 
-/// The declaration of a tool.
-fn declare(name: &str, description: &str, schema: Value) -> llm::Tool {
-    llm::Tool {
+/// Returns the declaration of a tool.
+fn declare(name: &str, description: &str, schema: Value) -> llm::ToolDeclaration {
+    llm::ToolDeclaration {
         name: name.to_owned(),
         description: description.to_owned(),
         schema,
@@ -85,45 +86,45 @@ fn declare(name: &str, description: &str, schema: Value) -> llm::Tool {
 }
 
 /// Arguments that fit the schema as the handler's own type.
-fn arguments<T: DeserializeOwned>(arguments: &Map<String, Value>) -> Result<T, Fault> {
+fn arguments<T: DeserializeOwned>(arguments: &Map<String, Value>) -> Result<T, ToolError> {
     serde_json::from_value(Value::Object(arguments.clone()))
-        .map_err(|error| Fault::tell(format!("The arguments do not fit: {error}.")))
+        .map_err(|error| ToolError::tell(format!("The arguments do not fit: {error}.")))
 }
 
-fn path(text: &str) -> Result<RelPath, Fault> {
+fn path(text: &str) -> Result<RelPath, ToolError> {
     RelPath::parse(text).map_err(refused)
 }
 
 /// Work with files, away from the threads that drive the conversation.
 async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, Fault> + Send + 'static,
-) -> Result<T, Fault> {
+    work: impl FnOnce() -> Result<T, ToolError> + Send + 'static,
+) -> Result<T, ToolError> {
     let done = tokio::task::spawn_blocking(work).await;
     done.unwrap_or_else(|failed| {
-        Err(Fault::Stop(Error::new(
-            Kind::Tool,
+        Err(ToolError::Stop(Error::new(
+            AgentErrorKind::Tool,
             format!("a tool broke down ({failed}). This is a defect; please report it."),
         )))
     })
 }
 
-/// The branch an error of the workspace takes.
-fn refused(error: workspace::Error) -> Fault {
+/// Turns an error of the workspace into an error of a tool.
+fn refused(error: workspace::Error) -> ToolError {
     let full = error
         .os()
         .is_some_and(|os| os.kind() == std::io::ErrorKind::StorageFull);
     match error.kind() {
-        ErrorKind::Recovery | ErrorKind::OtherFilesystem => stopped(&error),
+        WorkspaceErrorKind::Recovery | WorkspaceErrorKind::OtherFilesystem => stopped(&error),
         _ if full => stopped(&error),
-        _ => Fault::tell(sentence(&error.to_string())),
+        _ => ToolError::tell(sentence(&error.to_string())),
     }
 }
 
-fn stopped(error: &workspace::Error) -> Fault {
-    Fault::Stop(Error::new(Kind::Tool, error.to_string()))
+fn stopped(error: &workspace::Error) -> ToolError {
+    ToolError::Stop(Error::new(AgentErrorKind::Tool, error.to_string()))
 }
 
-/// With a capital letter and a full stop.
+/// Adds a capital letter and a full stop.
 fn sentence(text: &str) -> String {
     let mut characters = text.chars();
     let first: String = characters
@@ -135,37 +136,37 @@ fn sentence(text: &str) -> String {
     format!("{first}{}{end}", characters.as_str())
 }
 
-/// The text of a file that has to be there.
-fn existing(workspace: &Workspace, path: &RelPath) -> Result<String, Fault> {
+/// Returns the text of a file that has to be there.
+fn existing(workspace: &Workspace, path: &RelPath) -> Result<String, ToolError> {
     match workspace.read_text(path).map_err(refused)? {
         Some(text) => Ok(text),
-        None => Err(Fault::tell(format!(
+        None => Err(ToolError::tell(format!(
             "`{path}` does not exist. Use `write_file` to create it, or `list_files` to find it."
         ))),
     }
 }
 
 /// New contents for some files, by path; `None` is a file that goes.
-struct Rewrite {
+struct FileRewrite {
     path: RelPath,
     old: Option<String>,
     new: Option<String>,
 }
 
-impl Rewrite {
-    fn change(&self) -> FileChange {
+impl FileRewrite {
+    fn change(&self) -> FileChangeKind {
         match (&self.old, &self.new) {
-            (_, None) => FileChange::Deleted,
-            (None, _) => FileChange::Created,
-            _ => FileChange::Modified,
+            (_, None) => FileChangeKind::Deleted,
+            (None, _) => FileChangeKind::Created,
+            _ => FileChangeKind::Modified,
         }
     }
 
-    fn deed(&self) -> Deed {
+    fn deed(&self) -> ToolAction {
         let bytes = |text: &Option<String>| text.as_ref().map(|text| text.as_bytes().to_vec());
         let (old, new) = (bytes(&self.old), bytes(&self.new));
-        let summary = Diff::between(old.as_deref(), new.as_deref()).summary();
-        Deed::Wrote {
+        let summary = ContentDiff::between(old.as_deref(), new.as_deref()).summary();
+        ToolAction::Wrote {
             path: self.path.clone(),
             change: self.change(),
             lines_added: summary.added as u64,
@@ -175,30 +176,34 @@ impl Rewrite {
     }
 }
 
-/// Writes all of it or nothing, and says what was done beside `value`.
-fn write(workspace: &Workspace, rewrites: &[Rewrite], value: Value) -> Result<Output, Fault> {
+/// Writes all of the files or none, and adds the changes made to `value`.
+fn write(
+    workspace: &Workspace,
+    rewrites: &[FileRewrite],
+    value: Value,
+) -> Result<ToolOutput, ToolError> {
     let mut changes = ChangeSet::new();
     for rewrite in rewrites.iter().filter(|rewrite| rewrite.old != rewrite.new) {
         let change = match &rewrite.new {
-            Some(text) => Change::Write {
+            Some(text) => PathChange::Write {
                 bytes: text.clone().into_bytes(),
                 executable: false,
             },
-            None => Change::Delete,
+            None => PathChange::Delete,
         };
         changes.put(rewrite.path.clone(), change);
     }
-    let mut output = Output::new(value);
+    let mut output = ToolOutput::new(value);
     if changes.is_empty() {
         return Ok(output);
     }
     workspace.apply(&changes).map_err(refused)?;
     let written = rewrites.iter().filter(|rewrite| rewrite.old != rewrite.new);
-    output.deeds.extend(written.map(Rewrite::deed));
+    output.deeds.extend(written.map(FileRewrite::deed));
     Ok(output)
 }
 
-/// The text with a line end at its end, if there is anything in it.
+/// Returns the text with a line end at its end, if there is anything in it.
 fn ended(mut text: String, ending: &str) -> String {
     if !text.is_empty() && !text.ends_with('\n') {
         text.push_str(ending);
@@ -206,7 +211,7 @@ fn ended(mut text: String, ending: &str) -> String {
     text
 }
 
-/// How many lines a text has; the last one need not be ended.
+/// Counts the lines of a text; the last one need not end with a line feed.
 fn line_count(text: &str) -> usize {
     text.lines().count()
 }

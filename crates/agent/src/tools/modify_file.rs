@@ -7,28 +7,28 @@ use serde_json::{Value, json};
 use workspace::{RelPath, Workspace};
 
 use super::on_files::OnFiles;
-use super::{Rewrite, declare, ended, existing, path, write};
-use crate::patch::{Lines, dominant_ending, nearest::nearest};
-use crate::tool::{Effect, Fault, Output};
+use super::{FileRewrite, declare, ended, existing, path, write};
+use crate::patch::{FileLines, dominant_ending, nearest::nearest};
+use crate::tool::{CallEffect, ToolError, ToolOutput};
 
 const DOC: &str = "Changes a file that exists. With `edits`, each `old` text must be in the file exactly \
 once, white space included, and is replaced by `new`; the edits are made in order, all of them or, if one \
 does not fit, none. With `content`, the whole file gets that content. Give one of the two.";
 
 #[derive(Deserialize)]
-pub(super) struct Arguments {
+pub(super) struct ModifyFileArguments {
     path: String,
     content: Option<String>,
-    edits: Option<Vec<Edit>>,
+    edits: Option<Vec<TextReplacement>>,
 }
 
 #[derive(Deserialize)]
-struct Edit {
+struct TextReplacement {
     old: String,
     new: String,
 }
 
-pub(super) fn tool(workspace: Arc<Workspace>) -> OnFiles<Arguments> {
+pub(super) fn tool(workspace: Arc<Workspace>) -> OnFiles<ModifyFileArguments> {
     let edit = json!({
         "type": "object",
         "properties": {
@@ -52,19 +52,19 @@ pub(super) fn tool(workspace: Arc<Workspace>) -> OnFiles<Arguments> {
     OnFiles::new(
         workspace,
         declaration,
-        Effect::Changes,
+        CallEffect::Changes,
         |workspace, wanted, _| modify(workspace, wanted),
     )
 }
 
-fn modify(workspace: &Workspace, wanted: Arguments) -> Result<Output, Fault> {
+fn modify(workspace: &Workspace, wanted: ModifyFileArguments) -> Result<ToolOutput, ToolError> {
     let path = path(&wanted.path)?;
     let old = existing(workspace, &path)?;
     let (new, edits) = match (wanted.content, wanted.edits) {
         (Some(content), None) => (ended(content, dominant_ending(&old)), Vec::new()),
         (None, Some(edits)) => edited(&path, &old, &edits)?,
         _ => {
-            return Err(Fault::tell(
+            return Err(ToolError::tell(
                 "Give either `edits` or `content`, and not both.",
             ));
         }
@@ -73,7 +73,7 @@ fn modify(workspace: &Workspace, wanted: Arguments) -> Result<Output, Fault> {
     let value = json!({"path": path.as_str(), "change": change, "edits": edits});
     write(
         workspace,
-        &[Rewrite {
+        &[FileRewrite {
             path,
             old: Some(old),
             new: Some(new),
@@ -82,8 +82,12 @@ fn modify(workspace: &Workspace, wanted: Arguments) -> Result<Output, Fault> {
     )
 }
 
-/// The text with all edits made, and the line of each.
-fn edited(path: &RelPath, text: &str, edits: &[Edit]) -> Result<(String, Vec<Value>), Fault> {
+/// Returns the text with all edits made, and the line of each.
+fn edited(
+    path: &RelPath,
+    text: &str,
+    edits: &[TextReplacement],
+) -> Result<(String, Vec<Value>), ToolError> {
     let mut text = text.to_owned();
     let mut made = Vec::new();
     for (at, edit) in edits.iter().enumerate() {
@@ -102,7 +106,7 @@ fn edited(path: &RelPath, text: &str, edits: &[Edit]) -> Result<(String, Vec<Val
                     .take(20)
                     .map(|place| line_at(&text, *place).to_string())
                     .collect();
-                return Err(Fault::tell(format!(
+                return Err(ToolError::tell(format!(
                     "{which}: `old` is in `{path}` {} times (lines {}). Make it longer, so that it \
                      fits once. Nothing was written.",
                     several.len(),
@@ -114,8 +118,8 @@ fn edited(path: &RelPath, text: &str, edits: &[Edit]) -> Result<(String, Vec<Val
     Ok((text, made))
 }
 
-/// An edit with line feeds only, made to fit a file that ends its lines otherwise.
-fn in_files_endings(text: &str, edit: &Edit) -> (String, String) {
+/// Makes an edit with line feeds only fit a file that ends its lines otherwise.
+fn in_files_endings(text: &str, edit: &TextReplacement) -> (String, String) {
     let plain = !edit.old.contains('\r') && !edit.new.contains('\r');
     if plain && dominant_ending(text) == "\r\n" && !text.contains(&edit.old) {
         let fitted = |text: &str| text.replace('\n', "\r\n");
@@ -124,13 +128,13 @@ fn in_files_endings(text: &str, edit: &Edit) -> (String, String) {
     (edit.old.clone(), edit.new.clone())
 }
 
-fn missed(path: &RelPath, text: &str, which: &str, old: &str) -> Fault {
+fn missed(path: &RelPath, text: &str, which: &str, old: &str) -> ToolError {
     let wanted: Vec<&str> = old.lines().collect();
-    Fault::Tell(json!({
+    ToolError::Tell(json!({
         "error": format!(
             "{which}: `old` is not in `{path}` as it stands (after the edits before it). Nothing was written."
         ),
-        "nearest": nearest(&Lines::of(text), &wanted),
+        "nearest": nearest(&FileLines::of(text), &wanted),
     }))
 }
 

@@ -6,25 +6,25 @@ use serde::de::DeserializeOwned;
 use workspace::Workspace;
 
 use super::{arguments, blocking};
-use crate::tool::{Called, Effect, Fault, Given, Output, Tool};
+use crate::tool::{CallContext, CallEffect, Tool, ToolError, ToolFuture, ToolOutput};
 
-/// What a tool does with its arguments; the number is what one result may hold, in bytes.
-type Handle<A> = fn(&Workspace, A, usize) -> Result<Output, Fault>;
+/// Handles one call; the number is the size limit of the result, in bytes.
+type FileToolHandler<A> = fn(&Workspace, A, usize) -> Result<ToolOutput, ToolError>;
 
 /// A declaration, and the function behind it.
 pub(super) struct OnFiles<A> {
     workspace: Arc<Workspace>,
-    declaration: llm::Tool,
-    effect: Effect,
-    handle: Handle<A>,
+    declaration: llm::ToolDeclaration,
+    effect: CallEffect,
+    handle: FileToolHandler<A>,
 }
 
 impl<A> OnFiles<A> {
     pub(super) fn new(
         workspace: Arc<Workspace>,
-        declaration: llm::Tool,
-        effect: Effect,
-        handle: Handle<A>,
+        declaration: llm::ToolDeclaration,
+        effect: CallEffect,
+        handle: FileToolHandler<A>,
     ) -> OnFiles<A> {
         OnFiles {
             workspace,
@@ -36,15 +36,15 @@ impl<A> OnFiles<A> {
 }
 
 impl<A: DeserializeOwned + Send + 'static> Tool for OnFiles<A> {
-    fn declaration(&self) -> &llm::Tool {
+    fn declaration(&self) -> &llm::ToolDeclaration {
         &self.declaration
     }
 
-    fn effect(&self) -> Effect {
+    fn effect(&self) -> CallEffect {
         self.effect
     }
 
-    fn call<'a>(&'a self, given: Given<'a>) -> Called<'a> {
+    fn call<'a>(&'a self, given: CallContext<'a>) -> ToolFuture<'a> {
         Box::pin(async move {
             let wanted: A = arguments(given.arguments)?;
             let workspace = Arc::clone(&self.workspace);

@@ -10,20 +10,20 @@ use workspace::{RelPath, Workspace};
 
 use super::on_files::OnFiles;
 use super::{declare, path, refused};
-use crate::tool::{Deed, Effect, Fault, Output};
+use crate::tool::{CallEffect, ToolAction, ToolError, ToolOutput};
 
 const DOC: &str = "Reads a text file of the project. Lines come as `NUMBER | TEXT`, numbered from 1; \
 the prefix is not part of the file. Without a range the file is read from its beginning, as far as \
 one result goes; `end_line` and `total_lines` say how far that was. Ranges beyond the end are cut to it.";
 
 #[derive(Deserialize)]
-pub(super) struct Arguments {
+pub(super) struct ReadFileArguments {
     path: String,
     start_line: Option<u64>,
     end_line: Option<u64>,
 }
 
-pub(super) fn tool(workspace: Arc<Workspace>) -> OnFiles<Arguments> {
+pub(super) fn tool(workspace: Arc<Workspace>) -> OnFiles<ReadFileArguments> {
     let schema = json!({
         "type": "object",
         "properties": {
@@ -38,15 +38,19 @@ pub(super) fn tool(workspace: Arc<Workspace>) -> OnFiles<Arguments> {
     OnFiles::new(
         workspace,
         declaration,
-        Effect::Reads,
+        CallEffect::Reads,
         |workspace, wanted, bytes_max| read(workspace, &wanted, bytes_max),
     )
 }
 
-fn read(workspace: &Workspace, wanted: &Arguments, bytes_max: usize) -> Result<Output, Fault> {
+fn read(
+    workspace: &Workspace,
+    wanted: &ReadFileArguments,
+    bytes_max: usize,
+) -> Result<ToolOutput, ToolError> {
     let path = path(&wanted.path)?;
     let Some(mut reader) = workspace.reader(&path).map_err(refused)? else {
-        return Err(Fault::tell(format!(
+        return Err(ToolError::tell(format!(
             "`{path}` does not exist. Use `list_files` or `search_files` to find it."
         )));
     };
@@ -54,10 +58,10 @@ fn read(workspace: &Workspace, wanted: &Arguments, bytes_max: usize) -> Result<O
     let mut bytes = Vec::new();
     reader
         .read_to_end(&mut bytes)
-        .map_err(|error| Fault::tell(format!("Reading `{path}` failed: {error}.")))?;
+        .map_err(|error| ToolError::tell(format!("Reading `{path}` failed: {error}.")))?;
     let whole = bytes.len() as u64 >= size;
     let Some(text) = text(bytes, whole) else {
-        return Err(Fault::tell(format!(
+        return Err(ToolError::tell(format!(
             "`{path}` ({size} bytes) is not UTF-8 text and cannot be shown."
         )));
     };
@@ -70,7 +74,7 @@ fn read(workspace: &Workspace, wanted: &Arguments, bytes_max: usize) -> Result<O
     ))
 }
 
-/// The bytes as text; where the file is cut, the last character may be too.
+/// Converts the bytes to text; where the file is cut, the last character may be too.
 fn text(bytes: Vec<u8>, whole: bool) -> Option<String> {
     match String::from_utf8(bytes) {
         Ok(text) if text.contains('\0') => None,
@@ -88,10 +92,10 @@ fn text(bytes: Vec<u8>, whole: bool) -> Option<String> {
 fn shown(
     path: &RelPath,
     text: &str,
-    wanted: &Arguments,
+    wanted: &ReadFileArguments,
     bytes_max: usize,
     size: Option<u64>,
-) -> Output {
+) -> ToolOutput {
     let total = super::line_count(text) as u64;
     let start = wanted.start_line.unwrap_or(1).clamp(1, total.max(1));
     let end = wanted
@@ -118,15 +122,15 @@ fn shown(
             "The file is larger than what can be read; total_lines counts its beginning only."
         );
     }
-    let deed = Deed::Read {
+    let deed = ToolAction::Read {
         path: path.clone(),
         start_line: start,
         end_line: last,
     };
-    Output::new(value).having(deed)
+    ToolOutput::new(value).having(deed)
 }
 
-/// Lines with their numbers while there is room, at least one; and the number of the last.
+/// Numbers the lines while there is room, at least one; returns the number of the last, too.
 fn numbered(text: &str, start: u64, end: u64, room: usize) -> (String, u64) {
     let mut content = String::new();
     let mut last = start.saturating_sub(1);

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use workspace::{Found, LineKind, Query, RelPath, SearchStop, Workspace};
+use workspace::{ContentMatches, ContentQuery, LineKind, RelPath, SearchStop, Workspace};
 
 use super::on_files::OnFiles;
 use super::{declare, path, refused};
-use crate::tool::{Deed, Effect, Fault, Output};
+use crate::tool::{CallEffect, ToolAction, ToolError, ToolOutput};
 
 const DOC: &str = "Searches the project's text files for lines that match a regular expression (Rust \
 syntax: no look-around, no back-references). What `.gitignore` names is left out. Matching lines come as \
@@ -21,7 +21,7 @@ const RESULTS_MAX: usize = 2_000;
 const SKIPPED_SHOWN_MAX: usize = 10;
 
 #[derive(Deserialize)]
-pub(super) struct Arguments {
+pub(super) struct SearchFilesArguments {
     pattern: String,
     path: Option<String>,
     glob: Option<String>,
@@ -29,7 +29,7 @@ pub(super) struct Arguments {
     context: Option<usize>,
 }
 
-pub(super) fn tool(workspace: Arc<Workspace>) -> OnFiles<Arguments> {
+pub(super) fn tool(workspace: Arc<Workspace>) -> OnFiles<SearchFilesArguments> {
     let schema = json!({
         "type": "object",
         "properties": {
@@ -46,14 +46,14 @@ pub(super) fn tool(workspace: Arc<Workspace>) -> OnFiles<Arguments> {
     OnFiles::new(
         workspace,
         declaration,
-        Effect::Reads,
+        CallEffect::Reads,
         |workspace, wanted, _| search(workspace, wanted),
     )
 }
 
-fn search(workspace: &Workspace, wanted: Arguments) -> Result<Output, Fault> {
+fn search(workspace: &Workspace, wanted: SearchFilesArguments) -> Result<ToolOutput, ToolError> {
     let path = wanted.path.as_deref().map_or(Ok(RelPath::root()), path)?;
-    let query = Query {
+    let query = ContentQuery {
         path: path.clone(),
         globs: wanted.glob.into_iter().collect(),
         results_max: wanted
@@ -61,18 +61,18 @@ fn search(workspace: &Workspace, wanted: Arguments) -> Result<Output, Fault> {
             .unwrap_or(RESULTS_DEFAULT)
             .min(RESULTS_MAX),
         context_lines: wanted.context.unwrap_or(0),
-        ..Query::new(wanted.pattern)
+        ..ContentQuery::new(wanted.pattern)
     };
     let found = workspace.search(&query).map_err(refused)?;
-    let deed = Deed::Searched {
+    let deed = ToolAction::Searched {
         pattern: query.pattern.clone(),
         path,
         hits: found.matches as u64,
     };
-    Ok(Output::new(shown(&found, &query)).having(deed))
+    Ok(ToolOutput::new(shown(&found, &query)).having(deed))
 }
 
-fn shown(found: &Found, query: &Query) -> Value {
+fn shown(found: &ContentMatches, query: &ContentQuery) -> Value {
     let files: Vec<Value> = found
         .files
         .iter()

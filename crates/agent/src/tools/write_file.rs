@@ -7,20 +7,20 @@ use serde_json::json;
 use workspace::Workspace;
 
 use super::on_files::OnFiles;
-use super::{Rewrite, declare, ended, line_count, path, refused, write};
-use crate::tool::{Effect, Fault, Output};
+use super::{FileRewrite, declare, ended, line_count, path, refused, write};
+use crate::tool::{CallEffect, ToolError, ToolOutput};
 
 const DOC: &str = "Writes a whole file: creates it, with the directories above it, or replaces what is \
 there. A missing line end at its end is added. To change a part of a file, `apply_diff` or `modify_file` \
 are shorter and safer.";
 
 #[derive(Deserialize)]
-pub(super) struct Arguments {
+pub(super) struct WriteFileArguments {
     path: String,
     content: String,
 }
 
-pub(super) fn tool(workspace: Arc<Workspace>) -> OnFiles<Arguments> {
+pub(super) fn tool(workspace: Arc<Workspace>) -> OnFiles<WriteFileArguments> {
     let schema = json!({
         "type": "object",
         "properties": {
@@ -34,20 +34,22 @@ pub(super) fn tool(workspace: Arc<Workspace>) -> OnFiles<Arguments> {
     OnFiles::new(
         workspace,
         declaration,
-        Effect::Changes,
+        CallEffect::Changes,
         |workspace, wanted, _| write_whole(workspace, wanted),
     )
 }
 
-fn write_whole(workspace: &Workspace, wanted: Arguments) -> Result<Output, Fault> {
+fn write_whole(workspace: &Workspace, wanted: WriteFileArguments) -> Result<ToolOutput, ToolError> {
     let path = path(&wanted.path)?;
-    // What is replaced may be anything, also no text; it is only compared.
+    let denied = workspace.policy().check_write(&path);
+    denied.map_err(|denial| refused(denial.into()))?;
+    // The replaced file may hold anything, even binary data; it is only compared.
     let old = workspace.read(&path).map_err(refused)?;
     let old = old.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
     let new = ended(wanted.content, "\n");
     let (lines, bytes) = (line_count(&new), new.len());
     let unchanged = old.as_ref() == Some(&new);
-    let rewrite = Rewrite {
+    let rewrite = FileRewrite {
         path: path.clone(),
         old,
         new: Some(new),

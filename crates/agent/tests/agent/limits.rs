@@ -2,24 +2,24 @@
 
 use std::time::{Duration, Instant};
 
-use agent::{Kind, Limits};
-use llm::Format;
-use llm::budget::{Budget, Limit};
+use agent::{AgentErrorKind, Limits};
+use llm::WireFormat;
+use llm::budget::{SpendBudget, SpendLimit};
 use serde_json::json;
 
-use crate::scripted::{Act, FORMATS, Stop, calls, says};
-use crate::stage::Stage;
+use crate::agent_fixture::TestAgent;
+use crate::scripted::{FORMATS, ScriptedStop, ServerAct, calls, says};
 
-fn list() -> Act {
+fn list() -> ServerAct {
     calls(&[("list_files", json!({}))])
 }
 
-fn write(name: &str) -> Act {
+fn write(name: &str) -> ServerAct {
     calls(&[("write_file", json!({"path": name, "content": name}))])
 }
 
 /// Runs into a limit; the error names it, and the model was asked so often.
-async fn check(stage: &mut Stage, names: &[&str], kind: Kind, asked: usize) {
+async fn check(stage: &mut TestAgent, names: &[&str], kind: AgentErrorKind, asked: usize) {
     let stopped = stage.run().await.unwrap_err();
     assert_eq!(stopped.kind(), kind, "{stopped}");
     let message = stopped.to_string();
@@ -42,11 +42,23 @@ async fn turns() {
             ..Limits::default()
         };
         let mut stage =
-            Stage::new(format, vec![write("a"), write("b"), write("c")]).with_limits(limits);
-        check(&mut stage, &["agent.turns_max = 2"], Kind::Limit, 2).await;
+            TestAgent::new(format, vec![write("a"), write("b"), write("c")]).with_limits(limits);
+        check(
+            &mut stage,
+            &["agent.turns_max = 2"],
+            AgentErrorKind::Limit,
+            2,
+        )
+        .await;
         assert!(stage.file("b").is_some() && stage.file("c").is_none());
         stage.limits.turns_max = 3;
-        check(&mut stage, &["agent.turns_max = 3"], Kind::Limit, 3).await;
+        check(
+            &mut stage,
+            &["agent.turns_max = 3"],
+            AgentErrorKind::Limit,
+            3,
+        )
+        .await;
         assert!(stage.file("c").is_some(), "a raised limit lets it go on");
     }
 }
@@ -68,7 +80,7 @@ async fn the_same_set_of_calls_again_and_again() {
             })
             .collect(),
     ] {
-        let mut stage = Stage::new(Format::OpenAi, script);
+        let mut stage = TestAgent::new(WireFormat::OpenAi, script);
         let error = stage.run().await.unwrap_err();
         let text = error.to_string();
         assert!(text.contains("agent.identical_calls_max = 3"), "{text}");
@@ -79,14 +91,14 @@ async fn the_same_set_of_calls_again_and_again() {
 #[tokio::test]
 async fn the_same_call_again_and_again() {
     for format in FORMATS {
-        let mut stage = Stage::new(format, vec![list()]);
+        let mut stage = TestAgent::new(format, vec![list()]);
         check(
             &mut stage,
             &[
                 "agent.identical_calls_max = 3",
                 "`list_files` was called 4 times in a row",
             ],
-            Kind::Limit,
+            AgentErrorKind::Limit,
             4,
         )
         .await;
@@ -106,7 +118,7 @@ async fn the_same_call_again_and_again() {
         list(),
         says("Done."),
     ];
-    let mut stage = Stage::new(Format::OpenAi, script);
+    let mut stage = TestAgent::new(WireFormat::OpenAi, script);
     stage.run().await.unwrap();
     let four = calls(&[
         ("list_files", json!({})),
@@ -114,11 +126,11 @@ async fn the_same_call_again_and_again() {
         ("list_files", json!({})),
         ("list_files", json!({})),
     ]);
-    let mut stage = Stage::new(Format::OpenAi, vec![four]);
+    let mut stage = TestAgent::new(WireFormat::OpenAi, vec![four]);
     check(
         &mut stage,
         &["agent.identical_calls_max = 3"],
-        Kind::Limit,
+        AgentErrorKind::Limit,
         1,
     )
     .await;
@@ -134,7 +146,8 @@ async fn calls_in_one_reply() {
         ("write_file", json!({"path": "a", "content": "a"})),
         ("write_file", json!({"path": "b", "content": "b"})),
     ]);
-    let mut stage = Stage::new(Format::OpenAi, vec![two, says("Done.")]).with_limits(limits);
+    let mut stage =
+        TestAgent::new(WireFormat::OpenAi, vec![two, says("Done.")]).with_limits(limits);
     stage.run().await.unwrap();
     assert!(stage.file("a").is_some() && stage.file("b").is_none());
     let told = stage.last_sent().pop().unwrap();
@@ -150,12 +163,15 @@ async fn replies_cut_off_in_a_row() {
         cut_replies_max: 2,
         ..Limits::default()
     };
-    let mut stage =
-        Stage::new(Format::Anthropic, vec![write("a").stopping(Stop::Length)]).with_limits(limits);
+    let mut stage = TestAgent::new(
+        WireFormat::Anthropic,
+        vec![write("a").stopping(ScriptedStop::Length)],
+    )
+    .with_limits(limits);
     check(
         &mut stage,
         &["agent.cut_replies_max = 2", "max_tokens = 1000"],
-        Kind::Limit,
+        AgentErrorKind::Limit,
         3,
     )
     .await;
@@ -168,7 +184,7 @@ async fn wall_time_between_calls_and_inside_them() {
         wall_seconds_max: 60,
         ..Limits::default()
     };
-    let mut stage = Stage::new(Format::OpenAi, vec![write("a"), write("b")])
+    let mut stage = TestAgent::new(WireFormat::OpenAi, vec![write("a"), write("b")])
         .with_limits(limits)
         .with_clock_step(5_000);
     let stopped = stage.run().await.unwrap_err();
@@ -182,17 +198,24 @@ async fn wall_time_between_calls_and_inside_them() {
         wall_seconds_max: 1,
         ..Limits::default()
     };
-    let mut stage =
-        Stage::new(Format::OpenAi, vec![Act::Silence(30_000)]).with_limits(limits.clone());
+    let mut stage = TestAgent::new(WireFormat::OpenAi, vec![ServerAct::Silence(30_000)])
+        .with_limits(limits.clone());
     let began = Instant::now();
-    check(&mut stage, &["agent.wall_seconds_max = 1"], Kind::Limit, 1).await;
+    check(
+        &mut stage,
+        &["agent.wall_seconds_max = 1"],
+        AgentErrorKind::Limit,
+        1,
+    )
+    .await;
     assert!(began.elapsed() < Duration::from_secs(10));
 
     let sleep = calls(&[(
         "execute_command",
         json!({"command": "sleep 60", "timeout": 50}),
     )]);
-    let mut stage = Stage::new(Format::OpenAi, vec![sleep, says("Done.")]).with_limits(limits);
+    let mut stage =
+        TestAgent::new(WireFormat::OpenAi, vec![sleep, says("Done.")]).with_limits(limits);
     let began = Instant::now();
     stage.run().await.ok();
     assert!(
@@ -211,7 +234,7 @@ async fn tokens() {
             tokens_max: Some(5_000),
             ..Limits::default()
         };
-        let mut stage = Stage::new(format, vec![write("a")]).with_limits(limits);
+        let mut stage = TestAgent::new(format, vec![write("a")]).with_limits(limits);
         stage.limits.identical_calls_max = 1_000;
         let stopped = stage.run().await.unwrap_err();
         assert!(
@@ -232,11 +255,11 @@ async fn money_of_the_conversation() {
             ..Limits::default()
         };
         let mut stage =
-            Stage::new(format, vec![write("a"), write("b"), write("c")]).with_limits(limits);
+            TestAgent::new(format, vec![write("a"), write("b"), write("c")]).with_limits(limits);
         check(
             &mut stage,
             &["agent.usd_max = $0.0005", "$0.0004 is spent"],
-            Kind::Limit,
+            AgentErrorKind::Limit,
             2,
         )
         .await;
@@ -247,18 +270,18 @@ async fn money_of_the_conversation() {
 #[tokio::test]
 async fn the_budget_of_the_process_reached_mid_run_keeps_what_is_done() {
     for format in FORMATS {
-        let run = Limit {
+        let run = SpendLimit {
             tokens_max: Some(4_000),
             micro_usd_max: None,
         };
-        let budget = Budget {
+        let budget = SpendBudget {
             run,
-            ..Budget::default()
+            ..SpendBudget::default()
         };
-        let mut stage = Stage::budgeted(format, vec![write("a")], budget);
+        let mut stage = TestAgent::budgeted(format, vec![write("a")], budget);
         stage.limits.identical_calls_max = 1_000;
         let stopped = stage.run().await.unwrap_err();
-        assert_eq!(stopped.kind(), Kind::Budget, "{stopped}");
+        assert_eq!(stopped.kind(), AgentErrorKind::Budget, "{stopped}");
         assert!(
             stopped
                 .to_string()
@@ -279,7 +302,7 @@ async fn a_model_without_a_price_cannot_keep_a_limit_of_money() {
         micro_usd_max: Some(1_000_000),
         ..Limits::default()
     };
-    let mut stage = Stage::new(Format::OpenAi, vec![write("a")]).with_limits(limits);
+    let mut stage = TestAgent::new(WireFormat::OpenAi, vec![write("a")]).with_limits(limits);
     let mut conversation = stage.conversation().await;
     conversation.say("Do it.");
     stage.model = unpriced(&stage);
@@ -293,19 +316,20 @@ async fn a_model_without_a_price_cannot_keep_a_limit_of_money() {
     assert_eq!(stage.server.asked(), 1);
 }
 
-fn unpriced(stage: &Stage) -> std::sync::Arc<dyn llm::Model> {
-    let mut endpoint = llm::Endpoint::new(llm::Provider::OpenAi, Some(llm::Secret::new("key")));
+fn unpriced(stage: &TestAgent) -> std::sync::Arc<dyn llm::Model> {
+    let mut endpoint =
+        llm::ProviderEndpoint::new(llm::Provider::OpenAi, Some(llm::Secret::new("key")));
     endpoint.base_url = Some(stage.server.url.clone());
-    std::sync::Arc::new(llm::Client::new(&endpoint, llm::Limits::default()).unwrap())
+    std::sync::Arc::new(llm::ProviderClient::new(&endpoint, llm::Limits::default()).unwrap())
 }
 
 #[tokio::test]
 async fn a_switch_ends_a_run_while_the_model_is_asked_and_while_a_command_runs() {
     for act in [
-        Act::Silence(30_000),
+        ServerAct::Silence(30_000),
         calls(&[("execute_command", json!({"command": "sleep 30"}))]),
     ] {
-        let mut stage = Stage::new(Format::OpenAi, vec![act]);
+        let mut stage = TestAgent::new(WireFormat::OpenAi, vec![act]);
         let cancel = stage.cancel.clone();
         let began = Instant::now();
         let switch = async {
@@ -313,7 +337,7 @@ async fn a_switch_ends_a_run_while_the_model_is_asked_and_while_a_command_runs()
             cancel.cancel();
         };
         let (ended, ()) = tokio::join!(stage.run(), switch);
-        assert_eq!(ended.unwrap_err().kind(), Kind::Cancelled);
+        assert_eq!(ended.unwrap_err().kind(), AgentErrorKind::Cancelled);
         assert!(began.elapsed() < Duration::from_secs(10));
     }
 }

@@ -9,12 +9,12 @@
     reason = "tests build the projects and servers they work with"
 )]
 
+mod agent_fixture;
 mod scripted;
-mod stage;
 
 mod limits;
 mod mcp;
 mod resume;
 mod smollm;
-mod talk;
 mod tools;
+mod turns;

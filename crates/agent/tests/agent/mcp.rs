@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use agent::mcp::{Server, ServerSettings};
-use agent::{Error, Kind};
-use llm::Format;
+use agent::mcp::{McpServerProcess, ServerSettings};
+use agent::{AgentErrorKind, Error};
+use llm::WireFormat;
 use serde_json::json;
 
-use crate::scripted::{Act, FORMATS, calls, says};
-use crate::stage::Stage;
+use crate::agent_fixture::TestAgent;
+use crate::scripted::{FORMATS, ServerAct, calls, says};
 
 /// Installs the peer if it is not there; what that says goes to the test's output.
 fn installed(peer: &str) -> PathBuf {
@@ -28,16 +28,16 @@ fn installed(peer: &str) -> PathBuf {
     folder.join(peer)
 }
 
-async fn everything() -> Server {
+async fn everything() -> McpServerProcess {
     let folder = installed("everything");
     let program = folder.join("node_modules/.bin/mcp-server-everything");
     let settings = ServerSettings::new(program.to_str().unwrap(), &["stdio"]);
-    Server::start("every", &settings, &folder)
+    McpServerProcess::start("every", &settings, &folder)
         .await
         .unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn add(stage: &mut Stage, server: &Server) {
+fn add(stage: &mut TestAgent, server: &McpServerProcess) {
     for tool in server.tools() {
         stage.toolset.add(tool.clone()).unwrap();
     }
@@ -56,7 +56,7 @@ async fn the_tools_of_a_third_partys_server_are_called_under_its_name() {
             ]),
             says("Done."),
         ];
-        let mut stage = Stage::new(format, script);
+        let mut stage = TestAgent::new(format, script);
         add(&mut stage, &server);
         stage
             .run()
@@ -87,7 +87,11 @@ async fn the_tools_of_a_third_partys_server_are_called_under_its_name() {
 }
 
 /// A server in a few lines of shell: answers the handshake, names tools, then does `then`.
-async fn shell_server(tools: &str, then: &str, call_seconds_max: u64) -> Result<Server, Error> {
+async fn shell_server(
+    tools: &str,
+    then: &str,
+    call_seconds_max: u64,
+) -> Result<McpServerProcess, Error> {
     let script = format!(
         r#"
         read -r line
@@ -102,13 +106,13 @@ async fn shell_server(tools: &str, then: &str, call_seconds_max: u64) -> Result<
     let mut settings = ServerSettings::new("/bin/sh", &["-c", &script]);
     settings.start_seconds_max = 5;
     settings.call_seconds_max = call_seconds_max;
-    Server::start("s", &settings, Path::new("/")).await
+    McpServerProcess::start("s", &settings, Path::new("/")).await
 }
 
 const GOOD: &str = r#"{"name":"do it","description":"d","inputSchema":{"type":"object"}}"#;
 
-async fn call(server: &Server, script: Vec<Act>) -> Stage {
-    let mut stage = Stage::new(Format::OpenAi, script);
+async fn call(server: &McpServerProcess, script: Vec<ServerAct>) -> TestAgent {
+    let mut stage = TestAgent::new(WireFormat::OpenAi, script);
     add(&mut stage, server);
     stage
         .run()
@@ -117,7 +121,7 @@ async fn call(server: &Server, script: Vec<Act>) -> Stage {
     stage
 }
 
-fn script() -> Vec<Act> {
+fn script() -> Vec<ServerAct> {
     vec![calls(&[("s__do_it", json!({}))]), says("Done.")]
 }
 
@@ -148,10 +152,10 @@ async fn a_server_that_does_not_start_is_an_error_with_its_name() {
         let mut settings = ServerSettings::new(command, args);
         settings.start_seconds_max = 1;
         let began = Instant::now();
-        let Err(error) = Server::start("s", &settings, Path::new("/")).await else {
+        let Err(error) = McpServerProcess::start("s", &settings, Path::new("/")).await else {
             panic!("{command} started");
         };
-        assert_eq!(error.kind(), Kind::Mcp);
+        assert_eq!(error.kind(), AgentErrorKind::Mcp);
         let message = error.to_string();
         assert!(
             message.contains("the MCP server `s`") && message.contains(sentence),

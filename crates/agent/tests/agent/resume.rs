@@ -3,20 +3,23 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use agent::{Error, History, Journal, Kind, Memory, Note, Stored, Turn};
-use llm::Format;
+use agent::{
+    AgentErrorKind, ConversationTurn, Error, JournalFuture, MemoryJournal, TurnHistory,
+    TurnJournal, TurnNote,
+};
+use llm::WireFormat;
 use serde_json::json;
 
-use crate::scripted::{Act, FORMATS, calls, says};
-use crate::stage::Stage;
+use crate::agent_fixture::TestAgent;
+use crate::scripted::{FORMATS, ServerAct, calls, says};
 
 /// A journal that dies, for good, at its n-th write: the process is killed there.
-struct Dying {
-    inner: Memory,
+struct DyingJournal {
+    inner: MemoryJournal,
     left: Arc<AtomicU32>,
 }
 
-impl Dying {
+impl DyingJournal {
     fn alive(&self) -> Result<(), Error> {
         let left = self
             .left
@@ -24,23 +27,23 @@ impl Dying {
                 left.checked_sub(1)
             });
         left.map(drop)
-            .map_err(|_| Error::new(Kind::Journal, "killed"))
+            .map_err(|_| Error::new(AgentErrorKind::Journal, "killed"))
     }
 }
 
-impl Journal for Dying {
-    fn load(&mut self) -> Stored<'_, History> {
+impl TurnJournal for DyingJournal {
+    fn load(&mut self) -> JournalFuture<'_, TurnHistory> {
         self.inner.load()
     }
 
-    fn note<'a>(&'a mut self, note: &'a Note) -> Stored<'a, ()> {
+    fn note<'a>(&'a mut self, note: &'a TurnNote) -> JournalFuture<'a, ()> {
         match self.alive() {
             Ok(()) => self.inner.note(note),
             Err(error) => Box::pin(std::future::ready(Err(error))),
         }
     }
 
-    fn commit<'a>(&'a mut self, turn: &'a Turn) -> Stored<'a, ()> {
+    fn commit<'a>(&'a mut self, turn: &'a ConversationTurn) -> JournalFuture<'a, ()> {
         match self.alive() {
             Ok(()) => self.inner.commit(turn),
             Err(error) => Box::pin(std::future::ready(Err(error))),
@@ -49,7 +52,7 @@ impl Journal for Dying {
 }
 
 /// Three turns whose commands each leave a mark; the middle one has two calls.
-fn script() -> Vec<Act> {
+fn script() -> Vec<ServerAct> {
     let mark = |word: &str| {
         (
             "execute_command",
@@ -64,7 +67,7 @@ fn script() -> Vec<Act> {
 }
 
 /// The words that committed turns have marked, and whether the model was told it may not be so.
-fn marked(history: &History) -> Vec<(String, bool)> {
+fn marked(history: &TurnHistory) -> Vec<(String, bool)> {
     let mut words = Vec::new();
     for turn in &history.turns {
         for (call, result) in turn.reply.tool_calls().zip(&turn.results) {
@@ -83,9 +86,9 @@ fn marked(history: &History) -> Vec<(String, bool)> {
 async fn killed_at_every_write_of_the_journal_no_command_is_run_twice() {
     let mut deaths = 0;
     for died_at in 0..20 {
-        let mut stage = Stage::new(Format::OpenAi, script());
+        let mut stage = TestAgent::new(WireFormat::OpenAi, script());
         let left = Arc::new(AtomicU32::new(died_at));
-        let mut journal = Dying {
+        let mut journal = DyingJournal {
             inner: stage.journal.clone(),
             left,
         };
@@ -93,7 +96,7 @@ async fn killed_at_every_write_of_the_journal_no_command_is_run_twice() {
         conversation.say("Do it.");
         match stage.with_journal(&mut conversation, &mut journal).await {
             Ok(_) => continue,
-            Err(stopped) => assert_eq!(stopped.kind(), Kind::Journal, "{stopped}"),
+            Err(stopped) => assert_eq!(stopped.kind(), AgentErrorKind::Journal, "{stopped}"),
         }
         deaths += 1;
         // Another process, with nothing but the journal.
@@ -132,9 +135,9 @@ async fn killed_at_every_write_of_the_journal_no_command_is_run_twice() {
 
 #[tokio::test]
 async fn a_reply_that_is_paid_for_is_not_asked_for_again() {
-    let mut stage = Stage::new(Format::Anthropic, script());
+    let mut stage = TestAgent::new(WireFormat::Anthropic, script());
     let left = Arc::new(AtomicU32::new(1));
-    let mut journal = Dying {
+    let mut journal = DyingJournal {
         inner: stage.journal.clone(),
         left,
     };
@@ -157,7 +160,7 @@ async fn a_reply_that_is_paid_for_is_not_asked_for_again() {
 #[tokio::test]
 async fn a_conversation_that_ended_is_not_asked_about_again() {
     for format in FORMATS {
-        let mut stage = Stage::new(format, vec![says("Done.")]);
+        let mut stage = TestAgent::new(format, vec![says("Done.")]);
         stage.run().await.unwrap();
         let again = stage.run().await.unwrap();
         assert_eq!((again.text.as_str(), stage.server.asked()), ("Done.", 1));
@@ -167,15 +170,19 @@ async fn a_conversation_that_ended_is_not_asked_about_again() {
 #[tokio::test]
 async fn a_provider_that_dies_mid_run_leaves_a_conversation_to_go_on_with() {
     for format in FORMATS {
-        for death in [Act::HangUp, Act::Status(500), Act::Status(401)] {
+        for death in [
+            ServerAct::HangUp,
+            ServerAct::Status(500),
+            ServerAct::Status(401),
+        ] {
             let script = vec![
                 calls(&[("write_file", json!({"path": "a", "content": "a"}))]),
                 death,
                 says("Done."),
             ];
-            let mut stage = Stage::new(format, script);
+            let mut stage = TestAgent::new(format, script);
             let stopped = stage.run().await.unwrap_err();
-            assert_eq!(stopped.kind(), Kind::Model, "{stopped}");
+            assert_eq!(stopped.kind(), AgentErrorKind::Model, "{stopped}");
             assert!(stopped.error.code().is_some());
             assert_eq!(
                 (
@@ -200,16 +207,22 @@ async fn a_provider_that_dies_mid_run_leaves_a_conversation_to_go_on_with() {
 
 #[tokio::test]
 async fn half_an_answer_is_no_turn_and_is_counted_all_the_same() {
-    let mut stage = Stage::new(Format::Anthropic, vec![Act::BreakOff, says("Done.")]);
+    let mut stage = TestAgent::new(
+        WireFormat::Anthropic,
+        vec![ServerAct::BreakOff, says("Done.")],
+    );
     let stopped = stage.run().await.unwrap_err();
-    assert_eq!((stopped.kind(), stopped.totals.turns), (Kind::Model, 0));
+    assert_eq!(
+        (stopped.kind(), stopped.totals.turns),
+        (AgentErrorKind::Model, 0)
+    );
     assert_eq!(
         (stopped.totals.all.calls, stopped.totals.all.usage.input),
         (1, 100)
     );
     assert!(matches!(
         stage.journal.history().notes[..],
-        [Note::Charged { turn: 1, .. }]
+        [TurnNote::Charged { turn: 1, .. }]
     ));
     let mut conversation = stage.conversation().await;
     conversation.say("Do it.");
@@ -224,9 +237,9 @@ async fn half_an_answer_is_no_turn_and_is_counted_all_the_same() {
 
 #[tokio::test]
 async fn history_survives_being_written_down() {
-    let mut stage = Stage::new(Format::Gemini, script());
+    let mut stage = TestAgent::new(WireFormat::Gemini, script());
     stage.run().await.unwrap();
     let history = stage.journal.history();
     let text = serde_json::to_string(&history).unwrap();
-    assert_eq!(serde_json::from_str::<History>(&text).unwrap(), history);
+    assert_eq!(serde_json::from_str::<TurnHistory>(&text).unwrap(), history);
 }

@@ -6,24 +6,28 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use llm::Format;
+use llm::WireFormat;
 use serde_json::{Value, json};
 
-pub(crate) const FORMATS: [Format; 3] = [Format::Anthropic, Format::OpenAi, Format::Gemini];
+pub(crate) const FORMATS: [WireFormat; 3] = [
+    WireFormat::Anthropic,
+    WireFormat::OpenAi,
+    WireFormat::Gemini,
+];
 
 /// One reply, whatever the format.
 #[derive(Clone, Debug)]
-pub(crate) struct Reply {
+pub(crate) struct ScriptedReply {
     text: String,
     /// Names and arguments, as the model writes them.
     calls: Vec<(String, String)>,
-    stop: Stop,
+    stop: ScriptedStop,
     pub(crate) input: u64,
     pub(crate) output: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stop {
+pub(crate) enum ScriptedStop {
     Done,
     Length,
     Refusal,
@@ -31,8 +35,8 @@ pub(crate) enum Stop {
 
 /// What the server does with one request.
 #[derive(Clone, Debug)]
-pub(crate) enum Act {
-    Reply(Reply),
+pub(crate) enum ServerAct {
+    Reply(ScriptedReply),
     Status(u16),
     /// Accepts, reads, and hangs up.
     HangUp,
@@ -42,17 +46,17 @@ pub(crate) enum Act {
     Silence(u64),
 }
 
-pub(crate) fn says(text: &str) -> Act {
-    Act::Reply(Reply {
+pub(crate) fn says(text: &str) -> ServerAct {
+    ServerAct::Reply(ScriptedReply {
         text: text.to_owned(),
         calls: Vec::new(),
-        stop: Stop::Done,
+        stop: ScriptedStop::Done,
         input: 100,
         output: 10,
     })
 }
 
-pub(crate) fn calls(calls: &[(&str, Value)]) -> Act {
+pub(crate) fn calls(calls: &[(&str, Value)]) -> ServerAct {
     let calls: Vec<_> = calls
         .iter()
         .map(|(name, arguments)| (*name, arguments.to_string()))
@@ -65,28 +69,28 @@ pub(crate) fn calls(calls: &[(&str, Value)]) -> Act {
     )
 }
 
-pub(crate) fn raw_calls(calls: &[(&str, &str)]) -> Act {
-    let Act::Reply(mut reply) = says("") else {
+pub(crate) fn raw_calls(calls: &[(&str, &str)]) -> ServerAct {
+    let ServerAct::Reply(mut reply) = says("") else {
         unreachable!()
     };
     let own = calls
         .iter()
         .map(|(name, arguments)| ((*name).to_owned(), (*arguments).to_owned()));
     reply.calls = own.collect();
-    Act::Reply(reply)
+    ServerAct::Reply(reply)
 }
 
-impl Act {
-    pub(crate) fn stopping(self, stop: Stop) -> Act {
+impl ServerAct {
+    pub(crate) fn stopping(self, stop: ScriptedStop) -> ServerAct {
         match self {
-            Act::Reply(reply) => Act::Reply(Reply { stop, ..reply }),
+            ServerAct::Reply(reply) => ServerAct::Reply(ScriptedReply { stop, ..reply }),
             other => other,
         }
     }
 
-    pub(crate) fn saying(self, text: &str) -> Act {
+    pub(crate) fn saying(self, text: &str) -> ServerAct {
         match self {
-            Act::Reply(reply) => Act::Reply(Reply {
+            ServerAct::Reply(reply) => ServerAct::Reply(ScriptedReply {
                 text: text.to_owned(),
                 ..reply
             }),
@@ -95,15 +99,15 @@ impl Act {
     }
 }
 
-pub(crate) struct Scripted {
+pub(crate) struct ScriptedModel {
     pub(crate) url: String,
-    pub(crate) format: Format,
+    pub(crate) format: WireFormat,
     received: Arc<Mutex<Vec<Value>>>,
 }
 
-impl Scripted {
+impl ScriptedModel {
     /// Answers one request after the other; the last answer is given again and again.
-    pub(crate) fn start(format: Format, script: Vec<Act>) -> Scripted {
+    pub(crate) fn start(format: WireFormat, script: Vec<ServerAct>) -> ScriptedModel {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let received = Arc::new(Mutex::new(Vec::new()));
@@ -122,7 +126,7 @@ impl Scripted {
                 thread::spawn(move || perform(&mut stream, format, &act, turn));
             }
         });
-        Scripted {
+        ScriptedModel {
             url,
             format,
             received,
@@ -175,15 +179,15 @@ fn receive(stream: &mut TcpStream) -> Option<Value> {
     serde_json::from_slice(&bytes[head..]).ok()
 }
 
-fn perform(stream: &mut TcpStream, format: Format, act: &Act, turn: usize) {
+fn perform(stream: &mut TcpStream, format: WireFormat, act: &ServerAct, turn: usize) {
     let (status, kind, body) = match act {
-        Act::HangUp => return,
-        Act::Silence(ms) => {
+        ServerAct::HangUp => return,
+        ServerAct::Silence(ms) => {
             thread::sleep(Duration::from_millis(*ms));
             return;
         }
-        Act::BreakOff => {
-            let Act::Reply(reply) = says("Half an") else {
+        ServerAct::BreakOff => {
+            let ServerAct::Reply(reply) = says("Half an") else {
                 return;
             };
             let events = anthropic(&reply, turn);
@@ -193,11 +197,11 @@ fn perform(stream: &mut TcpStream, format: Format, act: &Act, turn: usize) {
                 .unwrap_or_default();
             (200, "text/event-stream", half.to_owned())
         }
-        Act::Status(status) => {
+        ServerAct::Status(status) => {
             let body = json!({"error": {"message": "scripted failure", "type": "scripted"}});
             (*status, "application/json", body.to_string())
         }
-        Act::Reply(reply) => {
+        ServerAct::Reply(reply) => {
             let (kind, body) = rendered(format, reply, turn);
             (200, kind, body)
         }
@@ -214,16 +218,16 @@ fn perform(stream: &mut TcpStream, format: Format, act: &Act, turn: usize) {
     stream.read_to_end(&mut Vec::new()).ok();
 }
 
-fn rendered(format: Format, reply: &Reply, turn: usize) -> (&'static str, String) {
+fn rendered(format: WireFormat, reply: &ScriptedReply, turn: usize) -> (&'static str, String) {
     match format {
-        Format::Anthropic => ("text/event-stream", anthropic(reply, turn)),
-        Format::OpenAi => ("application/json", openai(reply, turn).to_string()),
-        Format::Gemini => ("application/json", gemini(reply).to_string()),
+        WireFormat::Anthropic => ("text/event-stream", anthropic(reply, turn)),
+        WireFormat::OpenAi => ("application/json", openai(reply, turn).to_string()),
+        WireFormat::Gemini => ("application/json", gemini(reply).to_string()),
     }
 }
 
 /// As a stream, in which half a call can be said.
-fn anthropic(reply: &Reply, turn: usize) -> String {
+fn anthropic(reply: &ScriptedReply, turn: usize) -> String {
     let mut events = vec![json!({"type": "message_start", "message": {
         "id": "m", "type": "message", "role": "assistant", "model": "scripted", "content": [],
         "stop_reason": null, "usage": {"input_tokens": reply.input, "output_tokens": 1}}})];
@@ -242,10 +246,10 @@ fn anthropic(reply: &Reply, turn: usize) -> String {
         index += 1;
     }
     let stop = match reply.stop {
-        Stop::Length => "max_tokens",
-        Stop::Refusal => "refusal",
-        Stop::Done if reply.calls.is_empty() => "end_turn",
-        Stop::Done => "tool_use",
+        ScriptedStop::Length => "max_tokens",
+        ScriptedStop::Refusal => "refusal",
+        ScriptedStop::Done if reply.calls.is_empty() => "end_turn",
+        ScriptedStop::Done => "tool_use",
     };
     events.push(json!({"type": "message_delta", "delta": {"stop_reason": stop}, "usage": {"output_tokens": reply.output}}));
     events.push(json!({"type": "message_stop"}));
@@ -258,7 +262,7 @@ fn anthropic(reply: &Reply, turn: usize) -> String {
     written.collect()
 }
 
-fn openai(reply: &Reply, turn: usize) -> Value {
+fn openai(reply: &ScriptedReply, turn: usize) -> Value {
     let calls: Vec<Value> = reply
         .calls
         .iter()
@@ -269,10 +273,10 @@ fn openai(reply: &Reply, turn: usize) -> Value {
         })
         .collect();
     let stop = match reply.stop {
-        Stop::Length => "length",
-        Stop::Refusal => "content_filter",
-        Stop::Done if calls.is_empty() => "stop",
-        Stop::Done => "tool_calls",
+        ScriptedStop::Length => "length",
+        ScriptedStop::Refusal => "content_filter",
+        ScriptedStop::Done if calls.is_empty() => "stop",
+        ScriptedStop::Done => "tool_calls",
     };
     let mut message = json!({"role": "assistant", "content": reply.text});
     if !calls.is_empty() {
@@ -284,7 +288,7 @@ fn openai(reply: &Reply, turn: usize) -> Value {
                   "total_tokens": reply.input + reply.output}})
 }
 
-fn gemini(reply: &Reply) -> Value {
+fn gemini(reply: &ScriptedReply) -> Value {
     let mut parts = Vec::new();
     if !reply.text.is_empty() {
         parts.push(json!({"text": reply.text}));
@@ -294,9 +298,9 @@ fn gemini(reply: &Reply) -> Value {
         parts.push(json!({"functionCall": {"name": name, "args": args}}));
     }
     let stop = match reply.stop {
-        Stop::Length => "MAX_TOKENS",
-        Stop::Refusal => "SAFETY",
-        Stop::Done => "STOP",
+        ScriptedStop::Length => "MAX_TOKENS",
+        ScriptedStop::Refusal => "SAFETY",
+        ScriptedStop::Done => "STOP",
     };
     json!({"candidates": [{"content": {"role": "model", "parts": parts}, "finishReason": stop}],
         "usageMetadata": {"promptTokenCount": reply.input, "candidatesTokenCount": reply.output,
@@ -306,20 +310,20 @@ fn gemini(reply: &Reply) -> Value {
 
 /// A request's conversation as lines: `user: …`, `assistant: …`, `call NAME ARGUMENTS`,
 /// `result: …`, `failed: …`.
-fn lines(format: Format, body: &Value) -> Vec<String> {
+fn lines(format: WireFormat, body: &Value) -> Vec<String> {
     let mut lines = Vec::new();
     match format {
-        Format::Anthropic => {
+        WireFormat::Anthropic => {
             for message in body["messages"].as_array().unwrap() {
                 anthropic_lines(message, &mut lines);
             }
         }
-        Format::OpenAi => {
+        WireFormat::OpenAi => {
             for message in body["messages"].as_array().unwrap() {
                 openai_lines(message, &mut lines);
             }
         }
-        Format::Gemini => {
+        WireFormat::Gemini => {
             for content in body["contents"].as_array().unwrap() {
                 gemini_lines(content, &mut lines);
             }

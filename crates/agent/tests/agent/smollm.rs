@@ -7,12 +7,12 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-use agent::{Kind, Limits};
-use llm::retry::{Retry, RetryLimits};
-use llm::{Client, Endpoint, Format, Model, Provider, Request, Secret};
+use agent::{AgentErrorKind, Limits};
+use llm::retry::{RetryLimits, RetryingModel};
+use llm::{Model, ModelRequest, Provider, ProviderClient, ProviderEndpoint, Secret, WireFormat};
 
+use crate::agent_fixture::TestAgent;
 use crate::scripted::says;
-use crate::stage::Stage;
 
 /// The script and the template that `llm`'s tests use, and its way of installing the model.
 const PEERS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../llm/tests/peers");
@@ -26,12 +26,12 @@ const PATIENT: llm::Limits = llm::Limits {
 };
 
 /// Ends with the test: the shell around the model waits for its input to close.
-struct Smol {
+struct SmolServer {
     url: String,
     child: Child,
 }
 
-impl Drop for Smol {
+impl Drop for SmolServer {
     fn drop(&mut self) {
         drop(self.child.stdin.take());
         self.child.wait().ok();
@@ -52,8 +52,8 @@ fn installed() -> PathBuf {
     folder.join("smollm")
 }
 
-impl Smol {
-    fn start() -> Smol {
+impl SmolServer {
+    fn start() -> SmolServer {
         let folder = installed();
         let packages = std::fs::read_dir(folder.join("lib"))
             .unwrap()
@@ -91,7 +91,7 @@ impl Smol {
                 .map_while(Result::ok)
                 .for_each(drop)
         });
-        Smol {
+        SmolServer {
             url: format!("http://127.0.0.1:{port}"),
             child,
         }
@@ -99,7 +99,7 @@ impl Smol {
 
     /// It takes a moment to listen, and longer to load.
     async fn model(&self, provider: Provider) -> Arc<dyn Model> {
-        let mut endpoint = Endpoint::new(provider, Some(Secret::new("key")));
+        let mut endpoint = ProviderEndpoint::new(provider, Some(Secret::new("key")));
         endpoint.base_url = Some(self.url.clone());
         let patience = RetryLimits {
             attempts_max: 2,
@@ -107,11 +107,11 @@ impl Smol {
             wait_ms_max: 500,
             total_ms_max: 10_000,
         };
-        let model = Retry::new(Client::new(&endpoint, PATIENT).unwrap(), patience);
-        let mut hello = Request::ask("smollm2", "Hi.");
+        let model = RetryingModel::new(ProviderClient::new(&endpoint, PATIENT).unwrap(), patience);
+        let mut hello = ModelRequest::ask("smollm2", "Hi.");
         hello.max_tokens = 4;
         let began = std::time::Instant::now();
-        while let Err(error) = model.respond(&hello, &mut llm::Silent).await {
+        while let Err(error) = model.respond(&hello, &mut llm::NoModelObserver).await {
             assert!(began.elapsed() < Duration::from_secs(180), "{error}");
             tokio::time::sleep(Duration::from_millis(200)).await;
         }
@@ -121,14 +121,14 @@ impl Smol {
 
 #[tokio::test]
 async fn a_real_model_is_led_through_turns_that_are_kept() {
-    let smol = Smol::start();
+    let smol = SmolServer::start();
     for provider in [Provider::Compatible, Provider::Anthropic] {
         let limits = Limits {
             turns_max: 3,
             identical_calls_max: 2,
             ..Limits::default()
         };
-        let mut stage = Stage::new(Format::OpenAi, vec![says("-")])
+        let mut stage = TestAgent::new(WireFormat::OpenAi, vec![says("-")])
             .with_file("list.txt", "milk\neggs\n")
             .with_limits(limits);
         stage.max_tokens = 160;
@@ -141,7 +141,7 @@ async fn a_real_model_is_led_through_turns_that_are_kept() {
         let totals = match &ended {
             Ok(finished) => finished.totals.clone(),
             Err(stopped) => {
-                let kinds = [Kind::Limit, Kind::EmptyReply];
+                let kinds = [AgentErrorKind::Limit, AgentErrorKind::EmptyReply];
                 assert!(kinds.contains(&stopped.kind()), "{provider:?}: {stopped}");
                 (*stopped.totals).clone()
             }

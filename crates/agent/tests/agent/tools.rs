@@ -3,34 +3,36 @@
 use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
 
-use agent::tools::{CommandSettings, Commands, standard};
-use llm::Format;
+use agent::tools::{CommandAccess, CommandSettings, standard};
+use llm::WireFormat;
 use serde_json::{Value, json};
-use workspace::{Action, Grant, Policy, PolicySettings, RelPath, Workspace, Writes};
+use workspace::{
+    AccessPolicy, GrantedAction, PolicySettings, RelPath, Workspace, WriteGrant, WriteScope,
+};
 
+use crate::agent_fixture::{TestAgent, toolset};
 use crate::scripted::{calls, says};
-use crate::stage::{Stage, toolset};
 
 /// Calls one tool; its answer, and whether it failed.
-async fn call(stage: &mut Stage, tool: &str, arguments: Value) -> (Value, bool) {
-    let fresh = Stage::new(
-        Format::OpenAi,
+async fn call(stage: &mut TestAgent, tool: &str, arguments: Value) -> (Value, bool) {
+    let fresh = TestAgent::new(
+        WireFormat::OpenAi,
         vec![calls(&[(tool, arguments)]), says("Done.")],
     );
     (stage.server, stage.model) = (fresh.server, fresh.model);
-    stage.journal = agent::Memory::default();
+    stage.journal = agent::MemoryJournal::default();
     stage
         .run()
         .await
         .unwrap_or_else(|stopped| panic!("{stopped}"));
     let turn = stage.journal.history().turns.remove(0);
     let result = &turn.results[0];
-    let failed = result.outcome == llm::Outcome::Failed;
+    let failed = result.outcome == llm::ToolOutcome::Failed;
     (serde_json::from_str(&result.content).unwrap(), failed)
 }
 
-fn stage() -> Stage {
-    Stage::new(Format::OpenAi, vec![says("-")])
+fn stage() -> TestAgent {
+    TestAgent::new(WireFormat::OpenAi, vec![says("-")])
         .with_file("a.txt", "one\ntwo\nthree\n")
         .with_file("src/b.rs", "fn main() {\n    run();\n}\n")
         .with_file("dos.txt", "one\r\ntwo\r\n")
@@ -461,11 +463,11 @@ async fn a_command_in_its_sandbox_sees_no_secrets_and_writes_only_here() {
     let mut stage = stage();
     let workspace = Workspace::open(
         stage.dir.path(),
-        Policy::default(),
+        AccessPolicy::default(),
         workspace::Limits::default(),
     )
     .unwrap();
-    let commands = Commands::Allowed(CommandSettings::default());
+    let commands = CommandAccess::Allowed(CommandSettings::default());
     stage.toolset = standard(&Arc::new(workspace), commands).unwrap();
     let outside = tempfile::tempdir().unwrap();
     let command = format!(
@@ -480,11 +482,15 @@ async fn a_command_in_its_sandbox_sees_no_secrets_and_writes_only_here() {
 }
 
 /// What commands can do about the files of a project, one after the other.
-async fn after_commands(stage: &mut Stage, settings: &PolicySettings, commands: &[&str]) -> Value {
-    let policy = Policy::new(settings).unwrap();
+async fn after_commands(
+    stage: &mut TestAgent,
+    settings: &PolicySettings,
+    commands: &[&str],
+) -> Value {
+    let policy = AccessPolicy::new(settings).unwrap();
     let limits = workspace::Limits::default();
     let workspace = Workspace::open(stage.dir.path(), policy, limits).unwrap();
-    let allowed = Commands::Allowed(CommandSettings::default());
+    let allowed = CommandAccess::Allowed(CommandSettings::default());
     stage.toolset = standard(&Arc::new(workspace), allowed).unwrap();
     let mut last = Value::Null;
     for command in commands {
@@ -581,10 +587,10 @@ async fn no_settings_are_planted_where_there_are_none() {
 async fn an_approved_plan_is_the_permission_to_write() {
     let mut stage = stage();
     let path = |text: &str| RelPath::parse(text).unwrap();
-    let grant = Grant::new()
-        .with(path("a.txt"), Action::Modify)
-        .with(path("n.txt"), Action::Create);
-    let policy = Policy::default().with_writes(Writes::Planned(grant));
+    let grant = WriteGrant::new()
+        .with(path("a.txt"), GrantedAction::Modify)
+        .with(path("n.txt"), GrantedAction::Create);
+    let policy = AccessPolicy::default().with_writes(WriteScope::Planned(grant));
     stage.toolset = toolset(stage.dir.path(), policy);
     check_failed(
         call(

@@ -2,11 +2,11 @@
 
 use agent::handlers::{FailureKind, OverallStatus};
 use agent::plan;
-use llm::Format;
+use llm::WireFormat;
 use serde_json::{Value, json};
 
-use crate::project::{Project, path};
 use crate::scripted::{FORMATS, calls, says};
+use crate::task_project::{TaskProject, path};
 
 fn question() -> Value {
     json!({"subtask_id": "ask", "type": "ai_interaction", "instructions": "Name the colours.",
@@ -16,7 +16,7 @@ fn question() -> Value {
 #[tokio::test]
 async fn the_answer_is_written_to_the_first_output_artifact() {
     for format in FORMATS {
-        let mut project = Project::new(format, vec![says("Red and blue.")])
+        let mut project = TaskProject::new(format, vec![says("Red and blue.")])
             .with_file("colours.txt", "red, blue\n");
         let result = project.run(&question()).await.unwrap();
         assert_eq!(project.file("docs/answer.md").unwrap(), "Red and blue.\n");
@@ -43,7 +43,7 @@ async fn the_answer_is_written_to_the_first_output_artifact() {
 async fn an_answer_that_may_not_be_written_is_not_asked_for() {
     let mut task = question();
     task["output_artifacts"] = json!([".git/hooks/pre-commit"]);
-    let mut project = Project::new(Format::OpenAi, vec![says("Boo.")]);
+    let mut project = TaskProject::new(WireFormat::OpenAi, vec![says("Boo.")]);
     let failure = project.run(&task).await.unwrap_err();
     assert_eq!(failure.kind, FailureKind::Files);
     assert!(
@@ -59,7 +59,7 @@ async fn an_answer_is_checked_and_sent_back() {
     let mut task = question();
     task["validation_criteria"] = json!([{"run": "grep -q blue docs/answer.md"}]);
     let script = vec![says("Red."), says("Red and blue.")];
-    let mut project = Project::new(Format::OpenAi, script);
+    let mut project = TaskProject::new(WireFormat::OpenAi, script);
     let result = project.run(&task).await.unwrap();
     assert_eq!(
         result.message,
@@ -76,7 +76,7 @@ async fn an_answer_is_checked_and_sent_back() {
 #[tokio::test]
 async fn no_op_does_nothing() {
     let task = json!({"subtask_id": "join", "type": "no_op"});
-    let mut project = Project::new(Format::OpenAi, vec![says("Nobody asks me.")]);
+    let mut project = TaskProject::new(WireFormat::OpenAi, vec![says("Nobody asks me.")]);
     let result = project.run(&task).await.unwrap();
     assert_eq!(result.message, "Nothing to do.");
     assert_eq!(project.server.asked(), 0);
@@ -98,7 +98,7 @@ async fn requirements_become_a_plan_file_that_can_be_run() {
     for format in FORMATS {
         let look = calls(&[("list_files", json!({}))]);
         let reply = format!("Here is the plan:\n```json\n{PLAN}\n```\n");
-        let mut project = Project::new(format, vec![look, says(&reply)])
+        let mut project = TaskProject::new(format, vec![look, says(&reply)])
             .with_file("REQUIREMENTS.md", "Greet everybody.\n");
         let result = project.run(&planning()).await.unwrap();
         assert!(
@@ -126,7 +126,7 @@ async fn a_plan_that_cannot_be_run_is_sent_back_with_every_problem() {
         {"subtask_id": "b", "type": "no_op", "depends_on": ["c"]}]}"#;
     let locked = PLAN.replace("hello.sh\"]", ".git/config\"]");
     let script = vec![says("I cannot."), says(bad), says(&locked), says(PLAN)];
-    let mut project = Project::new(Format::OpenAi, script);
+    let mut project = TaskProject::new(WireFormat::OpenAi, script);
     project.run(&planning()).await.unwrap();
     let told = |at: usize| project.server.sent(at).pop().unwrap();
     assert!(told(1).contains("this is not JSON"), "{}", told(1));
@@ -142,7 +142,7 @@ async fn a_plan_that_cannot_be_run_is_sent_back_with_every_problem() {
 
 #[tokio::test]
 async fn a_model_that_cannot_plan_fails_and_writes_nothing() {
-    let mut project = Project::new(Format::OpenAi, vec![says("{\"tasks\": []}")]);
+    let mut project = TaskProject::new(WireFormat::OpenAi, vec![says("{\"tasks\": []}")]);
     project.task_limits.plan_corrections_max = 2;
     let failure = project.run(&planning()).await.unwrap_err();
     assert_eq!(failure.kind, FailureKind::InvalidPlan);

@@ -1,22 +1,23 @@
 //! The examples of `docs/tasks.md`: each is read, and the plan is run as the page says.
 
-use agent::plan::{self, Mark, PlanStatus};
+use agent::plan::{self, PlanStatus, TaskMark};
 use agent::task;
-use llm::Format;
+use llm::WireFormat;
 use serde_json::json;
 
-use crate::project::{Project, path};
 use crate::scripted::{calls, says};
+use crate::task_project::{TaskProject, path};
 
 const PAGE: &str = include_str!("../../../../docs/tasks.md");
 
-/// The blocks of the page in a language, in order.
+/// The blocks of the page in a language, in order; the name of their file may follow the language.
 fn blocks(language: &str) -> Vec<&'static str> {
-    let open = format!("```{language}\n");
+    let open = format!("\n```{language}");
     let mut blocks = Vec::new();
     let mut rest = PAGE;
     while let Some(at) = rest.find(&open) {
         let body = &rest[at + open.len()..];
+        let body = &body[body.find('\n').unwrap() + 1..];
         let end = body.find("\n```").unwrap();
         blocks.push(&body[..=end]);
         rest = &body[end..];
@@ -39,7 +40,7 @@ async fn the_plan_of_the_page_runs() {
         says("Written."),
         says("It makes addresses out of titles."),
     ];
-    let mut project = Project::new(Format::OpenAi, script)
+    let mut project = TaskProject::new(WireFormat::OpenAi, script)
         .with_file("README.md", "# Slugs\n")
         .with_file("tasks/slugify.json", blocks("json")[0])
         .with_file(
@@ -48,7 +49,7 @@ async fn the_plan_of_the_page_runs() {
         )
         .with_file("plan.json", blocks("json")[1]);
     let plan = plan::load(&project.workspace, &path("plan.json")).unwrap();
-    let picture = plan.graph.to_text(|_| Mark::Open);
+    let picture = plan.graph.to_text(|_| TaskMark::Open);
     assert!(
         PAGE.contains(&picture),
         "the page shows another picture than:\n{picture}"

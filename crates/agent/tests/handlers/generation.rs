@@ -1,12 +1,12 @@
 //! `code_generation`: the five stages, in the three wire formats.
 
 use agent::handlers::{ArtifactState, FailureKind, OverallStatus};
-use agent::{Kind, Limits};
-use llm::Format;
+use agent::{AgentErrorKind, Limits};
+use llm::WireFormat;
 use serde_json::{Value, json};
 
-use crate::project::{Project, path};
-use crate::scripted::{Act, FORMATS, calls, says};
+use crate::scripted::{FORMATS, ServerAct, calls, says};
+use crate::task_project::{TaskProject, path};
 
 /// The seed's example, with a shell for its test runner.
 fn example() -> Value {
@@ -26,14 +26,14 @@ fn example() -> Value {
 const TEST: &str =
     "out=$(sh src/new_feature.sh)\necho \"got: $out\"\n[ \"$out\" = 'hello world' ]\n";
 
-fn example_project(format: Format, script: Vec<Act>) -> Project {
-    Project::new(format, script)
+fn example_project(format: WireFormat, script: Vec<ServerAct>) -> TaskProject {
+    TaskProject::new(format, script)
         .with_file("README.md", "# Greeter\n")
         .with_file("src/old.sh", "echo old\n")
         .with_file("tests/test_new_feature.sh", TEST)
 }
 
-fn write(text: &str) -> Act {
+fn write(text: &str) -> ServerAct {
     calls(&[(
         "write_file",
         json!({"path": "src/new_feature.sh", "content": text}),
@@ -156,7 +156,7 @@ async fn what_validation_finds_is_fed_back_until_it_passes() {
 #[tokio::test]
 async fn validation_that_never_passes_fails_the_task_with_its_details() {
     let script = vec![write("echo no\n"), says("Done.")];
-    let mut project = example_project(Format::OpenAi, script);
+    let mut project = example_project(WireFormat::OpenAi, script);
     project.task_limits.validation_retries_max = 2;
     let failure = project.run(&example()).await.unwrap_err();
     assert_eq!(failure.kind, FailureKind::Validation);
@@ -179,7 +179,7 @@ async fn without_criteria_validation_is_skipped_and_not_passed() {
     let mut task = example();
     task["validation_criteria"] = json!([]);
     let script = vec![write("echo\n"), says("Done.")];
-    let mut project = example_project(Format::Anthropic, script);
+    let mut project = example_project(WireFormat::Anthropic, script);
     let result = project.run(&task).await.unwrap();
     assert_eq!(
         serde_json::to_value(&result.report.validation_details).unwrap(),
@@ -197,7 +197,7 @@ async fn an_output_artifact_that_is_missing_is_asked_for_and_then_fails() {
     task["validation_criteria"] = json!([]);
     task["output_artifacts"] = json!(["src/new_feature.sh", "README.md", "docs/feature.md"]);
     let script = vec![write("echo\n"), says("Done."), says("I did it all.")];
-    let mut project = example_project(Format::Gemini, script);
+    let mut project = example_project(WireFormat::Gemini, script);
     project.task_limits.validation_retries_max = 1;
     let failure = project.run(&task).await.unwrap_err();
     assert_eq!(failure.kind, FailureKind::MissingArtifact);
@@ -227,7 +227,7 @@ async fn an_output_artifact_that_is_missing_is_asked_for_and_then_fails() {
 async fn an_artifact_that_nobody_may_see_fails_before_the_model_is_paid() {
     let mut task = example();
     task["output_artifacts"] = json!([".env"]);
-    let mut project = example_project(Format::OpenAi, vec![says("Done.")]);
+    let mut project = example_project(WireFormat::OpenAi, vec![says("Done.")]);
     let failure = project.run(&task).await.unwrap_err();
     assert_eq!(failure.kind, FailureKind::Files);
     assert!(
@@ -240,13 +240,16 @@ async fn an_artifact_that_nobody_may_see_fails_before_the_model_is_paid() {
 
 #[tokio::test]
 async fn a_limit_stops_the_task_and_keeps_what_was_written() {
-    let mut project = example_project(Format::OpenAi, vec![write("echo a\n"), write("echo b\n")]);
+    let mut project = example_project(
+        WireFormat::OpenAi,
+        vec![write("echo a\n"), write("echo b\n")],
+    );
     project.limits = Limits {
         turns_max: 1,
         ..Limits::default()
     };
     let failure = project.run(&example()).await.unwrap_err();
-    assert_eq!(failure.kind, FailureKind::Stopped(Kind::Limit));
+    assert_eq!(failure.kind, FailureKind::Stopped(AgentErrorKind::Limit));
     assert!(
         failure.message.contains("agent.turns_max = 1"),
         "{}",
@@ -258,10 +261,10 @@ async fn a_limit_stops_the_task_and_keeps_what_was_written() {
 
 #[tokio::test]
 async fn a_provider_that_dies_is_a_failure_that_can_be_resumed() {
-    let script = vec![write("echo hello world\n"), Act::Status(400)];
-    let mut project = example_project(Format::OpenAi, script);
+    let script = vec![write("echo hello world\n"), ServerAct::Status(400)];
+    let mut project = example_project(WireFormat::OpenAi, script);
     let failure = project.run(&example()).await.unwrap_err();
-    assert_eq!(failure.kind, FailureKind::Stopped(Kind::Model));
+    assert_eq!(failure.kind, FailureKind::Stopped(AgentErrorKind::Model));
     let mut project = project.answering(vec![says("It was done already.")]);
     let result = project.run(&example()).await.unwrap();
     assert_eq!(
@@ -277,9 +280,9 @@ async fn a_provider_that_dies_is_a_failure_that_can_be_resumed() {
 #[tokio::test]
 async fn a_task_that_was_killed_after_its_answer_is_only_checked() {
     let script = vec![write("echo hello world\n"), says("Done.")];
-    let mut project = example_project(Format::OpenAi, script);
+    let mut project = example_project(WireFormat::OpenAi, script);
     project.run(&example()).await.unwrap();
-    let mut project = project.answering(vec![Act::HangUp]);
+    let mut project = project.answering(vec![ServerAct::HangUp]);
     let result = project.run(&example()).await.unwrap();
     assert_eq!(project.server.asked(), 0);
     assert_eq!(result.report.ai_result.unwrap().content, "Done.");
@@ -288,7 +291,7 @@ async fn a_task_that_was_killed_after_its_answer_is_only_checked() {
 #[tokio::test]
 async fn retries_are_counted_over_a_resume() {
     let script = vec![write("echo no\n"), says("Done.")];
-    let mut project = example_project(Format::OpenAi, script);
+    let mut project = example_project(WireFormat::OpenAi, script);
     project.task_limits.validation_retries_max = 1;
     project.run(&example()).await.unwrap_err();
     let asked = project.server.asked();
@@ -307,7 +310,7 @@ async fn the_model_a_task_prefers_is_asked() {
     task["model_preference"] =
         json!({"provider": "openai", "model": "special", "temperature": 0.5, "max_tokens": 77});
     let script = vec![write("echo hello world\n"), says("Done.")];
-    let mut project = example_project(Format::OpenAi, script);
+    let mut project = example_project(WireFormat::OpenAi, script);
     project.run(&task).await.unwrap();
     let body = &project.server.bodies()[0];
     assert_eq!(body["model"], "special");

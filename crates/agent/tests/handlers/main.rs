@@ -9,10 +9,10 @@
     reason = "tests build the projects and servers they work with"
 )]
 
-mod project;
 #[path = "../agent/scripted.rs"]
 #[allow(dead_code, reason = "these tests use a part of it")]
 mod scripted;
+mod task_project;
 
 mod answers;
 mod context;

@@ -2,15 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use agent::plan::{self, Mark, Plan};
-use agent::task::{Problems, TaskId};
+use agent::plan::{self, TaskMark, TaskPlan};
+use agent::task::{TaskFileProblems, TaskName};
 use proptest::prelude::{ProptestConfig, any, prop, proptest};
 use serde_json::{Value, json};
 
-use crate::project::path;
+use crate::task_project::path;
 
 /// Reads `plans/p.json` of a project with these files.
-fn load(files: &[(&str, &str)]) -> Result<Plan, Problems> {
+fn load(files: &[(&str, &str)]) -> Result<TaskPlan, TaskFileProblems> {
     let dir = tempfile::tempdir().unwrap();
     for (path, text) in files {
         let path = dir.path().join(path);
@@ -18,7 +18,7 @@ fn load(files: &[(&str, &str)]) -> Result<Plan, Problems> {
         std::fs::write(path, text).unwrap();
     }
     let limits = workspace::Limits::default();
-    let policy = workspace::Policy::default();
+    let policy = workspace::AccessPolicy::default();
     let workspace = workspace::Workspace::open(dir.path(), policy, limits).unwrap();
     plan::load(&workspace, &path("plans/p.json"))
 }
@@ -32,7 +32,7 @@ fn check(files: &[(&str, &str)], expected: &[&str]) {
     assert_eq!(problems.lines().collect::<Vec<_>>(), expected);
 }
 
-fn ids(plan: &Plan) -> Vec<&str> {
+fn ids(plan: &TaskPlan) -> Vec<&str> {
     plan.graph
         .nodes()
         .iter()
@@ -186,7 +186,7 @@ fn a_plan_has_a_largest_size() {
     );
 }
 
-fn diamond() -> Plan {
+fn diamond() -> TaskPlan {
     let plan = r#"{"tasks": [
         {"subtask_id": "setup", "name": "Set up", "type": "no_op"},
         {"subtask_id": "models", "name": "Models & <tables>", "type": "code_generation",
@@ -201,12 +201,12 @@ fn diamond() -> Plan {
 
 #[test]
 fn a_plan_is_a_picture_for_the_terminal() {
-    let failed = TaskId::parse("models").unwrap();
-    let marks = |id: &TaskId| {
+    let failed = TaskName::parse("models").unwrap();
+    let marks = |id: &TaskName| {
         if *id == failed {
-            Mark::Failed
+            TaskMark::Failed
         } else {
-            Mark::Open
+            TaskMark::Open
         }
     };
     insta::assert_snapshot!(diamond().graph.to_text(marks));
@@ -270,7 +270,7 @@ proptest! {
             }
         }
         assert_eq!(read().graph, plan.graph);
-        assert_eq!(plan.graph.to_text(|_| Mark::Open).lines().count(), 30);
+        assert_eq!(plan.graph.to_text(|_| TaskMark::Open).lines().count(), 30);
     }
 
     #[test]

@@ -1,15 +1,15 @@
 //! Running a plan: order, failures and those that depend on them, resume in the middle.
 
 use agent::handlers::FailureKind;
-use agent::plan::{PlanOutcome, PlanStatus, Standing};
-use agent::{Error, Journal, Kind};
-use llm::Format;
+use agent::plan::{PlanOutcome, PlanStatus, TaskState};
+use agent::{AgentErrorKind, Error, TurnJournal};
+use llm::WireFormat;
 use serde_json::{Value, json};
 
-use crate::project::Project;
-use crate::scripted::{Act, FORMATS, calls, says};
+use crate::scripted::{FORMATS, ServerAct, calls, says};
+use crate::task_project::TaskProject;
 
-fn write(path: &str, text: &str) -> Act {
+fn write(path: &str, text: &str) -> ServerAct {
     calls(&[("write_file", json!({"path": path, "content": text}))])
 }
 
@@ -18,9 +18,9 @@ fn task(id: &str, after: &[&str]) -> Value {
            "output_artifacts": [format!("{id}.txt")], "depends_on": after})
 }
 
-fn project(format: Format, tasks: &[Value], script: Vec<Act>) -> Project {
+fn project(format: WireFormat, tasks: &[Value], script: Vec<ServerAct>) -> TaskProject {
     let plan = json!({"goal": "All of it", "tasks": tasks});
-    Project::new(format, script).with_file("plan.json", &plan.to_string())
+    TaskProject::new(format, script).with_file("plan.json", &plan.to_string())
 }
 
 fn standings(outcome: &PlanOutcome) -> Vec<(&str, &str, bool)> {
@@ -69,7 +69,7 @@ async fn a_failure_skips_what_depends_on_it_and_nothing_else() {
         task("after-that", &["after-bad", "good"]),
         json!({"subtask_id": "good", "type": "no_op"}),
     ];
-    let mut project = project(Format::OpenAi, &tasks, vec![says("I did nothing.")]);
+    let mut project = project(WireFormat::OpenAi, &tasks, vec![says("I did nothing.")]);
     project.task_limits.validation_retries_max = 0;
     let outcome = project.run_plan().await;
     assert_eq!(outcome.status, PlanStatus::Failed);
@@ -97,9 +97,9 @@ async fn a_resumed_run_does_not_repeat_what_is_done() {
         says("Made a."),
         write("b.txt", "half\n"),
         // The provider dies in the middle of `b`.
-        Act::Status(400),
+        ServerAct::Status(400),
     ];
-    let mut project = project(Format::Anthropic, &tasks, script);
+    let mut project = project(WireFormat::Anthropic, &tasks, script);
     let outcome = project.run_plan().await;
     assert_eq!(
         standings(&outcome),
@@ -137,7 +137,7 @@ async fn a_task_whose_definition_changed_is_run_again_with_those_after_it() {
     let tasks = [task("a", &[]), task("b", &[]), task("c", &["b"])];
     let script = |id: &str| vec![write(&format!("{id}.txt"), id), says("Made.")];
     let all = ["a", "b", "c"].iter().flat_map(|id| script(id)).collect();
-    let mut project = project(Format::OpenAi, &tasks, all);
+    let mut project = project(WireFormat::OpenAi, &tasks, all);
     assert_eq!(project.run_plan().await.status, PlanStatus::Completed);
     let mut changed = tasks.clone();
     changed[1]["instructions"] = json!("Make b better.");
@@ -169,7 +169,7 @@ async fn cancelling_stops_the_plan_and_it_can_be_gone_on_with() {
         json!({"subtask_id": "slow", "type": "validation", "validation_criteria": [{"run": "sleep 20"}]}),
         json!({"subtask_id": "z", "type": "no_op"}),
     ];
-    let mut project = project(Format::OpenAi, &tasks, vec![says("Nobody asks me.")]);
+    let mut project = project(WireFormat::OpenAi, &tasks, vec![says("Nobody asks me.")]);
     let cancel = project.cancel.clone();
     std::thread::spawn(move || {
         std::thread::sleep(std::time::Duration::from_millis(300));
@@ -179,7 +179,7 @@ async fn cancelling_stops_the_plan_and_it_can_be_gone_on_with() {
     assert_eq!(outcome.status, PlanStatus::Stopped);
     assert_eq!(
         outcome.stopped.unwrap().kind,
-        FailureKind::Stopped(Kind::Cancelled)
+        FailureKind::Stopped(AgentErrorKind::Cancelled)
     );
     let words: Vec<_> = outcome
         .tasks
@@ -192,23 +192,23 @@ async fn cancelling_stops_the_plan_and_it_can_be_gone_on_with() {
         .iter()
         .find(|record| record.key.id.as_str() == "slow")
         .unwrap();
-    assert_eq!(slow.standing, Standing::Running);
+    assert_eq!(slow.standing, TaskState::Running);
 }
 
 /// A journal that dies when the model's first answer is to be kept, as a process would.
-struct Dying(agent::Memory);
+struct DyingPlanJournal(agent::MemoryJournal);
 
-impl Journal for Dying {
-    fn load(&mut self) -> agent::Stored<'_, agent::History> {
+impl TurnJournal for DyingPlanJournal {
+    fn load(&mut self) -> agent::JournalFuture<'_, agent::TurnHistory> {
         self.0.load()
     }
 
-    fn note<'a>(&'a mut self, note: &'a agent::Note) -> agent::Stored<'a, ()> {
+    fn note<'a>(&'a mut self, note: &'a agent::TurnNote) -> agent::JournalFuture<'a, ()> {
         self.0.note(note)
     }
 
-    fn commit<'a>(&'a mut self, _: &'a agent::Turn) -> agent::Stored<'a, ()> {
-        Box::pin(async { Err(Error::new(Kind::Journal, "the disk is full")) })
+    fn commit<'a>(&'a mut self, _: &'a agent::ConversationTurn) -> agent::JournalFuture<'a, ()> {
+        Box::pin(async { Err(Error::new(AgentErrorKind::Journal, "the disk is full")) })
     }
 }
 
@@ -216,13 +216,13 @@ impl Journal for Dying {
 async fn what_cannot_be_kept_is_not_done_twice() {
     let first = task("a", &[]);
     let script = vec![write("a.txt", "once\n"), says("Made a.")];
-    let mut project = project(Format::OpenAi, &[], script);
-    let memory = agent::Memory::default();
+    let mut project = project(WireFormat::OpenAi, &[], script);
+    let memory = agent::MemoryJournal::default();
     let failure = project
-        .run_with(&first, &mut Dying(memory.clone()))
+        .run_with(&first, &mut DyingPlanJournal(memory.clone()))
         .await
         .unwrap_err();
-    assert_eq!(failure.kind, FailureKind::Stopped(Kind::Journal));
+    assert_eq!(failure.kind, FailureKind::Stopped(AgentErrorKind::Journal));
     assert!(failure.kind.ends_the_plan());
     std::fs::remove_file(project.dir.path().join("a.txt")).unwrap();
     // The call had ended and was noted: it is not made again, so the artifact stays away.

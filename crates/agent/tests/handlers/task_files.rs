@@ -108,7 +108,7 @@ fn what_is_missing_is_said_with_what_to_add() {
     check(
         r#"{"subtask_id": "a", "type": "planning"}"#,
         &[
-            "1:1: a task of type `planning` says where the plan goes; add `output_artifacts` with the plan's file",
+            "1:1: a task of type `planning` needs to say where the plan goes; add `output_artifacts` with the plan's file",
         ],
     );
     check(

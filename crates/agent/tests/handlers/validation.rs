@@ -1,22 +1,22 @@
 //! The `validation` handler: each kind of criterion, and what a text alone is taken for.
 
 use agent::handlers::{FailureKind, OverallStatus, ReadAs};
-use agent::{Kind, handlers::TaskResult};
-use llm::Format;
+use agent::{AgentErrorKind, handlers::TaskResult};
+use llm::WireFormat;
 use serde_json::{Value, json};
 
-use crate::project::Project;
 use crate::scripted::says;
+use crate::task_project::TaskProject;
 
-fn project() -> Project {
-    Project::new(Format::OpenAi, vec![says("Nobody asks me.")])
+fn project() -> TaskProject {
+    TaskProject::new(WireFormat::OpenAi, vec![says("Nobody asks me.")])
 }
 
 fn task(criteria: Value) -> Value {
     json!({"subtask_id": "check", "type": "validation", "validation_criteria": criteria})
 }
 
-async fn passed(project: &mut Project, criteria: Value) -> TaskResult {
+async fn passed(project: &mut TaskProject, criteria: Value) -> TaskResult {
     let result = project.run(&task(criteria)).await.unwrap();
     assert_eq!(project.server.asked(), 0, "the model was asked");
     result
@@ -254,7 +254,7 @@ async fn a_criterion_is_held_by_the_sandbox_of_the_tools() {
     let mut project = project();
     // The best sandbox there is; where there is none, the command is refused.
     let settings = agent::tools::CommandSettings::default();
-    let commands = agent::tools::Commands::Allowed(settings);
+    let commands = agent::tools::CommandAccess::Allowed(settings);
     project.toolset = agent::tools::standard(&project.workspace, commands).unwrap();
     let criteria = json!([{"run": format!("echo out > {}", target.display())}]);
     let failure = project.run(&task(criteria)).await.unwrap_err();
@@ -271,6 +271,9 @@ async fn cancelling_ends_the_checks() {
     });
     let criteria = json!([{"run": "sleep 30"}, {"run": "touch later"}]);
     let failure = project.run(&task(criteria)).await.unwrap_err();
-    assert_eq!(failure.kind, FailureKind::Stopped(Kind::Cancelled));
+    assert_eq!(
+        failure.kind,
+        FailureKind::Stopped(AgentErrorKind::Cancelled)
+    );
     assert!(project.file("later").is_none());
 }

@@ -1,64 +1,64 @@
-//! A run and its questions: tried, answered, tried again until nothing is open.
+//! Runs a recipe, asks its questions and runs it again until no question is open.
 //!
-//! The recipe decides what is asked and whether answers fit; the transport gets them. Whatever was
-//! answered is kept in a file when the run does not come to its end.
+//! The recipe decides what is asked and whether answers fit; the transport gets them. If the run
+//! fails, the answers given so far are kept in a file.
 
 use prompt::{Answers, Questionnaire, RequestId};
-use recipe::{Kind, Needed};
-use transport::{Reason, Resolution};
+use recipe::{NeededAnswers, RecipeErrorKind};
+use transport::{AskResolution, DeferReason};
 
-use super::kept::{self, Kept};
-use super::{Answerer, Request};
-use crate::{Code, Error};
+use super::saved_answers::{self, SavedAnswers};
+use super::{AnswerRequest, LazyAnswerer};
+use crate::{AppErrorCode, Error};
 
-/// How often answers that a recipe refuses are asked for again, in one run.
+/// Limit on asking again for answers that the recipe refuses, in one run.
 pub const REASKED_MAX: u32 = 3;
-/// How often one run may ask; more than the rounds any recipe has.
+/// Limit on the rounds of one run; more than any recipe has.
 pub const ASKED_MAX: u32 = 200;
 
-/// How far one attempt came.
-pub enum Attempt<T> {
+/// Result of one attempt to run the recipe.
+pub enum RecipeAttempt<T> {
     /// To its end: the answers are part of the project's records.
     Done(T),
     /// To its end without writing anything, so that the answers would be lost.
     Unwritten(T),
-    Needed(Box<Needed>),
+    Needed(Box<NeededAnswers>),
 }
 
-/// What the attempts came to.
+/// Result of all attempts.
 #[derive(Debug)]
-pub enum Came<T> {
+pub enum AskOutcome<T> {
     To(T),
-    /// Somebody else has to answer these.
-    Deferred(Box<Needed>),
+    /// No transport answers these questions here; the user gets them as a document.
+    Deferred(Box<NeededAnswers>),
     /// The person at the terminal left, or stopped the run.
     Left,
 }
 
-/// How it ended, and where the answers are that somebody gave in vain.
+/// The end of the loop, and the file that keeps answers which the run did not use.
 #[derive(Debug)]
-pub struct Ended<T> {
-    pub came: Result<Came<T>, Error>,
-    pub kept: Option<Result<Kept, Error>>,
+pub struct AskReport<T> {
+    pub came: Result<AskOutcome<T>, Error>,
+    pub kept: Option<Result<SavedAnswers, Error>>,
 }
 
 /// Attempts, asks, and attempts again. `request` gathers the answers.
 pub fn answer<T>(
-    answerer: &mut Answerer<'_>,
-    request: &mut recipe::Request,
-    attempt: &mut dyn FnMut(&recipe::Request) -> Result<Attempt<T>, recipe::Error>,
-) -> Ended<T> {
-    let mut round = Round::default();
+    answerer: &mut LazyAnswerer<'_>,
+    request: &mut recipe::RecipeRunRequest,
+    attempt: &mut dyn FnMut(&recipe::RecipeRunRequest) -> Result<RecipeAttempt<T>, recipe::Error>,
+) -> AskReport<T> {
+    let mut round = AskRound::default();
     let ended = loop {
         let needed = match attempt(request) {
-            Ok(Attempt::Done(result)) => {
-                return Ended {
-                    came: Ok(Came::To(result)),
+            Ok(RecipeAttempt::Done(result)) => {
+                return AskReport {
+                    came: Ok(AskOutcome::To(result)),
                     kept: None,
                 };
             }
-            Ok(Attempt::Unwritten(result)) => break Ok(Came::To(result)),
-            Ok(Attempt::Needed(needed)) => {
+            Ok(RecipeAttempt::Unwritten(result)) => break Ok(AskOutcome::To(result)),
+            Ok(RecipeAttempt::Needed(needed)) => {
                 // The next attempt must not ask the person for the same values again.
                 request.asked.clone_from(&needed.asked);
                 needed
@@ -67,63 +67,63 @@ pub fn answer<T>(
             Err(error) => break Err(error.into()),
         };
         match round.ask(answerer, &needed, request) {
-            Ok(None) if answerer.is_cancelled() => break Ok(Came::Left),
+            Ok(None) if answerer.is_cancelled() => break Ok(AskOutcome::Left),
             Ok(None) => {}
-            Ok(Some(Reason::PersonLeft { .. })) => break Ok(Came::Left),
-            Ok(Some(_)) => break Ok(Came::Deferred(needed)),
+            Ok(Some(DeferReason::PersonLeft { .. })) => break Ok(AskOutcome::Left),
+            Ok(Some(_)) => break Ok(AskOutcome::Deferred(needed)),
             Err(error) => break Err(error),
         }
     };
     let answers = request.answers.as_ref().filter(|_| round.gained);
-    Ended {
+    AskReport {
         came: ended,
-        kept: answers.map(|answers| kept::keep(answerer.project, answers)),
+        kept: answers.map(|answers| saved_answers::keep(answerer.project, answers)),
     }
 }
 
-/// What was asked last.
+/// The last questions, and the counters of the loop.
 #[derive(Default)]
-struct Round {
+struct AskRound {
     keys: Vec<String>,
     feedback: Option<String>,
     asked: u32,
     reasked: u32,
-    /// Whether anybody answered anything.
+    /// True if at least one answer was given.
     gained: bool,
 }
 
-impl Round {
-    /// Puts the questions to whoever answers, and takes the answers over.
+impl AskRound {
+    /// Asks the configured transport, and adds the answers to the request.
     fn ask(
         &mut self,
-        answerer: &mut Answerer<'_>,
-        needed: &Needed,
-        request: &mut recipe::Request,
-    ) -> Result<Option<Reason>, Error> {
+        answerer: &mut LazyAnswerer<'_>,
+        needed: &NeededAnswers,
+        request: &mut recipe::RecipeRunRequest,
+    ) -> Result<Option<DeferReason>, Error> {
         self.asked += 1;
         if self.asked > ASKED_MAX {
             let message = format!("the run asked more than ASKED_MAX ({ASKED_MAX}) times");
-            return Err(Error::new(Code::Limit, message)
+            return Err(Error::new(AppErrorCode::Limit, message)
                 .hint("let its questions depend less on each other"));
         }
         let feedback = self.feedback.take();
-        let resolved = answerer.resolve(&Request {
+        let resolved = answerer.resolve(&AnswerRequest {
             questionnaire: &needed.questionnaire,
             document: &needed.document,
             feedback: feedback.as_deref(),
         });
         let (answers, reason) = match resolved {
-            Ok(Resolution::Resolved(answers, _)) => (answers, None),
-            Ok(Resolution::Deferred(Reason::PersonLeft { answered })) => {
+            Ok(AskResolution::Resolved(answers, _)) => (answers, None),
+            Ok(AskResolution::Deferred(DeferReason::PersonLeft { answered })) => {
                 let answered_none = Answers::empty();
                 (
                     answered,
-                    Some(Reason::PersonLeft {
+                    Some(DeferReason::PersonLeft {
                         answered: answered_none,
                     }),
                 )
             }
-            Ok(Resolution::Deferred(reason)) => return Ok(Some(reason)),
+            Ok(AskResolution::Deferred(reason)) => return Ok(Some(reason)),
             Err(error) => {
                 if let Error::Ai(failed) = &error {
                     self.take(failed.answered().clone(), needed, request);
@@ -136,8 +136,14 @@ impl Round {
         Ok(reason)
     }
 
-    /// The answers carry the id of the whole round, of which this may have been a part.
-    fn take(&mut self, answers: Answers, needed: &Needed, request: &mut recipe::Request) {
+    /// Adds the answers to the request. They carry the id of the whole round, of which this may
+    /// have been a part.
+    fn take(
+        &mut self,
+        answers: Answers,
+        needed: &NeededAnswers,
+        request: &mut recipe::RecipeRunRequest,
+    ) {
         if answers.is_empty() && request.answers.is_none() && !self.keys_are_optional(needed) {
             return;
         }
@@ -149,8 +155,8 @@ impl Round {
         }
     }
 
-    /// Whether leaving everything out is an answer.
-    fn keys_are_optional(&self, needed: &Needed) -> bool {
+    /// Returns true if every question is optional, so that no answer at all is an answer.
+    fn keys_are_optional(&self, needed: &NeededAnswers) -> bool {
         needed
             .questionnaire
             .questions()
@@ -159,8 +165,8 @@ impl Round {
 
     /// Takes answers back that the recipe refuses, so that they are asked for once more. False
     /// when the refusal is about something else, or has come too often.
-    fn take_back(&mut self, error: &recipe::Error, request: &mut recipe::Request) -> bool {
-        if error.kind() != Kind::Answers || self.reasked == REASKED_MAX {
+    fn take_back(&mut self, error: &recipe::Error, request: &mut recipe::RecipeRunRequest) -> bool {
+        if error.kind() != RecipeErrorKind::Answers || self.reasked == REASKED_MAX {
             return false;
         }
         let text = error.to_string();

@@ -1,18 +1,18 @@
-//! What was spent, added up from the ledger.
+//! Sums up the spending in the ledger.
 
 use std::collections::BTreeMap;
 
 use jiff::civil::Date;
 use jiff::{Span, Timestamp};
-use llm::budget::Spent;
-use llm::{Cost, Usage};
+use llm::budget::SpentTotal;
+use llm::{CallCost, Usage};
 
-use super::ledger::{self, Line, utc};
-use crate::{Code, Error, Project};
+use super::cost_log::{self, CostEntry, utc};
+use crate::{AppErrorCode, Error, Project};
 
-/// What the sums are by.
+/// Grouping of the sums.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum By {
+pub enum SpendGrouping {
     Day,
     Model,
     Purpose,
@@ -20,51 +20,56 @@ pub enum By {
 
 /// One sum.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Sum {
+pub struct SpendSum {
     pub name: String,
     pub usage: Usage,
-    pub spent: Spent,
+    pub spent: SpentTotal,
 }
 
-impl Sum {
-    fn add(&mut self, line: &Line) {
+impl SpendSum {
+    fn add(&mut self, line: &CostEntry) {
         self.usage += line.usage;
         self.spent.add(line.usage.total(), line.cost());
     }
 
-    pub fn cost(&self) -> Cost {
+    pub fn cost(&self) -> CallCost {
         self.spent.cost()
     }
 }
 
 /// All sums, and everything together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Sheet {
+pub struct SpendReport {
     pub since: Option<Date>,
-    pub sums: Vec<Sum>,
-    pub total: Sum,
-    /// Lines of the ledger that are no calls: a process died while writing, or somebody edited it.
+    pub sums: Vec<SpendSum>,
+    pub total: SpendSum,
+    /// Lines of the ledger that are not calls: a process died while writing, or a person edited the
+    /// file.
     pub unreadable: usize,
 }
 
 /// Adds up the calls since a day, that day included.
-pub fn sheet(project: &Project, since: Option<Date>, by: By) -> Result<Sheet, Error> {
-    let mut sheet = Sheet {
+pub fn sheet(
+    project: &Project,
+    since: Option<Date>,
+    by: SpendGrouping,
+) -> Result<SpendReport, Error> {
+    let mut sheet = SpendReport {
         since,
-        ..Sheet::default()
+        ..SpendReport::default()
     };
-    let mut sums: BTreeMap<String, Sum> = BTreeMap::new();
-    for day in ledger::days(&project.root)? {
+    let mut sums: BTreeMap<String, SpendSum> = BTreeMap::new();
+    for day in cost_log::days(&project.root)? {
         if since.is_some_and(|since| day < since) {
             continue;
         }
-        let page = ledger::page(&project.root, day)?;
+        let page = cost_log::page(&project.root, day)?;
         sheet.unreadable += page.unreadable;
         for line in &page.lines {
             let name = match by {
-                By::Day => day.to_string(),
-                By::Model => format!("{}/{}", line.provider.name(), line.model),
-                By::Purpose => line.purpose.clone(),
+                SpendGrouping::Day => day.to_string(),
+                SpendGrouping::Model => format!("{}/{}", line.provider.name(), line.model),
+                SpendGrouping::Purpose => line.purpose.clone(),
             };
             sums.entry(name).or_default().add(line);
             sheet.total.add(line);
@@ -72,12 +77,12 @@ pub fn sheet(project: &Project, since: Option<Date>, by: By) -> Result<Sheet, Er
     }
     sheet.sums = sums
         .into_iter()
-        .map(|(name, sum)| Sum { name, ..sum })
+        .map(|(name, sum)| SpendSum { name, ..sum })
         .collect();
     Ok(sheet)
 }
 
-/// The day that `today`, `7d`, `2w` or `2026-11-01` means.
+/// Returns the day that `today`, `7d`, `2w` or `2026-11-01` means.
 pub fn since(text: &str) -> Result<Date, Error> {
     let today = utc(Timestamp::now()).date();
     let text = text.trim();
@@ -96,7 +101,7 @@ pub fn since(text: &str) -> Result<Date, Error> {
         },
     };
     day.ok_or_else(|| {
-        Error::new(Code::Data, format!("`{text}` is no day"))
+        Error::new(AppErrorCode::Data, format!("`{text}` is no day"))
             .hint("write `today`, a number of days or weeks such as `7d` or `2w`, or `2026-11-01`")
     })
 }

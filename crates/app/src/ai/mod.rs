@@ -1,55 +1,57 @@
-//! Who answers questions: settings and flags made into a transport, with its books and recordings.
+//! Answers questions: turns settings and flags into a transport, with its cost log and recordings.
 
 pub mod answering;
+pub mod asked;
 pub mod cost;
 pub mod question;
 
-mod kept;
-mod ledger;
+mod cost_log;
+mod external_agent;
 pub(crate) mod model;
-mod outside;
+mod saved_answers;
 mod tape;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use exec::Cancel;
+use exec::CommandCancel;
 use transport::{
-    Chosen, CommandMode, Observer, Offered, Opened, Person, Purpose, Request, Resolution, Taping,
-    Transport as _, Way,
+    AnswerRequest, AskObserver, AskResolution, ChosenTransport, CommandMode, ModelPurpose,
+    OpenTransport, Person, ProviderOffers, RecordMode, ResolvedMode, Transport as _,
 };
 
-use crate::{Error, Project, Surroundings};
+use crate::{Error, ProcessEnvironment, Project};
 
-pub use answering::{Attempt, Came, Ended, answer};
-pub use kept::{ANSWERS_DIR, Kept, keep_answers};
-pub use ledger::LEDGER_DIR;
-pub use transport::{Event, Mode, Reason, Spending};
+pub use answering::{AskOutcome, AskReport, RecipeAttempt, answer};
+pub use asked::{AskHistory, AskTurn};
+pub use cost_log::LEDGER_DIR;
+pub use saved_answers::{ANSWERS_DIR, SavedAnswers, keep_answers};
+pub use transport::{AskEvent, AskSpending, DeferReason, TransportMode};
 
-/// What flags say about answering, beyond the settings.
+/// Flags about answering that override the settings.
 #[derive(Clone, Debug, Default)]
-pub struct Wish {
-    pub mode: Option<Mode>,
-    /// How a command is asked, if not as the settings say.
+pub struct AiOverrides {
+    pub mode: Option<TransportMode>,
+    /// Mode of the external command, if it differs from the settings.
     pub command_mode: Option<CommandMode>,
-    pub taping: TapeWish,
-    /// What every call is paid from, beside the budget of the settings.
-    pub purse: Option<Arc<dyn llm::budget::Purse>>,
+    pub taping: RecordingFlag,
+    /// Spending guard of every call, in addition to the budget of the settings.
+    pub purse: Option<Arc<dyn llm::budget::SpendGuard>>,
 }
 
-/// Whether a run is recorded or played back.
+/// Recording or replay of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum TapeWish {
+pub enum RecordingFlag {
     #[default]
     No,
     Record(PathBuf),
     Replay(PathBuf),
 }
 
-/// What somebody is asked for, as the ledger calls it.
+/// Purpose of a call, as the ledger names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Errand {
+pub enum CallPurpose {
     /// The questions of a recipe.
     Answer,
     /// A single question of a person.
@@ -64,7 +66,7 @@ pub enum Errand {
     Build,
 }
 
-impl Errand {
+impl CallPurpose {
     fn name(self) -> &'static str {
         match self {
             Self::Answer => "answer",
@@ -77,35 +79,35 @@ impl Errand {
     }
 }
 
-/// Who else takes part in a run.
-pub struct Company<'a> {
+/// The other participants of a run: the person, the observer, and the switch that cancels it.
+pub struct RunParticipants<'a> {
     /// The person at the terminal, if there is one.
     pub person: Option<&'a mut dyn Person>,
-    pub observer: &'a mut dyn Observer,
-    pub cancel: Cancel,
+    pub observer: &'a mut dyn AskObserver,
+    pub cancel: CommandCancel,
 }
 
-/// Whoever answers, found when the first question comes up and not before.
-pub struct Answerer<'a> {
+/// Opens the transport when the first question comes up and not before, and puts questions to it.
+pub struct LazyAnswerer<'a> {
     project: &'a Project,
-    surroundings: &'a Surroundings,
-    wish: Wish,
-    errand: Errand,
-    company: Option<Company<'a>>,
-    opened: Option<Opened<'a>>,
-    mode: Mode,
+    surroundings: &'a ProcessEnvironment,
+    wish: AiOverrides,
+    errand: CallPurpose,
+    company: Option<RunParticipants<'a>>,
+    opened: Option<OpenTransport<'a>>,
+    mode: TransportMode,
     because: String,
-    trouble: ledger::Trouble,
-    cancel: Cancel,
+    trouble: cost_log::CostLogError,
+    cancel: CommandCancel,
 }
 
-impl<'a> Answerer<'a> {
+impl<'a> LazyAnswerer<'a> {
     pub fn new(
         project: &'a Project,
-        surroundings: &'a Surroundings,
-        wish: Wish,
-        errand: Errand,
-        company: Company<'a>,
+        surroundings: &'a ProcessEnvironment,
+        wish: AiOverrides,
+        errand: CallPurpose,
+        company: RunParticipants<'a>,
     ) -> Self {
         Self {
             project,
@@ -115,23 +117,23 @@ impl<'a> Answerer<'a> {
             cancel: company.cancel.clone(),
             company: Some(company),
             opened: None,
-            mode: Mode::Auto,
+            mode: TransportMode::Auto,
             because: String::new(),
-            trouble: ledger::Trouble::default(),
+            trouble: cost_log::CostLogError::default(),
         }
     }
 
-    /// The mode that was chosen, once somebody was asked.
-    pub fn mode(&self) -> Mode {
+    /// Returns the chosen mode, once a question was asked.
+    pub fn mode(&self) -> TransportMode {
         self.mode
     }
 
-    /// Why it is that mode, once somebody was asked.
+    /// Returns the reason for that mode, once a question was asked.
     pub fn because(&self) -> &str {
         &self.because
     }
 
-    /// Why calls could not be written into the ledger, if they could not.
+    /// Returns the reason why calls could not be written into the ledger, if there is one.
     pub fn trouble(&self) -> Option<String> {
         self.trouble.get()
     }
@@ -140,36 +142,40 @@ impl<'a> Answerer<'a> {
         self.cancel.is_cancelled()
     }
 
-    /// Puts questions to whoever answers.
-    pub fn resolve(&mut self, request: &Request<'_>) -> Result<Resolution, Error> {
+    /// Puts questions to the transport.
+    pub fn resolve(&mut self, request: &AnswerRequest<'_>) -> Result<AskResolution, Error> {
         if let Some(company) = self.company.take() {
             self.opened = Some(self.open(company)?);
         }
         match &mut self.opened {
             Some(opened) => Ok(opened.resolve(request)?),
-            // Opening failed before; whoever goes on regardless gets no answers.
-            None => Ok(Resolution::Deferred(Reason::NobodyThere)),
+            // An earlier call failed to open the transport; a caller that goes on regardless gets
+            // no answers.
+            None => Ok(AskResolution::Deferred(DeferReason::NobodyThere)),
         }
     }
 
-    fn open(&mut self, company: Company<'a>) -> Result<Opened<'a>, Error> {
+    fn open(&mut self, company: RunParticipants<'a>) -> Result<OpenTransport<'a>, Error> {
         let mut setup = self.project.settings.ai.clone();
         setup.mode = self.wish.mode.unwrap_or(setup.mode);
         setup.command_mode = self.wish.command_mode.unwrap_or(setup.command_mode);
         let taping = tape::open(&self.wish.taping, self.surroundings)?;
         let lookup = |name: &str| self.surroundings.variable(name);
-        let chosen = transport::choose(&setup, Purpose::Answer, &taping, &lookup)?;
-        if matches!(chosen.way, Way::Api(_) | Way::Command(_) | Way::Stdio(_)) {
+        let chosen = transport::choose(&setup, ModelPurpose::Answer, &taping, &lookup)?;
+        if matches!(
+            chosen.way,
+            ResolvedMode::Api(_) | ResolvedMode::Command(_) | ResolvedMode::Stdio(_)
+        ) {
             self.project.trust.require_settings(&["ai."])?;
         }
         self.mode = chosen.way.mode();
         self.because.clone_from(&chosen.because);
-        let ledger = ledger::Ledger::open(self.project, self.errand, self.trouble.clone())?;
+        let ledger = cost_log::CostLog::open(self.project, self.errand, self.trouble.clone())?;
         let meter = setup
-            .meter(SystemTime::now(), llm::budget::Spent::default())
+            .meter(SystemTime::now(), llm::budget::SpentTotal::default())
             .with_ledger(Box::new(ledger))
             .with_purse(self.wish.purse.clone());
-        let surroundings = transport::Surroundings {
+        let surroundings = transport::TransportContext {
             person: company.person,
             observer: company.observer,
             meter: Arc::new(meter),
@@ -181,29 +187,40 @@ impl<'a> Answerer<'a> {
     }
 }
 
-/// Who would answer with these settings, and why. Asks nobody.
-pub fn choice(setup: &transport::Setup, surroundings: &Surroundings) -> Result<Chosen, Error> {
+/// Decides which transport these settings choose, and why. Asks no question.
+pub fn choice(
+    setup: &transport::AiSettings,
+    surroundings: &ProcessEnvironment,
+) -> Result<ChosenTransport, Error> {
     let lookup = |name: &str| surroundings.variable(name);
-    let taping = Taping::Off;
-    Ok(transport::choose(setup, Purpose::Answer, &taping, &lookup)?)
+    let taping = RecordMode::Off;
+    Ok(transport::choose(
+        setup,
+        ModelPurpose::Answer,
+        &taping,
+        &lookup,
+    )?)
 }
 
-/// How questions are answered with these settings and flags. Asks nobody.
+/// Decides the mode of these settings and flags. Asks no question.
 pub(crate) fn mode(
     project: &Project,
-    surroundings: &Surroundings,
-    wish: &Wish,
-) -> Result<Mode, Error> {
+    surroundings: &ProcessEnvironment,
+    wish: &AiOverrides,
+) -> Result<TransportMode, Error> {
     let mut setup = project.settings.ai.clone();
     setup.mode = wish.mode.unwrap_or(setup.mode);
     let taping = tape::open(&wish.taping, surroundings)?;
     let lookup = |name: &str| surroundings.variable(name);
-    let chosen = transport::choose(&setup, Purpose::Answer, &taping, &lookup)?;
+    let chosen = transport::choose(&setup, ModelPurpose::Answer, &taping, &lookup)?;
     Ok(chosen.way.mode())
 }
 
-/// What the configured providers offer.
-pub fn models(project: &Project, surroundings: &Surroundings) -> Result<Vec<Offered>, Error> {
+/// Lists the models of the configured providers.
+pub fn models(
+    project: &Project,
+    surroundings: &ProcessEnvironment,
+) -> Result<Vec<ProviderOffers>, Error> {
     project.trust.require_settings(&["ai."])?;
     let lookup = |name: &str| surroundings.variable(name);
     Ok(transport::models(&project.settings.ai, &lookup)?)

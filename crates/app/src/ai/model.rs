@@ -6,50 +6,50 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
-use agent::handlers::{self, Models};
+use agent::handlers::{self, ModelChooser};
 use agent::task::ModelPreference;
-use llm::budget::{Meter, Spent};
+use llm::budget::{Meter, SpentTotal};
 use llm::{Provider, Secret};
-use transport::{CommandPlan, Plan, Purpose, Setup, Taping, Way};
+use transport::{AiSettings, ApiPlan, CommandPlan, ModelPurpose, RecordMode, ResolvedMode};
 
-use super::outside::Outside;
-use super::{Errand, Wish, ledger, tape};
+use super::external_agent::ExternalAgent;
+use super::{AiOverrides, CallPurpose, cost_log, tape};
 use crate::trust::TrustGate;
-use crate::{Code, Error, Project, Surroundings, settings};
+use crate::{AppErrorCode, Error, ProcessEnvironment, Project, settings};
 
-/// Where the models of one run come from.
-pub(crate) struct Source {
-    setup: Setup,
-    purpose: Purpose,
-    taping: Taping,
+/// Resolves the models of one run from the settings.
+pub(crate) struct ModelResolver {
+    setup: AiSettings,
+    purpose: ModelPurpose,
+    taping: RecordMode,
     meter: Arc<Meter>,
-    surroundings: Surroundings,
+    surroundings: ProcessEnvironment,
     trust: TrustGate,
     folder: PathBuf,
-    agent: settings::Agent,
-    trouble: ledger::Trouble,
+    agent: settings::AgentSettings,
+    trouble: cost_log::CostLogError,
     /// Chosen once each: a recording counts how often its model was asked the same.
-    chosen: Mutex<HashMap<(String, PathBuf), handlers::Chosen>>,
+    chosen: Mutex<HashMap<(String, PathBuf), handlers::ChosenModel>>,
 }
 
-impl Source {
-    /// For a run in this project.
+impl ModelResolver {
+    /// Opens the models for a run in this project.
     pub(crate) fn open(
         project: &Project,
-        surroundings: &Surroundings,
-        wish: &Wish,
-        errand: Errand,
+        surroundings: &ProcessEnvironment,
+        wish: &AiOverrides,
+        errand: CallPurpose,
     ) -> Result<Self, Error> {
         let mut setup = project.settings.ai.clone();
         setup.mode = wish.mode.unwrap_or(setup.mode);
-        let trouble = ledger::Trouble::default();
-        let ledger = ledger::Ledger::open(project, errand, trouble.clone())?;
-        let meter = setup.meter(SystemTime::now(), Spent::default());
+        let trouble = cost_log::CostLogError::default();
+        let ledger = cost_log::CostLog::open(project, errand, trouble.clone())?;
+        let meter = setup.meter(SystemTime::now(), SpentTotal::default());
         Ok(Self {
             purpose: match errand {
-                Errand::Plan | Errand::BuildPlan => Purpose::Plan,
-                Errand::Generate | Errand::Build => Purpose::Generate,
-                Errand::Answer | Errand::Ask => Purpose::Answer,
+                CallPurpose::Plan | CallPurpose::BuildPlan => ModelPurpose::Plan,
+                CallPurpose::Generate | CallPurpose::Build => ModelPurpose::Generate,
+                CallPurpose::Answer | CallPurpose::Ask => ModelPurpose::Answer,
             },
             taping: tape::open(&wish.taping, surroundings)?,
             meter: Arc::new(
@@ -67,12 +67,12 @@ impl Source {
         })
     }
 
-    /// Why calls could not be written into the ledger, if they could not.
+    /// Returns the reason why calls could not be written into the ledger, if there is one.
     pub(crate) fn trouble(&self) -> Option<String> {
         self.trouble.get()
     }
 
-    /// Every key that a text might quote.
+    /// Returns every key that a text might quote, so that it can be redacted.
     pub(crate) fn secrets(&self) -> Vec<Secret> {
         let lookup = |name: &str| self.surroundings.variable(name);
         let written = self.setup.api_key.iter().map(|key| {
@@ -88,17 +88,18 @@ impl Source {
             .collect()
     }
 
-    /// Whether a task with this preference could be begun.
+    /// Checks that a task with this preference could begin.
     pub(crate) fn check(&self, preference: Option<&ModelPreference>) -> Result<(), Error> {
         self.worker(preference).map(|_| ())
     }
 
-    /// The model for work in this folder. A program in its place works on a copy of the folder.
+    /// Chooses the model for work in this folder. A program in its place works on a copy of the
+    /// folder.
     pub(crate) fn choose_for(
         &self,
         preference: Option<&ModelPreference>,
         folder: &Path,
-    ) -> Result<handlers::Chosen, agent::Error> {
+    ) -> Result<handlers::ChosenModel, agent::Error> {
         let key = (format!("{preference:?}"), folder.to_owned());
         let mut chosen = self.chosen.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = chosen.get(&key) {
@@ -106,30 +107,31 @@ impl Source {
         }
         let made = self
             .make(preference, folder)
-            .map_err(|error| agent::Error::new(agent::Kind::Setup, error.to_string()))?;
+            .map_err(|error| agent::Error::new(agent::AgentErrorKind::Setup, error.to_string()))?;
         chosen.insert(key, made.clone());
         Ok(made)
     }
 
-    fn worker(&self, preference: Option<&ModelPreference>) -> Result<Worker, Error> {
+    fn worker(&self, preference: Option<&ModelPreference>) -> Result<WorkerKind, Error> {
         let setup = self.preferred(preference)?;
         let lookup = |name: &str| self.surroundings.variable(name);
         let chosen = transport::choose(&setup, self.purpose, &self.taping, &lookup)?;
         self.trust.require_settings(&["ai."])?;
         let mut plan = match chosen.way {
-            Way::Api(plan) => plan,
-            Way::Command(plan) => return Ok(Worker::Program(plan)),
+            ResolvedMode::Api(plan) => plan,
+            ResolvedMode::Command(plan) => return Ok(WorkerKind::Program(plan)),
             other => return Err(no_tools(other.mode().name(), &chosen.because)),
         };
         if let Some(preference) = preference {
             plan.max_tokens = preference.max_tokens.unwrap_or(plan.max_tokens);
             plan.temperature = preference.temperature.or(plan.temperature);
         }
-        Ok(Worker::Model(Box::new(plan)))
+        Ok(WorkerKind::Model(Box::new(plan)))
     }
 
-    /// The settings with what the task prefers. Another provider has its own address and key.
-    fn preferred(&self, preference: Option<&ModelPreference>) -> Result<Setup, Error> {
+    /// Returns the settings with the task's preference applied. Another provider has its own
+    /// address and key.
+    fn preferred(&self, preference: Option<&ModelPreference>) -> Result<AiSettings, Error> {
         let mut setup = self.setup.clone();
         let Some(preference) = preference else {
             return Ok(setup);
@@ -144,8 +146,8 @@ impl Source {
         }
         if let Some(model) = &preference.model {
             setup.model = Some(model.clone());
-            setup.models = transport::Models::default();
-            // Another model is another result, so nobody stands in for it.
+            setup.models = transport::PurposeModels::default();
+            // Another model gives another result, so a named model has no fallbacks.
             setup.fallbacks = Vec::new();
         }
         Ok(setup)
@@ -155,12 +157,12 @@ impl Source {
         &self,
         preference: Option<&ModelPreference>,
         folder: &Path,
-    ) -> Result<handlers::Chosen, Error> {
+    ) -> Result<handlers::ChosenModel, Error> {
         let plan = match self.worker(preference)? {
-            Worker::Model(plan) => plan,
-            Worker::Program(plan) => return Ok(self.program(plan, folder)),
+            WorkerKind::Model(plan) => plan,
+            WorkerKind::Program(plan) => return Ok(self.program(plan, folder)),
         };
-        Ok(handlers::Chosen {
+        Ok(handlers::ChosenModel {
             model: transport::model(&plan, &self.meter, &self.taping)?,
             name: plan.first.route.model,
             max_tokens: plan.max_tokens,
@@ -168,11 +170,11 @@ impl Source {
         })
     }
 
-    /// A program in the place of a model.
-    fn program(&self, plan: CommandPlan, folder: &Path) -> handlers::Chosen {
-        handlers::Chosen {
+    /// Makes a program that takes the place of a model.
+    fn program(&self, plan: CommandPlan, folder: &Path) -> handlers::ChosenModel {
+        handlers::ChosenModel {
             name: plan.words.program.clone(),
-            model: Arc::new(Outside {
+            model: Arc::new(ExternalAgent {
                 plan,
                 folder: folder.to_owned(),
                 policy: self.agent.policy.clone(),
@@ -185,17 +187,17 @@ impl Source {
     }
 }
 
-/// Who does the work.
-enum Worker {
-    Model(Box<Plan>),
+/// The one who does the work: a model, or an external program.
+enum WorkerKind {
+    Model(Box<ApiPlan>),
     Program(CommandPlan),
 }
 
-impl Models for Source {
+impl ModelChooser for ModelResolver {
     fn choose(
         &self,
         preference: Option<&ModelPreference>,
-    ) -> Result<handlers::Chosen, agent::Error> {
+    ) -> Result<handlers::ChosenModel, agent::Error> {
         self.choose_for(preference, &self.folder)
     }
 }
@@ -203,7 +205,7 @@ impl Models for Source {
 fn no_tools(mode: &str, because: &str) -> Error {
     let message =
         format!("this needs a model that calls tools, and the mode is `{mode}` here: {because}");
-    Error::new(Code::NoModel, message).hint(
+    Error::new(AppErrorCode::NoModel, message).hint(
         "set `ai.provider` and `ai.model` in drawloom.toml and the key in its variable, or \
          `ai.command` to a program that works by itself (docs/ai.md)",
     )
@@ -216,7 +218,7 @@ fn unknown_provider(name: &str) -> Error {
         None => format!("there are: {}", names.join(", ")),
     };
     Error::new(
-        Code::NoModel,
+        AppErrorCode::NoModel,
         format!("a task prefers the provider `{name}`, which is not known"),
     )
     .hint(hint)

@@ -1,30 +1,30 @@
-//! One question, put to whoever is configured: what `drawloom ai ask` does.
+//! Puts one question to the configured transport, for `drawloom ai ask`.
 
 use std::rc::Rc;
 
-use prompt::{AnswerKind, DocumentInput, Question, Questionnaire, Source, document};
+use prompt::{AnswerKind, DocumentInput, Question, QuestionSource, Questionnaire, document};
 use serde_json::Value;
-use template::{Engine, Layout, MapLoader};
-use transport::{Reason, Resolution, Spending};
+use template::{MapLoader, TemplateEngine, TemplateLayout};
+use transport::{AskResolution, AskSpending, DeferReason};
 
-use super::{Answerer, Request};
-use crate::{Code, Error};
+use super::{AnswerRequest, AskHistory, LazyAnswerer};
+use crate::{AppErrorCode, Error};
 
 /// The only key there is.
 const KEY: &str = "answer";
 const TITLE: &str = "A question";
-/// Where the built-in document begins to speak of files and of commands to run.
+/// The lines of the built-in document from which it speaks of files and of commands to run.
 const GENERATOR: &str = "A generator needs the answers below before it can write its files.\n";
 const HANDOVER: &str = "\n## Instructions\n";
 
-/// What came of a question.
+/// Result of a question.
 #[derive(Debug)]
-pub enum Reply {
+pub enum QuestionReply {
     Answered {
         text: String,
-        spending: Spending,
+        spending: AskSpending,
     },
-    /// Nobody here answers; this would be for whoever does.
+    /// No transport answers here; the user can give the document to a person or a model.
     Deferred {
         document: String,
     },
@@ -32,15 +32,22 @@ pub enum Reply {
     Left,
 }
 
-/// Asks.
-pub fn ask(answerer: &mut Answerer<'_>, text: &str) -> Result<Reply, Error> {
-    let questionnaire = questionnaire(text)?;
+/// Asks a question, with the conversation so far.
+pub fn ask(
+    answerer: &mut LazyAnswerer<'_>,
+    text: &str,
+    history: &AskHistory,
+) -> Result<QuestionReply, Error> {
+    let mut questionnaire = questionnaire(text)?;
+    for context in history.contexts() {
+        questionnaire.add_context(&context);
+    }
     let document = document(&questionnaire)?;
     put(answerer, &questionnaire, document)
 }
 
 /// Asks with a text that says everything itself, also how to reply: nothing is put around it.
-pub fn ask_whole(answerer: &mut Answerer<'_>, text: &str) -> Result<Reply, Error> {
+pub fn ask_whole(answerer: &mut LazyAnswerer<'_>, text: &str) -> Result<QuestionReply, Error> {
     let questionnaire = questionnaire(text)?;
     let asked = questionnaire.questions().next();
     let document = asked.map_or_else(String::new, |question| question.prompt.clone());
@@ -48,31 +55,31 @@ pub fn ask_whole(answerer: &mut Answerer<'_>, text: &str) -> Result<Reply, Error
 }
 
 fn put(
-    answerer: &mut Answerer<'_>,
+    answerer: &mut LazyAnswerer<'_>,
     questionnaire: &Questionnaire,
     document: String,
-) -> Result<Reply, Error> {
-    let resolved = answerer.resolve(&Request {
+) -> Result<QuestionReply, Error> {
+    let resolved = answerer.resolve(&AnswerRequest {
         questionnaire,
         document: &document,
         feedback: None,
     })?;
     Ok(match resolved {
-        Resolution::Resolved(answers, spending) => {
+        AskResolution::Resolved(answers, spending) => {
             let text = match answers.get(KEY) {
                 Some(Value::String(text)) => text.clone(),
                 Some(value) => value.to_string(),
                 None => String::new(),
             };
-            Reply::Answered { text, spending }
+            QuestionReply::Answered { text, spending }
         }
-        Resolution::Deferred(Reason::PersonLeft { .. }) => Reply::Left,
-        Resolution::Deferred(_) => Reply::Deferred { document },
+        AskResolution::Deferred(DeferReason::PersonLeft { .. }) => QuestionReply::Left,
+        AskResolution::Deferred(_) => QuestionReply::Deferred { document },
     })
 }
 
 fn questionnaire(text: &str) -> Result<Questionnaire, Error> {
-    let source = Source {
+    let source = QuestionSource {
         file: "the command line".to_owned(),
         line: 1,
     };
@@ -81,7 +88,7 @@ fn questionnaire(text: &str) -> Result<Questionnaire, Error> {
     question.kind = AnswerKind::Text;
     let mut questionnaire = Questionnaire::new();
     let asked = questionnaire.ask(question);
-    asked.map_err(|error| Error::new(Code::Limit, error.to_string()))?;
+    asked.map_err(|error| Error::new(AppErrorCode::Limit, error.to_string()))?;
     Ok(questionnaire)
 }
 
@@ -94,11 +101,11 @@ fn document(questionnaire: &Questionnaire) -> Result<String, Error> {
     let template = template.split(HANDOVER).next().unwrap_or(template);
     // No generator waits for this answer.
     let template = template.replace(GENERATOR, "");
-    let engine = Engine::new(Rc::new(MapLoader::new()));
-    let compiled = engine.compile("document.jig", &template, Layout::Jig)?;
+    let engine = TemplateEngine::new(Rc::new(MapLoader::new()));
+    let compiled = engine.compile("document.jig", &template, TemplateLayout::Jig)?;
     let state = match document::data(questionnaire, &input) {
-        Value::Object(map) => expr::Object::from_json_map(&map),
-        _ => expr::Object::new(),
+        Value::Object(map) => expr::JsObject::from_json_map(&map),
+        _ => expr::JsObject::new(),
     };
     Ok(engine.render(&compiled, &state, &Default::default())?.text)
 }

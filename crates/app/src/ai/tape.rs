@@ -4,42 +4,48 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use llm::record::Tape;
-use transport::Taping;
+use transport::RecordMode;
 use workspace::fs;
 
-use super::TapeWish;
-use crate::{Code, Error, Surroundings};
+use super::RecordingFlag;
+use crate::{AppErrorCode, Error, ProcessEnvironment};
 
-/// The tape that was asked for.
-pub(super) fn open(wish: &TapeWish, surroundings: &Surroundings) -> Result<Taping, Error> {
+/// Opens the tape that the flags ask for.
+pub(super) fn open(
+    wish: &RecordingFlag,
+    surroundings: &ProcessEnvironment,
+) -> Result<RecordMode, Error> {
     Ok(match wish {
-        TapeWish::No => Taping::Off,
-        TapeWish::Record(folder) => Taping::Record(Arc::new(Folder(surroundings.path(folder)))),
-        TapeWish::Replay(folder) => {
+        RecordingFlag::No => RecordMode::Off,
+        RecordingFlag::Record(folder) => {
+            RecordMode::Record(Arc::new(TapeFolder(surroundings.path(folder))))
+        }
+        RecordingFlag::Replay(folder) => {
             let path = surroundings.path(folder);
             if !fs::is_dir(&path) {
                 return Err(no_folder(folder));
             }
-            Taping::Replay(Arc::new(Folder(path)))
+            RecordMode::Replay(Arc::new(TapeFolder(path)))
         }
     })
 }
 
 fn no_folder(folder: &Path) -> Error {
     let message = format!("there is no folder {} to replay", folder.display());
-    Error::new(Code::NotFound, message).hint("`--record DIR` makes one")
+    Error::new(AppErrorCode::NotFound, message).hint("`--record DIR` makes one")
 }
 
-struct Folder(PathBuf);
+struct TapeFolder(PathBuf);
 
-impl Folder {
-    /// Names come as hashes, with nothing in them that a path could be made of.
+impl TapeFolder {
+    /// Returns the file of a recording. Names are hashes, so they contain nothing that a path could
+    /// be made of.
     fn file(&self, name: &str) -> PathBuf {
         self.0.join(format!("{name}.json"))
     }
 }
 
-impl Tape for Folder {
+impl Tape for TapeFolder {
     fn get(&self, name: &str) -> Result<Option<String>, String> {
         fs::read_text(&self.file(name)).map_err(|error| error.to_string())
     }

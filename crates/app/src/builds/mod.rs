@@ -1,110 +1,158 @@
 //! Builds: asked for, planned, decided about, built and published, kept in the project's database.
 //!
-//! What costs money happens where somebody asks for it: a build whose process died is shown as
-//! interrupted, and [`resume`] goes on with it from its last committed turn.
+//! Nothing that costs money starts by itself: a build whose process died is shown as interrupted,
+//! and [`resume`] continues it from its last committed turn.
 
-mod outlet;
-mod shop;
+mod environment;
+mod publishing;
 
 use std::hash::{BuildHasher as _, RandomState};
 
-use agent::Clock as _;
-use builder::decide::{self, Approval};
-use builder::review::Review;
+use agent::AgentClock as _;
+use builder::decide::{self, PlanApproval};
+use builder::review::BuildReview;
 use builder::run;
-use builder::{BuildObserver, Job, JobId, Jobs as _, Options, Plan, Progress, Status};
-use exec::Cancel;
-use store::Store;
+use builder::{
+    BuildJob, BuildObserver, BuildPlan, BuildProgress, JobId, JobStatus, JobStore as _, Options,
+};
+use exec::CommandCancel;
+use store::SqliteDatabase;
 
-use crate::ai::Wish;
+use crate::ai::AiOverrides;
 use crate::tasks::clock::SystemClock;
-use crate::tasks::{bench, keeping};
-use crate::{Code, Error, Project, Surroundings};
-use shop::{Shop, Team};
+use crate::tasks::run_archive;
+use crate::{AppErrorCode, Error, ProcessEnvironment, Project};
+use environment::{BuildEnvironment, BuildNeeds};
 
-pub use outlet::{Standing, standing};
+pub use publishing::{PublishReadiness, standing};
 
-/// Where patches are kept, from the project's folder.
+/// Folder of the patches, from the project's folder.
 pub const PATCHES_DIR: &str = ".drawloom/patches";
-/// How the newest build can be called.
+/// Name of the newest build.
 pub const LAST: &str = "last";
 
-/// What a build is worked on with.
-pub struct Order<'a> {
+/// Everything a use case of builds needs.
+pub struct BuildRequest<'a> {
     pub project: &'a Project,
-    pub surroundings: &'a Surroundings,
-    pub wish: Wish,
+    pub surroundings: &'a ProcessEnvironment,
+    pub wish: AiOverrides,
     pub observer: &'a mut dyn BuildObserver,
-    pub cancel: Cancel,
+    pub cancel: CommandCancel,
 }
 
-/// A build that somebody worked on, however far it came.
+/// A build after a use case worked on it, whatever the result.
 #[derive(Debug)]
-pub struct Done {
-    pub job: Job,
-    /// What went wrong beside the work, a sentence each.
+pub struct BuildOutcome {
+    pub job: BuildJob,
+    /// Problems beside the work, a sentence each.
     pub warnings: Vec<String>,
 }
 
-/// A build as it stands.
+/// The state of a build.
 #[derive(Debug)]
-pub struct Shown {
-    pub job: Job,
-    /// Somebody works on it at this moment.
+pub struct BuildSnapshot {
+    pub job: BuildJob,
+    /// A process works on it at this moment.
     pub is_held: bool,
 }
 
-impl Shown {
-    /// Whether somebody should work on it and nobody does: its process died.
+impl BuildSnapshot {
+    /// Returns true if a process should work on it and none does: its process died.
     pub fn is_interrupted(&self) -> bool {
         self.job.status().is_active() && !self.is_held
     }
 }
 
 /// Asks for a build and has its plan made.
-pub fn plan(order: Order<'_>, prompt: &str, options: Options) -> Result<Done, Error> {
+pub async fn plan(
+    order: BuildRequest<'_>,
+    prompt: &str,
+    options: Options,
+) -> Result<BuildOutcome, Error> {
     let now_ms = SystemClock.now_ms();
     let id = JobId::new(now_ms, RandomState::new().hash_one(now_ms));
-    plan_as(order, id, prompt, options)
+    plan_as(order, id, prompt, options).await
 }
 
-/// The same under a name that is not taken.
-pub(crate) fn plan_as(
-    order: Order<'_>,
+/// Plans a build under an id that is not taken.
+pub(crate) async fn plan_as(
+    order: BuildRequest<'_>,
     id: JobId,
     prompt: &str,
     options: Options,
-) -> Result<Done, Error> {
+) -> Result<BuildOutcome, Error> {
     let now_ms = SystemClock.now_ms();
-    // What cannot be a job is refused before anything is looked for.
-    let job = Job::new(id, prompt, options, now_ms)?;
-    work(order, Team::Planner, async |shop, observer| {
+    // An invalid job is refused before anything is set up.
+    let job = BuildJob::new(id, prompt, options, now_ms)?;
+    work(order, BuildNeeds::Planner, async |shop, observer| {
         shop.require_repository()?;
         shop.store.create(&job).await?;
         let bench = shop.bench();
         Ok(run::plan(&bench, &job.id, observer).await?)
     })
+    .await
+}
+
+/// Asks for a build and keeps it, for [`resume`] to plan it. Refused where no model is set up to plan.
+pub(crate) async fn ask(
+    order: BuildRequest<'_>,
+    id: JobId,
+    prompt: &str,
+    options: Options,
+) -> Result<BuildOutcome, Error> {
+    let job = BuildJob::new(id, prompt, options, SystemClock.now_ms())?;
+    work(order, BuildNeeds::Planner, async |shop, _| {
+        shop.require_repository()?;
+        shop.store.create(&job).await?;
+        Ok(job.clone())
+    })
+    .await
+}
+
+/// Approves a plan, for [`resume`] to build it.
+pub(crate) async fn accept(
+    order: BuildRequest<'_>,
+    id: &JobId,
+    how: PlanApproval,
+) -> Result<BuildOutcome, Error> {
+    waiting(id, show(order.project, id).await?.job.status())?;
+    work(order, BuildNeeds::Builder, async |shop, _| {
+        shop.require_repository()?;
+        let bench = shop.bench();
+        waiting(id, bench.jobs.get(id).await?.status())?;
+        Ok(decide::approve_as(&bench, id, how).await?)
+    })
+    .await
 }
 
 /// Approves a plan and builds it.
-pub fn approve(order: Order<'_>, id: &JobId, how: Approval) -> Result<Done, Error> {
-    // What cannot be approved needs nobody to build it.
-    waiting(id, show(order.project, id)?.job.status())?;
-    work(order, Team::Builder, async |shop, observer| {
+pub async fn approve(
+    order: BuildRequest<'_>,
+    id: &JobId,
+    how: PlanApproval,
+) -> Result<BuildOutcome, Error> {
+    // A build that cannot be approved is refused before a model is set up.
+    waiting(id, show(order.project, id).await?.job.status())?;
+    work(order, BuildNeeds::Builder, async |shop, observer| {
         shop.require_repository()?;
         let bench = shop.bench();
         waiting(id, bench.jobs.get(id).await?.status())?;
         decide::approve_as(&bench, id, how).await?;
         Ok(run::build(&bench, id, observer).await?)
     })
+    .await
 }
 
-/// Says what becomes of work that waits for a review, and goes on: it is published, or changed and
-/// held against the checks again.
-pub fn review(order: Order<'_>, id: &JobId, review: Review) -> Result<Done, Error> {
+/// Decides about work that waits for a review, and goes on: publishes it, or changes it and runs
+/// the checks again.
+pub async fn review(
+    order: BuildRequest<'_>,
+    id: &JobId,
+    review: BuildReview,
+) -> Result<BuildOutcome, Error> {
     let team = match review.has_comments() {
-        true => Team::Builder,
-        false => Team::Publisher,
+        true => BuildNeeds::Builder,
+        false => BuildNeeds::Publisher,
     };
     work(order, team, async |shop, observer| {
         shop.require_repository()?;
@@ -112,114 +160,131 @@ pub fn review(order: Order<'_>, id: &JobId, review: Review) -> Result<Done, Erro
         decide::review(&bench, id, review).await?;
         Ok(run::build(&bench, id, observer).await?)
     })
+    .await
 }
 
 /// Asks for more in the branch and the conversation of a build that has come to its end, and has it
 /// planned.
-pub fn follow_up(order: Order<'_>, id: &JobId, prompt: &str) -> Result<Done, Error> {
-    work(order, Team::Planner, async |shop, observer| {
+pub async fn follow_up(
+    order: BuildRequest<'_>,
+    id: &JobId,
+    prompt: &str,
+) -> Result<BuildOutcome, Error> {
+    work(order, BuildNeeds::Planner, async |shop, observer| {
         shop.require_repository()?;
         let bench = shop.bench();
         decide::follow_up(&bench, id, prompt).await?;
         Ok(run::plan(&bench, id, observer).await?)
     })
+    .await
 }
 
-/// Goes on with a build: where its process left it, or at the step that failed. One that waits for
-/// a decision or has come to its end is returned as it is.
-pub fn resume(order: Order<'_>, id: &JobId) -> Result<Done, Error> {
-    let job = show(order.project, id)?.job;
+/// Continues a build: where its process left it, or at the step that failed. One that waits for a
+/// decision or has ended is returned unchanged.
+pub async fn resume(order: BuildRequest<'_>, id: &JobId) -> Result<BuildOutcome, Error> {
+    let job = show(order.project, id).await?.job;
     let at = match (job.status(), &job.error) {
-        (Status::Failed, Some(failure)) => failure.step,
+        (JobStatus::Failed, Some(failure)) => failure.step,
         (status, _) => status,
     };
     let team = match at {
-        Status::Queued | Status::Planning => Team::Planner,
-        Status::Publishing => Team::Publisher,
-        _ if !at.is_active() => Team::Nobody,
-        _ => Team::Builder,
+        JobStatus::Queued | JobStatus::Planning => BuildNeeds::Planner,
+        JobStatus::Publishing => BuildNeeds::Publisher,
+        _ if !at.is_active() => BuildNeeds::Nobody,
+        _ => BuildNeeds::Builder,
     };
     work(order, team, async |shop, observer| {
         let bench = shop.bench();
-        if job.status() == Status::Failed {
+        if job.status() == JobStatus::Failed {
             shop.require_repository()?;
             decide::retry(&bench, id).await?;
         }
         Ok(run::resume(&bench, id, observer).await?)
     })
+    .await
 }
 
 /// Publishes what a build made, again or for the first time.
-pub fn publish(order: Order<'_>, id: &JobId) -> Result<Done, Error> {
-    work(order, Team::Publisher, async |shop, observer| {
+pub async fn publish(order: BuildRequest<'_>, id: &JobId) -> Result<BuildOutcome, Error> {
+    work(order, BuildNeeds::Publisher, async |shop, observer| {
         shop.require_repository()?;
         let bench = shop.bench();
         let job = bench.jobs.get(id).await?;
         // Left there by a process that died: the decision was made already.
-        if job.status() != Status::Publishing {
+        if job.status() != JobStatus::Publishing {
             decide::publish(&bench, id).await?;
         }
         Ok(run::build(&bench, id, observer).await?)
     })
+    .await
 }
 
 /// Ends a build without building it.
-pub fn reject(order: Order<'_>, id: &JobId) -> Result<Done, Error> {
-    work(order, Team::Nobody, async |shop, _| {
+pub async fn reject(order: BuildRequest<'_>, id: &JobId) -> Result<BuildOutcome, Error> {
+    work(order, BuildNeeds::Nobody, async |shop, _| {
         Ok(decide::reject(&shop.bench(), id).await?)
     })
+    .await
 }
 
-/// Ends a build wherever it is.
-pub fn cancel(order: Order<'_>, id: &JobId) -> Result<Done, Error> {
-    work(order, Team::Nobody, async |shop, _| {
+/// Ends a build in any state.
+pub async fn cancel(order: BuildRequest<'_>, id: &JobId) -> Result<BuildOutcome, Error> {
+    work(order, BuildNeeds::Nobody, async |shop, _| {
         Ok(decide::cancel(&shop.bench(), id).await?)
     })
+    .await
 }
 
 /// Puts an edited plan, as text, in the place of the one that waits.
-pub fn edit(order: Order<'_>, id: &JobId, text: &str) -> Result<Done, Error> {
-    let plan: Plan = builder::plan::read(text).map_err(|problems| {
+pub async fn edit(order: BuildRequest<'_>, id: &JobId, text: &str) -> Result<BuildOutcome, Error> {
+    let plan: BuildPlan = builder::plan::read(text).map_err(|problems| {
         let message = format!("the plan cannot be read:\n{problems}");
-        Error::new(Code::BuildPlan, message)
+        Error::new(AppErrorCode::BuildPlan, message)
             .hint("`drawloom schema build-plan` prints what a plan looks like")
     })?;
-    work(order, Team::Nobody, async |shop, _| {
+    work(order, BuildNeeds::Nobody, async |shop, _| {
         Ok(decide::edit(&shop.bench(), id, plan).await?)
     })
+    .await
 }
 
-/// The build as it stands.
-pub fn show(project: &Project, id: &JobId) -> Result<Shown, Error> {
+/// Returns the state of a build.
+pub async fn show(project: &Project, id: &JobId) -> Result<BuildSnapshot, Error> {
     look(project, async |store| {
         let job = store.get(id).await?;
         shown(store, job).await
-    })?
+    })
+    .await?
     .ok_or_else(|| builder::unknown(id).into())
 }
 
-/// What happened to a build, the oldest first.
-pub fn progress(project: &Project, id: &JobId) -> Result<Vec<Progress>, Error> {
-    let told = look(project, async |store| Ok(store.progress(id).await?))?;
+/// Returns the progress of a build, the oldest first.
+pub async fn progress(project: &Project, id: &JobId) -> Result<Vec<BuildProgress>, Error> {
+    let told = look(project, async |store| Ok(store.progress(id).await?)).await?;
     Ok(told.unwrap_or_default())
 }
 
-/// The newest builds, of this status or of any.
-pub fn list(project: &Project, status: Option<Status>, count: usize) -> Result<Vec<Shown>, Error> {
+/// Lists the newest builds, of this status or of any.
+pub async fn list(
+    project: &Project,
+    status: Option<JobStatus>,
+    count: usize,
+) -> Result<Vec<BuildSnapshot>, Error> {
     let listed = look(project, async |store| {
         let mut listed = Vec::new();
         for job in store.list(status, None, count).await? {
             listed.push(shown(store, job).await?);
         }
         Ok(listed)
-    })?;
+    })
+    .await?;
     Ok(listed.unwrap_or_default())
 }
 
-/// Files with uncommitted changes, which a build does not see unless it is told to; none where there
-/// is no repository.
+/// Lists files with uncommitted changes, which a build does not see unless it is told to; empty
+/// without a repository.
 pub fn uncommitted(project: &Project) -> Result<Vec<String>, Error> {
-    let Ok(repository) = vcs::Repository::open(&vcs::Git::at(project.folder())) else {
+    let Ok(repository) = vcs::Repository::open(&vcs::GitProgram::at(project.folder())) else {
         return Ok(Vec::new());
     };
     let changed = builder::uncommitted(&repository, &project.settings.agent.policy)?;
@@ -231,15 +296,15 @@ pub fn uncommitted(project: &Project) -> Result<Vec<String>, Error> {
 
 /// The fewest characters by which a build can be named.
 const PIECE_CHARS_MIN: usize = 4;
-/// The most builds among which a short name is looked for.
+/// Number of builds among which a short name is searched.
 const NAMED_MAX: usize = 10_000;
 
-/// The build that a person means: its id, the beginning or the end of it that no other has, or `last`.
-pub fn find(project: &Project, text: &str) -> Result<JobId, Error> {
+/// Finds the build that a person means: by its id, a unique beginning or end of it, or `last`.
+pub async fn find(project: &Project, text: &str) -> Result<JobId, Error> {
     if text == LAST {
-        let newest = list(project, None, 1)?.into_iter().next();
+        let newest = list(project, None, 1).await?.into_iter().next();
         return newest.map(|shown| shown.job.id).ok_or_else(|| {
-            Error::new(Code::NotFound, "there is no build here yet")
+            Error::new(AppErrorCode::NotFound, "there is no build here yet")
                 .hint("`drawloom build \"…\"` begins one")
         });
     }
@@ -250,7 +315,8 @@ pub fn find(project: &Project, text: &str) -> Result<JobId, Error> {
     let ids = look(project, async |store| {
         let jobs = store.list(None, None, NAMED_MAX).await?;
         Ok(jobs.into_iter().map(|job| job.id).collect::<Vec<_>>())
-    })?;
+    })
+    .await?;
     let ids = ids.unwrap_or_default();
     if ids.contains(&given) {
         return Ok(given);
@@ -267,67 +333,63 @@ pub fn find(project: &Project, text: &str) -> Result<JobId, Error> {
                 several.len(),
                 names.join(", ")
             );
-            Err(Error::new(Code::NotFound, message).hint("write more of its id"))
+            Err(Error::new(AppErrorCode::NotFound, message).hint("write more of its id"))
         }
     }
 }
 
-/// Refuses a build whose plan waits for nobody. One that failed could go on from its step as well,
-/// but nobody looked at a plan then.
-fn waiting(id: &JobId, status: Status) -> Result<(), Error> {
-    if status == Status::PlanReady {
+/// Refuses a build whose plan does not wait for approval. One that failed could go on from its step
+/// as well, but then no person has looked at a plan.
+fn waiting(id: &JobId, status: JobStatus) -> Result<(), Error> {
+    if status == JobStatus::PlanReady {
         return Ok(());
     }
     let message = format!("the build `{id}` is `{status}`, and no plan of it waits");
-    let hint = format!("`drawloom builds show {id}` says how it stands");
-    Err(Error::new(Code::Conflict, message).hint(hint))
+    let hint = format!("`drawloom builds show {id}` shows its status");
+    Err(Error::new(AppErrorCode::Conflict, message).hint(hint))
 }
 
-/// Works on a build with what it takes, and says what went wrong beside the work.
-fn work(
-    order: Order<'_>,
-    team: Team,
-    act: impl AsyncFnOnce(&Shop<'_>, &mut dyn BuildObserver) -> Result<Job, Error>,
-) -> Result<Done, Error> {
-    let Order {
+/// Works on a build in the given environment, and collects the problems beside the work.
+async fn work(
+    order: BuildRequest<'_>,
+    team: BuildNeeds,
+    act: impl AsyncFnOnce(&BuildEnvironment<'_>, &mut dyn BuildObserver) -> Result<BuildJob, Error>,
+) -> Result<BuildOutcome, Error> {
+    let BuildRequest {
         project,
         surroundings,
         wish,
         observer,
         cancel,
     } = order;
-    let models = shop::models(project, surroundings, &wish, team)?;
-    bench::runtime()?.block_on(async {
-        let shop = Shop::open(project, surroundings, models, cancel).await?;
-        let came = act(&shop, observer).await;
-        let warnings = match &came {
-            Ok(job) => shop.warnings(job),
-            Err(_) => Vec::new(),
-        };
-        shop.close().await;
-        let job = came?;
-        Ok(Done { job, warnings })
-    })
+    let models = environment::models(project, surroundings, &wish, team)?;
+    let shop = BuildEnvironment::open(project, surroundings, models, cancel).await?;
+    let came = act(&shop, observer).await;
+    let warnings = match &came {
+        Ok(job) => shop.warnings(job),
+        Err(_) => Vec::new(),
+    };
+    shop.close().await;
+    let job = came?;
+    Ok(BuildOutcome { job, warnings })
 }
 
 /// Looks into the database, if there is one.
-fn look<T>(
+async fn look<T>(
     project: &Project,
-    act: impl AsyncFnOnce(&Store) -> Result<T, Error>,
+    act: impl AsyncFnOnce(&SqliteDatabase) -> Result<T, Error>,
 ) -> Result<Option<T>, Error> {
-    if !keeping::exists(project) {
+    if !run_archive::exists(project) {
         return Ok(None);
     }
-    bench::runtime()?.block_on(async {
-        let store = keeping::open(project, Vec::new()).await?;
-        let came = act(&store).await;
-        // What was read is read, whatever becomes of the connection.
-        let _ = store.close().await;
-        came.map(Some)
-    })
+    let store = run_archive::open(project, Vec::new()).await?;
+    let came = act(&store).await;
+    // A failure to close loses nothing that was read.
+    let _ = store.close().await;
+    came.map(Some)
 }
 
-async fn shown(store: &Store, job: Job) -> Result<Shown, Error> {
+async fn shown(store: &SqliteDatabase, job: BuildJob) -> Result<BuildSnapshot, Error> {
     let is_held = store.is_build_held(&job.id).await?;
-    Ok(Shown { job, is_held })
+    Ok(BuildSnapshot { job, is_held })
 }

@@ -1,24 +1,29 @@
 //! `code_generation`, `planning`, `validation`: a task for the agent, made from the step.
 //!
-//! The step's `config` is the task (docs/tasks.md); `prompt` is its description. Its conversation is
-//! kept, so that the next attempt goes on with it.
+//! The step's `config` is the task (docs/tasks.md); `prompt` is its description. Its conversation
+//! is stored, so that the next attempt continues it.
 
 mod criteria;
 
 use std::sync::Arc;
 
-use agent::Nobody;
+use agent::NoAgentObserver;
 use agent::handlers::FailureKind;
-use exec::Cancel;
-use flow::Step;
-use flow::engine::{FailureClass, Report, Spent};
+use exec::CommandCancel;
+use flow::WorkflowStep;
+use flow::engine::{AttemptReport, FailureClass, SpentAmount};
 use serde_json::{Map, Value, json};
 
-use super::purse::{Asks, within_budget};
-use super::{Executor, Hands, Job, Working, failed, failed_by, fill, invalid, on_a_thread};
+use super::budget::{ModelUse, within_budget};
+use super::{
+    ExecutorContext, ExecutorFuture, StepAttempt, StepExecutor, failed, failed_by, interpolate,
+    invalid, on_a_runtime,
+};
 use super::{over_budget, setting, unknown_settings};
-use crate::ai::Wish;
+use crate::ai::AiOverrides;
 use crate::tasks::{self, TaskEnd};
+
+pub(crate) use criteria::SETTING as CRITERIA;
 
 const SETTINGS: [&str; 7] = [
     "description",
@@ -36,8 +41,8 @@ pub(super) const VALIDATION: &str = "validation";
 /// The kind of task it is.
 pub(super) struct AgentTask(pub(super) &'static str);
 
-impl Executor for AgentTask {
-    fn check(&self, step: &Step) -> Vec<String> {
+impl StepExecutor for AgentTask {
+    fn check(&self, step: &WorkflowStep) -> Vec<String> {
         let mut problems = unknown_settings(step, &SETTINGS);
         if self.0 == PLANNING && setting(step, "output_artifacts").is_none() {
             let missing =
@@ -58,7 +63,7 @@ impl Executor for AgentTask {
         problems
     }
 
-    fn execute<'a>(&'a self, job: &'a Job) -> Working<'a> {
+    fn execute<'a>(&'a self, job: &'a StepAttempt) -> ExecutorFuture<'a> {
         Box::pin(async move {
             let (fields, prompt) = match filled(job) {
                 Ok(filled) => filled,
@@ -68,36 +73,39 @@ impl Executor for AgentTask {
             let name = format!("workflow:{}", job.task.id);
             let hands = Arc::clone(&job.hands);
             let asks = match self.0 {
-                VALIDATION => Asks::Perhaps,
-                _ => Asks::Surely,
+                VALIDATION => ModelUse::Perhaps,
+                _ => ModelUse::Surely,
             };
             within_budget(job, asks, |wish| {
-                on_a_thread(move |cancel| carry_out(&hands, wish, (&name, &text), cancel))
+                on_a_runtime(async move |cancel| {
+                    carry_out(&hands, wish, (&name, &text), cancel).await
+                })
             })
             .await
         })
     }
 }
 
-/// The fields of the task and its prompt, with their values. Commands among them get theirs as data.
-fn filled(job: &Job) -> Result<(Map<String, Value>, String), String> {
+/// Interpolates the fields of the task and its prompt. Commands among them get their values as
+/// data.
+fn filled(job: &StepAttempt) -> Result<(Map<String, Value>, String), String> {
     let mut fields = job.step.config.config.clone().unwrap_or_default();
     let given = fields.remove(criteria::SETTING);
-    let filled = fill::json(&Value::Object(fields), &job.state)?;
+    let filled = interpolate::json(&Value::Object(fields), &job.state)?;
     let mut fields = filled.as_object().cloned().unwrap_or_default();
     if let Some(given) = given {
         let given = criteria::filled(&given, &job.state)?;
         fields.insert(criteria::SETTING.to_owned(), given);
     }
     let prompt = job.step.config.prompt.as_deref().unwrap_or_default();
-    Ok((fields, fill::text(prompt, &job.state)?))
+    Ok((fields, interpolate::text(prompt, &job.state)?))
 }
 
 impl AgentTask {
-    /// The task as its file would be.
+    /// Writes the task as its file would be.
     fn definition(
         &self,
-        step: &Step,
+        step: &WorkflowStep,
         mut fields: Map<String, Value>,
         prompt: Option<&str>,
     ) -> String {
@@ -127,40 +135,45 @@ fn tame(c: char) -> char {
     }
 }
 
-fn carry_out(hands: &Hands, wish: Wish, (name, text): (&str, &str), cancel: Cancel) -> Report {
+async fn carry_out(
+    hands: &ExecutorContext,
+    wish: AiOverrides,
+    (name, text): (&str, &str),
+    cancel: CommandCancel,
+) -> AttemptReport {
     let task = match agent::task::read(text, "config") {
         Ok(task) => task,
         Err(problems) => return invalid(problems.to_string()),
     };
-    let job = tasks::Job {
+    let job = tasks::TaskRequest {
         project: &hands.project,
         surroundings: &hands.surroundings,
         wish,
-        start: tasks::Start::Resume,
-        observer: &mut Nobody,
+        start: tasks::StartMode::Resume,
+        observer: &mut NoAgentObserver,
         cancel,
     };
-    match tasks::run_step(job, &task, (name, text)) {
+    match tasks::run_step(job, &task, (name, text)).await {
         Ok(ended) => judge(ended.came),
         Err(error) => failed_by(&error),
     }
 }
 
-/// What the task's conversation came to. What it took is that of all attempts.
-fn judge(came: TaskEnd) -> Report {
+/// Converts the end of the task's conversation into a report. Its usage is that of all attempts.
+fn judge(came: TaskEnd) -> AttemptReport {
     let (mut report, usage) = match came {
         Ok(result) => {
             let output = serde_json::to_value(&result).unwrap_or_default();
-            (Report::completed(output), result.report.usage)
+            (AttemptReport::completed(output), result.report.usage)
         }
         Err(failure) => {
             let message = failure.message;
             let report = match failure.kind {
-                FailureKind::Stopped(agent::Kind::Budget) => over_budget(message),
-                FailureKind::Stopped(agent::Kind::Cancelled) => {
+                FailureKind::Stopped(agent::AgentErrorKind::Budget) => over_budget(message),
+                FailureKind::Stopped(agent::AgentErrorKind::Cancelled) => {
                     failed(FailureClass::Cancelled, message)
                 }
-                FailureKind::Stopped(agent::Kind::Model) => {
+                FailureKind::Stopped(agent::AgentErrorKind::Model) => {
                     failed(FailureClass::Unavailable, message)
                 }
                 _ => failed(FailureClass::Failed, message),
@@ -168,7 +181,7 @@ fn judge(came: TaskEnd) -> Report {
             (report, failure.report.usage)
         }
     };
-    report.spent = Spent {
+    report.spent = SpentAmount {
         tokens: usage.all.usage.total(),
         micros: usage.all.micro_usd,
     };

@@ -1,36 +1,38 @@
-//! `ai_interaction`: one question, put to whoever answers here, whose reply is read and checked.
+//! `ai_interaction`: puts one question to the configured transport, and reads and checks the reply.
 //!
-//! A reply that cannot be read goes back with what is wrong with it, twice; one that still cannot be
-//! is a failed attempt and never a result. Where nobody answers, a person does.
+//! A reply that cannot be read goes back with its problems, twice; if it still cannot be read, the
+//! attempt has failed. Without a model, the task goes to a person.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use agent::Clock as _;
-use agent::handlers::Models as _;
-use flow::engine::{ModelCall, Outcome, Report};
-use flow::layers::{self, Asked, Form, Prompted};
-use flow::response::{self, REPAIRS_MAX, Unreadable};
-use flow::{Step, engine::FailureClass};
-use llm::{Message, Output, Request, Response, Stop};
-use transport::{CommandMode, Mode, Silent};
+use agent::AgentClock as _;
+use agent::handlers::ModelChooser as _;
+use flow::engine::{AttemptOutcome, AttemptReport, ModelCall};
+use flow::layers::{self, LayeredPrompt, PromptRequest, ReplyForm};
+use flow::response::{self, REPAIRS_MAX, UnreadableReply};
+use flow::{WorkflowStep, engine::FailureClass};
+use llm::{ChatMessage, ModelRequest, ModelResponse, ResponseFormat, StopReason};
+use transport::{CommandMode, SilentObserver, TransportMode};
 
-use super::purse::{Asks, within_budget};
-use super::{Executor, Job, Working, class_of, failed, failed_by, invalid, on_a_thread};
+use super::budget::{ModelUse, within_budget};
+use super::{
+    ExecutorFuture, StepAttempt, StepExecutor, class_of, failed, failed_by, invalid, on_a_thread,
+};
 use super::{over_budget, unknown_settings};
-use crate::ai::{self, Answerer, Company, Errand, Wish, model, question};
+use crate::ai::{self, AiOverrides, CallPurpose, LazyAnswerer, RunParticipants, model, question};
 use crate::tasks::clock::SystemClock;
 
-/// What providers call the schema of a reply.
+/// Name of the reply's schema, for providers.
 const SCHEMA_NAME: &str = "reply";
 
 pub(super) struct AiInteraction;
 
-impl Executor for AiInteraction {
-    fn check(&self, step: &Step) -> Vec<String> {
+impl StepExecutor for AiInteraction {
+    fn check(&self, step: &WorkflowStep) -> Vec<String> {
         unknown_settings(step, &["instructions"])
     }
 
-    fn execute<'a>(&'a self, job: &'a Job) -> Working<'a> {
+    fn execute<'a>(&'a self, job: &'a StepAttempt) -> ExecutorFuture<'a> {
         Box::pin(async move {
             let hands = &job.hands;
             let mode = match ai::mode(&hands.project, &hands.surroundings, &hands.wish) {
@@ -38,8 +40,8 @@ impl Executor for AiInteraction {
                 Err(error) => return failed_by(&error),
             };
             let form = match mode {
-                Mode::Api => Form::Envelope,
-                _ => Form::Sections,
+                TransportMode::Api => ReplyForm::Envelope,
+                _ => ReplyForm::Sections,
             };
             let prompted = match prompt(job, form) {
                 Ok(prompted) => prompted,
@@ -48,16 +50,16 @@ impl Executor for AiInteraction {
             let text = layers::joined(&prompted.layers);
             let record = CallRecord::begin(prompted.layers);
             let mut report = match mode {
-                Mode::Api => {
+                TransportMode::Api => {
                     let record = record.clone();
-                    within_budget(job, Asks::Surely, |wish| {
+                    within_budget(job, ModelUse::Surely, |wish| {
                         ask_model(job, wish, (text, record))
                     })
                     .await
                 }
-                Mode::Command | Mode::Stdio => {
+                TransportMode::Command | TransportMode::Stdio => {
                     let record = record.clone();
-                    within_budget(job, Asks::Surely, |wish| {
+                    within_budget(job, ModelUse::Surely, |wish| {
                         ask_program(job, wish, (text, record))
                     })
                     .await
@@ -71,12 +73,12 @@ impl Executor for AiInteraction {
     }
 }
 
-/// What is said in an attempt, written down while it goes on.
+/// The record of an attempt's conversation, written while it goes on.
 #[derive(Clone)]
 struct CallRecord(Arc<Mutex<ModelCall>>);
 
 impl CallRecord {
-    fn begin(layers: Vec<layers::Layer>) -> CallRecord {
+    fn begin(layers: Vec<layers::PromptLayer>) -> CallRecord {
         CallRecord(Arc::new(Mutex::new(ModelCall {
             layers,
             begun_ms: SystemClock.now_ms(),
@@ -88,7 +90,7 @@ impl CallRecord {
         change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
-    /// The record, where somebody has replied.
+    /// Returns the record if a model has replied.
     fn end(&self) -> Option<Box<ModelCall>> {
         let mut call = self
             .0
@@ -100,15 +102,15 @@ impl CallRecord {
     }
 }
 
-/// The four layers, and warnings about what they could not show.
-fn prompt(job: &Job, form: Form) -> Result<Prompted, String> {
+/// Builds the four layers of the prompt, and warnings about parts that they could not show.
+fn prompt(job: &StepAttempt, form: ReplyForm) -> Result<LayeredPrompt, String> {
     let instructions = job.setting("instructions").and_then(|value| value.as_str());
-    let instructions = instructions.map(|text| super::fill::text(text, &job.state));
+    let instructions = instructions.map(|text| super::interpolate::text(text, &job.state));
     let instructions = instructions.transpose()?;
     let settings = &job.hands.project.settings.workflows;
     let agent = job.task.assignee.as_ref();
     let agent = agent.and_then(|name| settings.agents.get(name));
-    let asked = Asked {
+    let asked = PromptRequest {
         agent: agent.map(|agent| agent.prompt.as_str()),
         instructions: instructions.as_deref(),
         form,
@@ -117,10 +119,19 @@ fn prompt(job: &Job, form: Form) -> Result<Prompted, String> {
         .map_err(|cause| format!("The prompt cannot be filled in: {cause}"))
 }
 
-/// A model, held to the envelope of a reply where its provider can do that.
-async fn ask_model(job: &Job, wish: Wish, (prompt, record): (String, CallRecord)) -> Report {
+/// Asks a model, with the reply's schema if its provider supports one.
+async fn ask_model(
+    job: &StepAttempt,
+    wish: AiOverrides,
+    (prompt, record): (String, CallRecord),
+) -> AttemptReport {
     let hands = &job.hands;
-    let source = model::Source::open(&hands.project, &hands.surroundings, &wish, Errand::Answer);
+    let source = model::ModelResolver::open(
+        &hands.project,
+        &hands.surroundings,
+        &wish,
+        CallPurpose::Answer,
+    );
     let source = match source {
         Ok(source) => source,
         Err(error) => return failed_by(&error),
@@ -130,18 +141,22 @@ async fn ask_model(job: &Job, wish: Wish, (prompt, record): (String, CallRecord)
         Err(error) => return invalid(error.to_string()),
     };
     let schema = job.step.config.output_schema.as_ref();
-    let mut request = Request::ask(&chosen.name, prompt);
+    let mut request = ModelRequest::ask(&chosen.name, prompt);
     request.max_tokens = chosen.max_tokens;
     request.temperature = chosen.temperature;
-    request.output = Output::Json {
+    request.output = ResponseFormat::Json {
         name: SCHEMA_NAME.to_owned(),
         schema: layers::envelope(schema),
     };
-    let mut unread = Unreadable {
+    let mut unread = UnreadableReply {
         problems: Vec::new(),
     };
     for _ in 0..=REPAIRS_MAX {
-        let response = match chosen.model.respond(&request, &mut llm::Silent).await {
+        let response = match chosen
+            .model
+            .respond(&request, &mut llm::NoModelObserver)
+            .await
+        {
             Ok(response) => response,
             Err(error) => return of_model(&error),
         };
@@ -151,7 +166,7 @@ async fn ask_model(job: &Job, wish: Wish, (prompt, record): (String, CallRecord)
             call.usage.input_tokens += response.usage.total() - response.usage.output;
             call.usage.output_tokens += response.usage.output;
         });
-        if let Stop::Refusal(word) = &response.stop {
+        if let StopReason::Refusal(word) = &response.stop {
             let message = format!("{} refused to answer ({word}).", response.model);
             return failed(FailureClass::Failed, message);
         }
@@ -162,19 +177,19 @@ async fn ask_model(job: &Job, wish: Wish, (prompt, record): (String, CallRecord)
             }
             Err(unreadable) => unread = unreadable,
         }
-        let said = Message::assistant(worded(&response.text()));
-        let wanted = Message::user(response::correction(&unread, Form::Envelope));
+        let said = ChatMessage::assistant(worded(&response.text()));
+        let wanted = ChatMessage::user(response::correction(&unread, ReplyForm::Envelope));
         request.messages.extend([said, wanted]);
     }
     response::unreadable(&unread)
 }
 
 fn read(
-    response: &Response,
+    response: &ModelResponse,
     schema: Option<&serde_json::Value>,
-) -> Result<response::Reply, Unreadable> {
+) -> Result<response::AgentReply, UnreadableReply> {
     match &response.stop {
-        Stop::MaxTokens => Err(Unreadable {
+        StopReason::MaxTokens => Err(UnreadableReply {
             problems: vec!["The reply was cut off at its longest; say less.".to_owned()],
         }),
         _ => response::read(&response.text(), schema),
@@ -189,29 +204,33 @@ fn worded(text: &str) -> String {
     }
 }
 
-/// A program, or a command, that answers in the place of a model. A command prints the reply as it
-/// is: there is one question, and a reply inside of JSON would only be harder to write.
-async fn ask_program(job: &Job, mut wish: Wish, (prompt, record): (String, CallRecord)) -> Report {
+/// Asks a program, or a command, in place of a model. A command prints the reply itself: there is
+/// only one question, and a reply inside of JSON would only be harder to write.
+async fn ask_program(
+    job: &StepAttempt,
+    mut wish: AiOverrides,
+    (prompt, record): (String, CallRecord),
+) -> AttemptReport {
     wish.command_mode = Some(CommandMode::PerBlock);
     let hands = Arc::clone(&job.hands);
     let schema = job.step.config.output_schema.clone();
     let confidence = job.step.config.confidence;
     on_a_thread(move |cancel| {
-        let mut silent = Silent;
-        let company = Company {
+        let mut silent = SilentObserver;
+        let company = RunParticipants {
             person: None,
             observer: &mut silent,
             cancel,
         };
         let (project, around) = (&*hands.project, &hands.surroundings);
-        let mut answerer = Answerer::new(project, around, wish, Errand::Answer, company);
+        let mut answerer = LazyAnswerer::new(project, around, wish, CallPurpose::Answer, company);
         let mut text = prompt;
-        let mut unread = Unreadable {
+        let mut unread = UnreadableReply {
             problems: Vec::new(),
         };
         for _ in 0..=REPAIRS_MAX {
             let said = match question::ask_whole(&mut answerer, &text) {
-                Ok(question::Reply::Answered { text, .. }) => text,
+                Ok(question::QuestionReply::Answered { text, .. }) => text,
                 Ok(_) => return nobody(answerer.mode().name()),
                 Err(error) => return failed_by(&error),
             };
@@ -226,7 +245,7 @@ async fn ask_program(job: &Job, mut wish: Wish, (prompt, record): (String, CallR
                 }
                 Err(unreadable) => unread = unreadable,
             }
-            let wanted = response::correction(&unread, Form::Sections);
+            let wanted = response::correction(&unread, ReplyForm::Sections);
             text = format!("{text}\n\nYou replied:\n{said}\n\n{wanted}");
         }
         response::unreadable(&unread)
@@ -234,21 +253,21 @@ async fn ask_program(job: &Job, mut wish: Wish, (prompt, record): (String, CallR
     .await
 }
 
-/// A person answers where nobody else does.
-fn nobody(mode: &str) -> Report {
+/// Hands the task to a person, because no model is configured.
+fn nobody(mode: &str) -> AttemptReport {
     let reason = format!(
-        "Nobody is set up to answer here (`ai.mode` is `{mode}`): answer the task, or set up a model \
+        "No model or program is set up to answer here (`ai.mode` is `{mode}`): answer the task, or set up a model \
          and retry it."
     );
-    Report::of(Outcome::Asked {
+    AttemptReport::of(AttemptOutcome::Asked {
         reason,
         output: None,
     })
 }
 
-fn of_model(error: &llm::Error) -> Report {
+fn of_model(error: &llm::Error) -> AttemptReport {
     match error.code {
-        llm::Code::BudgetExceeded => over_budget(error.to_string()),
+        llm::AiErrorCode::BudgetExceeded => over_budget(error.to_string()),
         code => failed(class_of(code), error.to_string()),
     }
 }

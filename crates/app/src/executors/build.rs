@@ -1,38 +1,41 @@
-//! `build`: a build job of the step's prompt, or of a plan that an earlier step made and somebody has
-//! approved.
+//! `build`: runs a build job of the step's prompt, or of an approved plan of an earlier step.
 //!
-//! The job is named after the task, so that an attempt that is made again goes on with it, whoever
-//! makes it and wherever the one before stopped.
+//! The job is named after the task, so that the next attempt goes on with it, on any worker and
+//! from wherever the one before stopped.
 
 use std::sync::Arc;
 
-use agent::Nobody;
-use builder::decide::Approval;
-use builder::{Failure, FailureCode, Job as BuildJob, JobId, Options, Publish, Status};
-use exec::Cancel;
-use flow::engine::{FailureClass, Outcome, Report, RunStatus, Spent, TaskRow};
-use flow::{RunId, Step};
+use agent::NoAgentObserver;
+use builder::decide::PlanApproval;
+use builder::{BuildJob, FailureCode, JobFailure, JobId, JobStatus, Options, PublishMode};
+use exec::CommandCancel;
+use flow::engine::{AttemptOutcome, AttemptReport, FailureClass, RunStatus, SpentAmount, TaskRow};
+use flow::{RunId, WorkflowStep};
 use serde_json::{Map, Value, json};
 
-use super::purse::{Asks, within_budget};
-use super::{Executor, Hands, Job, Working, failed, failed_by, fill, invalid, on_a_thread};
+use super::budget::{ModelUse, within_budget};
+use super::{
+    ExecutorContext, ExecutorFuture, StepAttempt, StepExecutor, failed, failed_by, interpolate,
+    invalid, on_a_runtime,
+};
 use super::{over_budget, setting, unknown_settings};
-use crate::ai::Wish;
-use crate::builds::{self, Order};
-use crate::tasks::{bench, keeping};
-use crate::{Code, Error};
+use crate::ai::AiOverrides;
+use crate::builds::{self, BuildRequest};
+use crate::tasks::run_archive;
+use crate::{AppErrorCode, Error};
 
 const SETTINGS: [&str; 4] = ["approve", "publish", "until", "build"];
-/// How much of a digest tells the jobs of tasks apart that began in the same millisecond.
+/// Number of characters of a digest that tells apart the jobs of tasks that began in the same
+/// millisecond.
 const DIGEST_CHARS: usize = 12;
-/// How many jobs one task may have: a job that came to nothing is followed by another when a person
-/// tries the task again.
+/// Limit on the jobs of one task: a job that failed is followed by another when a person tries the
+/// task again.
 const JOBS_MAX: u32 = 100;
 
-pub(super) struct Build;
+pub(super) struct BuildExecutor;
 
-impl Executor for Build {
-    fn check(&self, step: &Step) -> Vec<String> {
+impl StepExecutor for BuildExecutor {
+    fn check(&self, step: &WorkflowStep) -> Vec<String> {
         let mut problems = unknown_settings(step, &SETTINGS);
         let mut refuse = |is_wrong: bool, why: &str| {
             if is_wrong {
@@ -70,57 +73,59 @@ impl Executor for Build {
         problems
     }
 
-    fn execute<'a>(&'a self, job: &'a Job) -> Working<'a> {
+    fn execute<'a>(&'a self, job: &'a StepAttempt) -> ExecutorFuture<'a> {
         Box::pin(async move {
-            let wanted = match Wanted::read(job) {
+            let wanted = match WantedBuild::read(job) {
                 Ok(wanted) => wanted,
                 Err(problem) => return invalid(problem),
             };
             let hands = Arc::clone(&job.hands);
-            within_budget(job, Asks::Surely, |wish| {
-                on_a_thread(move |cancel| wanted.carry_out(&hands, &wish, &cancel))
+            within_budget(job, ModelUse::Surely, |wish| {
+                on_a_runtime(async move |cancel: CommandCancel| {
+                    wanted.carry_out(&hands, &wish, &cancel).await
+                })
             })
             .await
         })
     }
 }
 
-struct Wanted {
+struct WantedBuild {
     id: JobId,
-    whose: Whose,
+    whose: JobOwner,
     prompt: String,
     stop: StopAt,
-    publish: Publish,
+    publish: PublishMode,
     task: String,
     run: RunId,
-    /// Whether somebody has begun with the task, or begun again, rather than a worker after another.
+    /// True if a person has started the task, or started it again; false if a worker took it over.
     is_anew: bool,
 }
 
-/// Who began the job.
+/// The one who began the job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Whose {
-    /// This task, if anybody.
+enum JobOwner {
+    /// This task, or no one yet.
     Own,
     /// An earlier step.
     Given,
 }
 
-/// How far the step goes.
+/// The point at which the step stops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum StopAt {
-    /// The plan is what it gives.
+    /// The plan is the step's result.
     Plan,
     /// The plan waits for `drawloom builds approve`.
     Approval,
-    /// Whoever wrote the step, or answered the one before, has approved.
+    /// The author of the step, or the person who answered the one before, has approved.
     End,
 }
 
-impl Wanted {
-    fn read(job: &Job) -> Result<Wanted, String> {
+impl WantedBuild {
+    fn read(job: &StepAttempt) -> Result<WantedBuild, String> {
         let config = Value::Object(job.step.config.config.clone().unwrap_or_default());
-        let fields = match fill::json(&config, &job.state)? {
+        let fields = match interpolate::json(&config, &job.state)? {
             Value::Object(fields) => fields,
             _ => Map::new(),
         };
@@ -128,7 +133,7 @@ impl Wanted {
         let (id, whose) = match fields.get("build") {
             Some(Value::String(id)) => {
                 let id = JobId::parse(id).map_err(|cause| cause.to_string())?;
-                (id, Whose::Given)
+                (id, JobOwner::Given)
             }
             Some(other) => {
                 return Err(format!(
@@ -137,21 +142,21 @@ impl Wanted {
             }
             None => (
                 name_of(&job.task).map_err(|cause| cause.to_string())?,
-                Whose::Own,
+                JobOwner::Own,
             ),
         };
-        Ok(Wanted {
+        Ok(WantedBuild {
             id,
             whose,
-            prompt: fill::text(prompt, &job.state)?,
+            prompt: interpolate::text(prompt, &job.state)?,
             stop: match (fields.get("until"), fields.get("approve")) {
                 (Some(_), _) => StopAt::Plan,
                 (None, Some(Value::Bool(true))) => StopAt::End,
                 (None, _) => StopAt::Approval,
             },
             publish: match fields.get("publish").and_then(Value::as_str) {
-                Some("local") => Publish::Local,
-                _ => Publish::PullRequest,
+                Some("local") => PublishMode::Local,
+                _ => PublishMode::PullRequest,
             },
             task: job.task.id.to_string(),
             run: job.task.id.run.clone(),
@@ -159,95 +164,112 @@ impl Wanted {
         })
     }
 
-    fn carry_out(mut self, hands: &Hands, wish: &Wish, cancel: &Cancel) -> Report {
-        match self.build(hands, wish, cancel) {
+    async fn carry_out(
+        mut self,
+        hands: &ExecutorContext,
+        wish: &AiOverrides,
+        cancel: &CommandCancel,
+    ) -> AttemptReport {
+        match self.build(hands, wish, cancel).await {
             Ok(job) => self.judge(&job),
             Err(error) => {
                 if cancel.is_cancelled() {
-                    self.end_with_run(hands, wish);
+                    self.end_with_run(hands, wish).await;
                 }
                 failed_by(&error)
             }
         }
     }
 
-    fn build(&mut self, hands: &Hands, wish: &Wish, cancel: &Cancel) -> Result<BuildJob, Error> {
-        let mut nobody = Nobody;
-        let job = match self.begun(hands)? {
+    async fn build(
+        &mut self,
+        hands: &ExecutorContext,
+        wish: &AiOverrides,
+        cancel: &CommandCancel,
+    ) -> Result<BuildJob, Error> {
+        let mut nobody = NoAgentObserver;
+        let job = match self.begun(hands).await? {
             None => {
                 let options = Options {
                     publish: self.publish,
                     ..Options::default()
                 };
                 let order = order(hands, wish, cancel, &mut nobody);
-                builds::plan_as(order, self.id.clone(), &self.prompt, options)?.job
+                builds::plan_as(order, self.id.clone(), &self.prompt, options)
+                    .await?
+                    .job
             }
-            Some(job) if job.status().is_active() || job.status() == Status::Failed => {
-                builds::resume(order(hands, wish, cancel, &mut nobody), &self.id)?.job
+            Some(job) if job.status().is_active() || job.status() == JobStatus::Failed => {
+                builds::resume(order(hands, wish, cancel, &mut nobody), &self.id)
+                    .await?
+                    .job
             }
             Some(job) => job,
         };
-        if job.status() == Status::PlanReady && self.stop == StopAt::End {
+        if job.status() == JobStatus::PlanReady && self.stop == StopAt::End {
             let order = order(hands, wish, cancel, &mut nobody);
-            return Ok(builds::approve(order, &self.id, Approval::default())?.job);
+            return Ok(builds::approve(order, &self.id, PlanApproval::default())
+                .await?
+                .job);
         }
         Ok(job)
     }
 
-    /// The job to go on with, or nothing and the name of the one to begin.
-    fn begun(&mut self, hands: &Hands) -> Result<Option<BuildJob>, Error> {
-        if self.whose == Whose::Given {
-            return Ok(Some(builds::show(&hands.project, &self.id)?.job));
+    /// Finds the job to continue; `None` if one must begin, whose name is then set.
+    async fn begun(&mut self, hands: &ExecutorContext) -> Result<Option<BuildJob>, Error> {
+        if self.whose == JobOwner::Given {
+            return Ok(Some(builds::show(&hands.project, &self.id).await?.job));
         }
         let first = self.id.clone();
         for number in 2..=JOBS_MAX {
-            match builds::show(&hands.project, &self.id) {
+            match builds::show(&hands.project, &self.id).await {
                 Ok(shown) if self.is_anew && came_to_nothing(&shown.job) => {
                     self.id = JobId::parse(&format!("{first}-{number}"))?;
                 }
                 Ok(shown) => return Ok(Some(shown.job)),
-                Err(Error::Own(fault)) if fault.code == Code::NotFound => return Ok(None),
+                Err(Error::Own(fault)) if fault.code == AppErrorCode::NotFound => return Ok(None),
                 Err(error) => return Err(error),
             }
         }
         let message = format!("the task has had JOBS_MAX = {JOBS_MAX} builds already");
-        Err(Error::new(Code::Limit, message))
+        Err(Error::new(AppErrorCode::Limit, message))
     }
 
-    /// The build of a run that was cancelled is cancelled, too: what it has written is kept as a
-    /// patch. Everything else that stops work leaves a build that is gone on with.
-    fn end_with_run(&self, hands: &Hands, wish: &Wish) {
-        let Ok(runtime) = bench::runtime() else {
-            return;
-        };
-        let run = runtime.block_on(hands.store.run(&self.run));
+    /// Cancels the build of a run that was cancelled: its files are kept as a patch. When work
+    /// stops for another reason, the build stays and can be resumed.
+    async fn end_with_run(&self, hands: &ExecutorContext, wish: &AiOverrides) {
+        let run = hands.store.run(&self.run).await;
         let is_cancelled = matches!(run, Ok(Some(run)) if run.status == RunStatus::Cancelled);
         if is_cancelled {
-            let never = Cancel::default();
-            // Nobody waits for it any more; it can still be cancelled by hand.
-            let _ = builds::cancel(order(hands, wish, &never, &mut Nobody), &self.id);
+            let never = CommandCancel::default();
+            // An error is ignored: no task waits for the build any more, and it can still be
+            // cancelled by hand.
+            let _ =
+                builds::cancel(order(hands, wish, &never, &mut NoAgentObserver), &self.id).await;
         }
     }
 
-    fn judge(&self, job: &BuildJob) -> Report {
+    fn judge(&self, job: &BuildJob) -> AttemptReport {
         let mut report = match (job.status(), &job.error) {
-            (Status::PlanReady, _) if self.stop == StopAt::Plan => Report::completed(output(job)),
-            (Status::PlanReady, _) => self.waits(job),
-            (Status::Completed, _) => Report::completed(output(job)),
-            (Status::CompletedDraft, _) => Report::of(Outcome::Completed {
+            (JobStatus::PlanReady, _) if self.stop == StopAt::Plan => {
+                AttemptReport::completed(output(job))
+            }
+            (JobStatus::PlanReady, _) => self.waits(job),
+            (JobStatus::Completed, _) => AttemptReport::completed(output(job)),
+            (JobStatus::CompletedDraft, _) => AttemptReport::of(AttemptOutcome::Completed {
                 output: output(job),
                 partial: true,
             }),
-            (Status::Failed, Some(failure)) => self.failure(failure),
-            (Status::Failed, None) => failed(FailureClass::Failed, self.is("failed")),
-            (Status::Rejected, _) => failed(FailureClass::Failed, self.is("rejected")),
-            (Status::Cancelled, _) => failed(FailureClass::Cancelled, self.is("cancelled")),
+            (JobStatus::Failed, Some(failure)) => self.failure(failure),
+            (JobStatus::Failed, None) => failed(FailureClass::Failed, self.is("failed")),
+            (JobStatus::Rejected, _) => failed(FailureClass::Failed, self.is("rejected")),
+            (JobStatus::Cancelled, _) => failed(FailureClass::Cancelled, self.is("cancelled")),
             (_, _) => failed(FailureClass::LeaseLost, self.is("interrupted")),
         };
-        // What an earlier step took, that step has reported.
-        if self.whose == Whose::Own {
+        // The earlier step has reported what its job took.
+        if self.whose == JobOwner::Own {
             let usage = job.result.token_usage;
-            report.spent = Spent {
+            report.spent = SpentAmount {
                 tokens: usage.input + usage.output + usage.cache_read + usage.cache_write,
                 micros: job.result.cost.micro_usd,
             };
@@ -255,9 +277,9 @@ impl Wanted {
         report
     }
 
-    fn waits(&self, job: &BuildJob) -> Report {
+    fn waits(&self, job: &BuildJob) -> AttemptReport {
         let (id, task) = (&self.id, &self.task);
-        Report::of(Outcome::Asked {
+        AttemptReport::of(AttemptOutcome::Asked {
             reason: format!(
                 "The plan of the build `{id}` waits: look at it with `drawloom builds show {id}`, build \
                  it with `drawloom builds approve {id}`, then `drawloom tasks retry {task}`."
@@ -266,7 +288,7 @@ impl Wanted {
         })
     }
 
-    fn failure(&self, failure: &Failure) -> Report {
+    fn failure(&self, failure: &JobFailure) -> AttemptReport {
         let message = format!("The build `{}` failed: {}", self.id, failure.message);
         match failure.code {
             FailureCode::Budget => over_budget(message),
@@ -281,11 +303,11 @@ impl Wanted {
     }
 }
 
-/// Whether going on with a job would only end in the same way.
+/// Returns true if going on with a job would only end in the same way.
 fn came_to_nothing(job: &BuildJob) -> bool {
     match (job.status(), &job.error) {
-        (Status::Rejected | Status::Cancelled, _) => true,
-        (Status::Failed, Some(failure)) => matches!(
+        (JobStatus::Rejected | JobStatus::Cancelled, _) => true,
+        (JobStatus::Failed, Some(failure)) => matches!(
             failure.code,
             FailureCode::PlanInvalid | FailureCode::Refused | FailureCode::NothingGenerated
         ),
@@ -293,9 +315,10 @@ fn came_to_nothing(job: &BuildJob) -> bool {
     }
 }
 
-/// The job of a task: the same in every attempt, and another one when the step is run again.
+/// Returns the id of a task's job: the same in every attempt, and another one when the step is run
+/// again.
 fn name_of(task: &TaskRow) -> Result<JobId, builder::Error> {
-    let digest = keeping::digest(&task.id.to_string());
+    let digest = run_archive::digest(&task.id.to_string());
     let begin = JobId::new(task.created_ms, 0);
     JobId::parse(&format!("{begin}-{}", &digest[..DIGEST_CHARS]))
 }
@@ -310,12 +333,12 @@ fn output(job: &BuildJob) -> Value {
 }
 
 fn order<'a>(
-    hands: &'a Hands,
-    wish: &Wish,
-    cancel: &Cancel,
-    observer: &'a mut Nobody,
-) -> Order<'a> {
-    Order {
+    hands: &'a ExecutorContext,
+    wish: &AiOverrides,
+    cancel: &CommandCancel,
+    observer: &'a mut NoAgentObserver,
+) -> BuildRequest<'a> {
+    BuildRequest {
         project: &hands.project,
         surroundings: &hands.surroundings,
         wish: wish.clone(),

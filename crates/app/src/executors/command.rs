@@ -8,27 +8,34 @@
 use std::path::Path;
 use std::time::Duration;
 
-use exec::{Cancel, OUTPUT_BYTES_MAX, Status};
-use expr::shell::Filled;
-use flow::Step;
-use flow::engine::{FailureClass, Report};
+use agent::AgentClock as _;
+use exec::sandbox::SandboxRequirement;
+use exec::{CommandCancel, CommandStatus, OUTPUT_BYTES_MAX};
+use expr::shell::FilledCommand;
+use flow::WorkflowStep;
+use flow::engine::{AttemptReport, FailureClass};
 use serde_json::{Value, json};
-use workspace::{Policy, RelPath, Root, Workspace};
+use workspace::{AccessPolicy, RelPath, Root, Workspace};
 
-use super::{Executor, Hands, Job, Working, fill, invalid, needs_text, on_a_thread, setting};
+use super::log::AttemptLog;
+use super::{
+    ExecutorContext, ExecutorFuture, StepAttempt, StepExecutor, interpolate, invalid, needs_text,
+    on_a_thread, setting,
+};
 use super::{failed, unknown_settings};
-use crate::tasks::bench::commands;
+use crate::tasks::clock::SystemClock;
+use crate::tasks::environment::commands;
 
 const SETTINGS: [&str; 5] = ["run", "argv", "cwd", "parse", "okCodes"];
-/// How long a command may take when its step does not say.
+/// Default time limit of a command.
 const SECONDS_DEFAULT: u64 = 600;
 /// The most characters of a failed command's words in a message.
 const WORDS_CHARS_MAX: usize = 400;
 
 pub(super) struct RunCommand;
 
-impl Executor for RunCommand {
-    fn check(&self, step: &Step) -> Vec<String> {
+impl StepExecutor for RunCommand {
+    fn check(&self, step: &WorkflowStep) -> Vec<String> {
         let mut problems = unknown_settings(step, &SETTINGS);
         match (setting(step, "run"), setting(step, "argv")) {
             (Some(_), Some(_)) => {
@@ -56,13 +63,13 @@ impl Executor for RunCommand {
         problems
     }
 
-    fn execute<'a>(&'a self, job: &'a Job) -> Working<'a> {
+    fn execute<'a>(&'a self, job: &'a StepAttempt) -> ExecutorFuture<'a> {
         Box::pin(async move {
             let command = match command_of(job) {
                 Ok(command) => command,
                 Err(problem) => return invalid(problem),
             };
-            let order = Order {
+            let order = CommandOrder {
                 line: command.shown(),
                 command,
                 cwd: job
@@ -87,23 +94,26 @@ impl Executor for RunCommand {
                     }),
             };
             let hands = std::sync::Arc::clone(&job.hands);
-            on_a_thread(move |cancel| order.carry_out(&hands, cancel)).await
+            let (mut log, end) = AttemptLog::begin(job);
+            let report = on_a_thread(move |cancel| order.carry_out(&hands, cancel, &mut log)).await;
+            end.wait().await;
+            report
         })
     }
 }
 
-/// What is started.
-enum Started {
-    Line(Filled),
+/// The program or shell line that is started.
+enum CommandForm {
+    Line(FilledCommand),
     Program(Vec<String>),
 }
 
-impl Started {
-    /// The command as a person would type it.
+impl CommandForm {
+    /// Returns the command as a person would type it.
     fn shown(&self) -> String {
         match self {
-            Started::Line(line) => line.shown.clone(),
-            Started::Program(words) => {
+            CommandForm::Line(line) => line.shown.clone(),
+            CommandForm::Program(words) => {
                 let words = words.iter().map(|word| expr::shell::shown_word(word));
                 words.collect::<Vec<_>>().join(" ")
             }
@@ -111,22 +121,22 @@ impl Started {
     }
 }
 
-fn command_of(job: &Job) -> Result<Started, String> {
+fn command_of(job: &StepAttempt) -> Result<CommandForm, String> {
     if let Some(words) = job.setting("argv").and_then(Value::as_array) {
-        return fill::words(words, &job.state).map(Started::Program);
+        return interpolate::words(words, &job.state).map(CommandForm::Program);
     }
     let line = job.setting("run").and_then(Value::as_str);
-    fill::command(line.unwrap_or_default(), &job.state).map(Started::Line)
+    interpolate::command(line.unwrap_or_default(), &job.state).map(CommandForm::Line)
 }
 
-fn ok_codes(job: &Job) -> Vec<i64> {
+fn ok_codes(job: &StepAttempt) -> Vec<i64> {
     let given = job.setting("okCodes").and_then(Value::as_array);
     let codes = given.map(|codes| codes.iter().filter_map(Value::as_i64).collect());
     codes.unwrap_or_else(|| vec![0])
 }
 
-struct Order {
-    command: Started,
+struct CommandOrder {
+    command: CommandForm,
     /// The command in messages.
     line: String,
     cwd: Option<String>,
@@ -139,26 +149,37 @@ struct Order {
     timeout: Duration,
 }
 
-impl Order {
-    fn carry_out(&self, hands: &Hands, cancel: Cancel) -> Report {
-        match self.run(hands, cancel) {
-            Ok(outcome) => self.judge(&outcome),
+impl CommandOrder {
+    fn carry_out(
+        &self,
+        hands: &ExecutorContext,
+        cancel: CommandCancel,
+        log: &mut AttemptLog,
+    ) -> AttemptReport {
+        let sandbox = hands.project.settings.agent.sandbox.requirement;
+        match self.run(hands, cancel, log) {
+            Ok(outcome) => self.judge(&outcome, sandbox),
             Err(message) => invalid(message),
         }
     }
 
-    fn run(&self, hands: &Hands, cancel: Cancel) -> Result<exec::Outcome, String> {
+    fn run(
+        &self,
+        hands: &ExecutorContext,
+        cancel: CommandCancel,
+        log: &mut AttemptLog,
+    ) -> Result<exec::CommandOutcome, String> {
         let settings = &hands.project.settings.agent;
-        let policy = Policy::new(&settings.policy).map_err(|cause| cause.to_string())?;
+        let policy = AccessPolicy::new(&settings.policy).map_err(|cause| cause.to_string())?;
         let root = Root::open(hands.project.folder()).map_err(|cause| cause.to_string())?;
         let workspace = Workspace::new(root, policy, settings.files);
-        let commands = commands(&settings.sandbox, &hands.surroundings);
+        let commands = commands(&hands.project, &hands.surroundings);
         let invocation = match &self.command {
-            Started::Line(line) => commands.invocation(&workspace, &line.script),
-            Started::Program(words) => commands.program(&workspace, words),
+            CommandForm::Line(line) => commands.invocation(&workspace, &line.script),
+            CommandForm::Program(words) => commands.program(&workspace, words),
         };
         let mut invocation = invocation.map_err(|cause| cause.to_string())?;
-        if let Started::Line(line) = &self.command {
+        if let CommandForm::Line(line) = &self.command {
             for (name, value) in &line.variables {
                 invocation = invocation.variable(name, value);
             }
@@ -174,23 +195,24 @@ impl Order {
         if let Some(cwd) = &self.cwd {
             invocation = invocation.cwd(hands.project.folder().join(Path::new(cwd)));
         }
-        exec::run(&invocation).map_err(|cause| cause.to_string())
+        let mut observer = |stream, line: &str| log.add(stream, line, SystemClock.now_ms());
+        exec::run_observed(&invocation, &mut observer).map_err(|cause| cause.to_string())
     }
 
-    fn judge(&self, outcome: &exec::Outcome) -> Report {
+    fn judge(&self, outcome: &exec::CommandOutcome, sandbox: SandboxRequirement) -> AttemptReport {
         let stdout = outcome.stdout_text();
         let code = match outcome.status {
-            Status::Exited(code) => code,
-            Status::TimedOut => {
+            CommandStatus::Exited(code) => code,
+            CommandStatus::TimedOut => {
                 let message = format!("`{}` took longer than {:?}.", self.line, self.timeout);
                 return failed(FailureClass::Timeout, message);
             }
-            Status::Cancelled => return failed(FailureClass::Cancelled, "It was stopped."),
-            status @ Status::Flooded => {
+            CommandStatus::Cancelled => return failed(FailureClass::Cancelled, "It was stopped."),
+            status @ CommandStatus::Flooded => {
                 let message = format!("`{}` {status}.", self.line);
                 return failed(FailureClass::Failed, message);
             }
-            Status::Signaled(signal) => {
+            CommandStatus::Signaled(signal) => {
                 let message = format!("`{}` was ended by signal {signal}.", self.line);
                 return failed(FailureClass::Exit, message);
             }
@@ -200,7 +222,9 @@ impl Order {
             let said = if said.trim().is_empty() { stdout } else { said };
             let skipped = said.trim().chars().count().saturating_sub(WORDS_CHARS_MAX);
             let end: String = said.trim().chars().skip(skipped).collect();
-            let message = format!("`{}` exited with {code}: {end}", self.line);
+            let cause = exec::sandbox::likely_cause(outcome, sandbox);
+            let cause = cause.map_or(String::new(), |cause| format!("\n{cause}"));
+            let message = format!("`{}` exited with {code}: {end}{cause}", self.line);
             return failed(FailureClass::Exit, message);
         }
         if !self.parses {
@@ -219,7 +243,7 @@ impl Order {
             return failed(FailureClass::Limit, message);
         }
         match serde_json::from_str::<Value>(stdout.trim()) {
-            Ok(output) => Report::completed(output),
+            Ok(output) => AttemptReport::completed(output),
             Err(cause) => {
                 let message = format!("`{}` did not print JSON: {cause}.", self.line);
                 failed(FailureClass::UnparsableReply, message)
@@ -227,10 +251,10 @@ impl Order {
         }
     }
 
-    /// What was printed, with a warning where the middle of it is left out.
-    fn printed(&self, output: Value) -> Report {
+    /// Reports the output, with a warning if its middle is left out.
+    fn printed(&self, output: Value) -> AttemptReport {
         let is_cut = output["truncated"] == true;
-        let mut report = Report::completed(output);
+        let mut report = AttemptReport::completed(output);
         if is_cut {
             report.warnings.push(format!(
                 "`{}` printed more than OUTPUT_BYTES_MAX = {OUTPUT_BYTES_MAX} bytes; the middle is left \

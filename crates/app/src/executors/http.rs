@@ -1,35 +1,38 @@
 //! `http`: calls out, within limits; with `awaitCallback` the task then waits for a signed answer.
 //!
-//! What is called gets the name of the task, the same in every attempt, and with `awaitCallback` the
-//! token with which the answer is accepted. `$NAME` and `{{secrets.NAME}}` are read from the
-//! diagram's own text; a value is never looked at again. `crate::outbound` says what may be called.
+//! The called server gets the name of the task, the same in every attempt, and with `awaitCallback`
+//! the token with which the answer is accepted. `$NAME` and `{{secrets.NAME}}` are read from the
+//! diagram's own text; a value is never expanded again. `crate::outbound` decides which addresses
+//! may be called.
 
 mod message;
 
 use std::time::Duration;
 
-use flow::Step;
-use flow::engine::{FailureClass, Outcome, Report};
+use flow::WorkflowStep;
+use flow::engine::{AttemptOutcome, AttemptReport, FailureClass};
 use reqwest::header::HeaderValue;
 use reqwest::{Method, Url};
 use serde_json::{Value, json};
 
-use super::{Executor, Job, Working, fill, needs_text, setting, unknown_settings};
-use crate::outbound::{self, AddressRule, Target};
-use message::Message;
+use super::{
+    ExecutorFuture, StepAttempt, StepExecutor, interpolate, needs_text, setting, unknown_settings,
+};
+use crate::outbound::{self, AddressRule, UrlTemplate};
+use message::HttpMessage;
 
 const SETTINGS: [&str; 4] = ["url", "method", "headers", "body"];
-/// How much of an answer is read.
+/// Number of bytes of an answer that are read.
 const BODY_BYTES_MAX: usize = 4 << 20;
-/// How long a call may take when its step does not say.
+/// Default time limit of a call.
 const SECONDS_DEFAULT: u64 = 60;
 /// The most characters of an answer in a message.
 const WORDS_CHARS_MAX: usize = 300;
 
-pub(super) struct Http;
+pub(super) struct HttpExecutor;
 
-impl Executor for Http {
-    fn check(&self, step: &Step) -> Vec<String> {
+impl StepExecutor for HttpExecutor {
+    fn check(&self, step: &WorkflowStep) -> Vec<String> {
         let mut problems = unknown_settings(step, &SETTINGS);
         problems.extend(needs_text(step, "url"));
         let url = setting(step, "url").and_then(Value::as_str);
@@ -50,7 +53,7 @@ impl Executor for Http {
         problems
     }
 
-    fn execute<'a>(&'a self, job: &'a Job) -> Working<'a> {
+    fn execute<'a>(&'a self, job: &'a StepAttempt) -> ExecutorFuture<'a> {
         Box::pin(async move {
             match call(job).await {
                 Ok(report) => report,
@@ -60,15 +63,17 @@ impl Executor for Http {
     }
 }
 
-async fn call(job: &Job) -> Result<Report, Box<Report>> {
+async fn call(job: &StepAttempt) -> Result<AttemptReport, Box<AttemptReport>> {
     let text = job
         .setting("url")
         .and_then(Value::as_str)
         .unwrap_or_default();
-    let target = Target::read(text).map_err(invalid)?;
-    let value = |source: &str| fill::known(source, &job.state).map(|value| fill::printed(&value));
+    let target = UrlTemplate::read(text).map_err(invalid)?;
+    let value = |source: &str| {
+        interpolate::known(source, &job.state).map(|value| interpolate::printed(&value))
+    };
     let url = target.fill(value).map_err(invalid)?;
-    let message = Message::of(job).map_err(invalid)?;
+    let message = HttpMessage::of(job).map_err(invalid)?;
     let seconds = Duration::from_secs(SECONDS_DEFAULT);
     let timeout = job.step.config.timeout;
     let timeout = timeout.map_or(seconds, |timeout| Duration::from_millis(timeout.ms));
@@ -109,17 +114,17 @@ async fn call(job: &Job) -> Result<Report, Box<Report>> {
     judge(job, (&url, status), parsed, &message)
 }
 
-/// Why there is no answer, or none that counts.
-fn failed(class: FailureClass, message: impl Into<String>) -> Box<Report> {
+/// Reports that there is no answer, or none that counts, and why.
+fn failed(class: FailureClass, message: impl Into<String>) -> Box<AttemptReport> {
     Box::new(super::failed(class, message))
 }
 
-fn invalid(message: impl Into<String>) -> Box<Report> {
+fn invalid(message: impl Into<String>) -> Box<AttemptReport> {
     Box::new(super::invalid(message))
 }
 
 /// Says where an answer leads that was not followed.
-fn redirected(url: &Url, response: &reqwest::Response) -> Box<Report> {
+fn redirected(url: &Url, response: &reqwest::Response) -> Box<AttemptReport> {
     let status = response.status().as_u16();
     let location = response.headers().get("location");
     let location = location.and_then(|to| url.join(to.to_str().ok()?).ok());
@@ -138,7 +143,7 @@ fn redirected(url: &Url, response: &reqwest::Response) -> Box<Report> {
     )
 }
 
-async fn bounded(mut response: reqwest::Response) -> Result<String, Box<Report>> {
+async fn bounded(mut response: reqwest::Response) -> Result<String, Box<AttemptReport>> {
     let mut bytes = Vec::new();
     loop {
         let piece = response.chunk().await.map_err(|cause| {
@@ -168,11 +173,11 @@ fn parsed(text: &str, kind: Option<&HeaderValue>) -> Value {
 }
 
 fn judge(
-    job: &Job,
+    job: &StepAttempt,
     (url, status): (&Url, u16),
     body: Value,
-    message: &Message,
-) -> Result<Report, Box<Report>> {
+    message: &HttpMessage,
+) -> Result<AttemptReport, Box<AttemptReport>> {
     let class = match status {
         200..=299 => None,
         401 | 403 => Some(FailureClass::Auth),
@@ -183,37 +188,36 @@ fn judge(
         _ => Some(FailureClass::Failed),
     };
     if let Some(class) = class {
-        let said = message.without_secrets(&fill::printed(&body));
+        let said = message.without_secrets(&interpolate::printed(&body));
         let said: String = said.chars().take(WORDS_CHARS_MAX).collect();
         let shown = outbound::shown_url(url);
         return Err(failed(class, format!("{shown} answered {status}: {said}")));
     }
     let output = json!({ "status": status, "body": body });
     if job.step.config.await_callback != Some(true) {
-        return Ok(Report::completed(output));
+        return Ok(AttemptReport::completed(output));
     }
     let reason = format!(
         "It waits for the call back: `drawloom tasks answer {} --token TOKEN` with the token it was sent.",
         job.task.id
     );
-    Ok(Report::of(Outcome::Asked {
+    Ok(AttemptReport::of(AttemptOutcome::Asked {
         reason,
         output: Some(output),
     }))
 }
 
-fn unreachable(url: &Url, cause: reqwest::Error) -> Box<Report> {
+fn unreachable(url: &Url, cause: reqwest::Error) -> Box<AttemptReport> {
     let class = match cause.is_timeout() {
         true => FailureClass::Timeout,
         false => FailureClass::Unavailable,
     };
     let cause = cause.without_url();
-    let mut message = format!("{} cannot be called: {cause}", outbound::shown_url(url));
-    let mut deeper = std::error::Error::source(&cause);
-    while let Some(one) = deeper {
-        message.push_str(&format!(": {one}"));
-        deeper = one.source();
-    }
+    let message = format!(
+        "{} cannot be called: {}",
+        outbound::shown_url(url),
+        outbound::explained(&cause)
+    );
     // The settings decide about addresses; trying again does not help.
     if message.contains("workflows.http") {
         return invalid(message);

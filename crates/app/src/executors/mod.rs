@@ -1,75 +1,82 @@
-//! Who does the automated steps of workflows: one file for each handler, behind one trait. The
+//! Executors of the automated steps of workflows: one file for each handler, behind one trait. The
 //! products meet here and nowhere else.
 
 mod agent_task;
 mod ai_interaction;
+mod budget;
 mod build;
 mod command;
-mod fill;
 mod http;
+mod interpolate;
+mod log;
 mod no_op;
-mod purse;
 mod recipe;
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use exec::Cancel;
-use flow::engine::{Failure, FailureClass, Outcome, Report, Spent, TaskRow};
-use flow::{Handler, Step, Store};
+use exec::CommandCancel;
+use flow::engine::{
+    AttemptFailure, AttemptOutcome, AttemptReport, FailureClass, SpentAmount, TaskRow,
+};
+use flow::{StepHandler, WorkflowStep, WorkflowStore};
 use serde_json::{Map, Value};
 
-use crate::ai::Wish;
-use crate::{Error, Project, Surroundings};
+use crate::ai::AiOverrides;
+use crate::{Error, ProcessEnvironment, Project};
 
-pub(crate) use purse::Till;
+pub(crate) use agent_task::CRITERIA;
+pub(crate) use budget::UnreportedSpend;
+pub(crate) use recipe::problems_of as recipe_problems;
 
-/// Work under way. Dropping it ends it, processes and all.
-pub(crate) type Working<'a> = Pin<Box<dyn Future<Output = Report> + Send + 'a>>;
+/// A running attempt. Dropping it ends it, with all its processes.
+pub(crate) type ExecutorFuture<'a> = Pin<Box<dyn Future<Output = AttemptReport> + Send + 'a>>;
 
-/// Somebody who does steps.
-pub(crate) trait Executor: Send + Sync {
-    /// What is wrong with a step that is given to it: sentences. Nothing is done.
-    fn check(&self, step: &Step) -> Vec<String>;
+/// Runs the steps of one handler.
+pub(crate) trait StepExecutor: Send + Sync {
+    /// Returns the problems of a step that is given to it, as sentences. Runs nothing.
+    fn check(&self, step: &WorkflowStep) -> Vec<String>;
 
     /// Does the step once.
-    fn execute<'a>(&'a self, job: &'a Job) -> Working<'a>;
+    fn execute<'a>(&'a self, job: &'a StepAttempt) -> ExecutorFuture<'a>;
 }
 
-/// Where the work is done.
-pub(crate) struct Hands {
+/// Everything that executors share.
+pub(crate) struct ExecutorContext {
     pub(crate) project: Arc<Project>,
-    pub(crate) surroundings: Surroundings,
-    pub(crate) wish: Wish,
-    pub(crate) store: Arc<dyn Store>,
-    pub(crate) till: Till,
+    pub(crate) surroundings: ProcessEnvironment,
+    pub(crate) wish: AiOverrides,
+    pub(crate) store: Arc<dyn WorkflowStore>,
+    pub(crate) till: UnreportedSpend,
+    /// The address of the server that callbacks come to, once one listens.
+    pub(crate) callback_origin: OnceLock<String>,
 }
 
 /// One attempt at one task.
-pub(crate) struct Job {
-    pub(crate) hands: Arc<Hands>,
-    /// As it is after the claim.
+pub(crate) struct StepAttempt {
+    pub(crate) hands: Arc<ExecutorContext>,
+    /// The task's row after the claim.
     pub(crate) task: TaskRow,
-    pub(crate) step: Step,
-    /// What the step reads.
+    pub(crate) step: WorkflowStep,
+    /// The values that the step reads.
     pub(crate) state: Map<String, Value>,
-    /// What the whole run has spent so far.
-    pub(crate) run_spent: Spent,
+    /// The spending of the whole run so far.
+    pub(crate) run_spent: SpentAmount,
 }
 
-/// The one who does what the handler says.
-pub(crate) fn of(handler: Handler) -> &'static dyn Executor {
+/// Returns the executor of a handler.
+pub(crate) fn of(handler: StepHandler) -> &'static dyn StepExecutor {
     match handler {
-        Handler::AiInteraction => &ai_interaction::AiInteraction,
-        Handler::CodeGeneration => &agent_task::AgentTask("code_generation"),
-        Handler::Planning => &agent_task::AgentTask(agent_task::PLANNING),
-        Handler::Validation => &agent_task::AgentTask(agent_task::VALIDATION),
-        Handler::NoOp => &no_op::NoOp,
-        Handler::Recipe => &recipe::RunRecipe,
-        Handler::Build => &build::Build,
-        Handler::Command => &command::RunCommand,
-        Handler::Http => &http::Http,
+        StepHandler::AiInteraction => &ai_interaction::AiInteraction,
+        StepHandler::CodeGeneration => &agent_task::AgentTask("code_generation"),
+        StepHandler::Planning => &agent_task::AgentTask(agent_task::PLANNING),
+        StepHandler::Validation => &agent_task::AgentTask(agent_task::VALIDATION),
+        StepHandler::NoOp => &no_op::NoOp,
+        StepHandler::Recipe => &recipe::RunRecipe,
+        StepHandler::Build => &build::BuildExecutor,
+        StepHandler::Command => &command::RunCommand,
+        StepHandler::Http => &http::HttpExecutor,
     }
 }
 
@@ -89,8 +96,9 @@ pub(crate) fn name_agent(project: &Project, state: &mut Map<String, Value>) {
     agent.insert("displayName".to_owned(), name.into());
 }
 
-/// What becomes of a task that has failed and is given to a person: nobody else tries it again.
-pub(crate) fn left_to_a_person(job: &Job) -> Option<Report> {
+/// Returns the report for a task that has failed and was given to a person: no automated attempt
+/// may follow.
+pub(crate) fn left_to_a_person(job: &StepAttempt) -> Option<AttemptReport> {
     let assignee = job.task.assignee.as_ref()?;
     let agents = &job.hands.project.settings.workflows.agents;
     if !job.task.fallen_back || agents.contains_key(assignee) {
@@ -98,26 +106,28 @@ pub(crate) fn left_to_a_person(job: &Job) -> Option<Report> {
     }
     let failure = job.task.failure.as_ref();
     let failed = failure.map_or("every attempt failed", |failure| failure.message.as_str());
-    Some(Report::of(Outcome::Asked {
-        reason: format!("`{assignee}` is asked in place of whoever failed: {failed}"),
+    Some(AttemptReport::of(AttemptOutcome::Asked {
+        reason: format!(
+            "`{assignee}` is asked instead, because the first attempt failed: {failed}"
+        ),
         output: None,
     }))
 }
 
-impl Job {
-    /// What the handler was told in the step's `config`.
+impl StepAttempt {
+    /// Returns a setting of the handler from the step's `config`.
     pub(crate) fn setting(&self, name: &str) -> Option<&Value> {
         setting(&self.step, name)
     }
 }
 
-/// What a step's `config` says under a name.
-pub(crate) fn setting<'s>(step: &'s Step, name: &str) -> Option<&'s Value> {
+/// Returns the value under a name in a step's `config`.
+pub(crate) fn setting<'s>(step: &'s WorkflowStep, name: &str) -> Option<&'s Value> {
     step.config.config.as_ref()?.get(name)
 }
 
 /// Refuses settings that the handler does not know, with the one that was probably meant.
-pub(crate) fn unknown_settings(step: &Step, known: &[&str]) -> Vec<String> {
+pub(crate) fn unknown_settings(step: &WorkflowStep, known: &[&str]) -> Vec<String> {
     let given = step.config.config.iter().flat_map(Map::keys);
     let unknown = given.filter(|name| !known.contains(&name.as_str()));
     let told = unknown.map(|name| {
@@ -132,7 +142,7 @@ pub(crate) fn unknown_settings(step: &Step, known: &[&str]) -> Vec<String> {
 }
 
 /// Refuses a step without a text under a name.
-pub(crate) fn needs_text(step: &Step, name: &str) -> Option<String> {
+pub(crate) fn needs_text(step: &WorkflowStep, name: &str) -> Option<String> {
     match setting(step, name) {
         Some(Value::String(text)) if !text.trim().is_empty() => None,
         _ => Some(format!(
@@ -141,39 +151,41 @@ pub(crate) fn needs_text(step: &Step, name: &str) -> Option<String> {
     }
 }
 
-/// The attempt failed, and trying the same again does not help.
-pub(crate) fn invalid(message: impl Into<String>) -> Report {
+/// Reports a failed attempt that would fail in the same way again.
+pub(crate) fn invalid(message: impl Into<String>) -> AttemptReport {
     failed(FailureClass::Invalid, message)
 }
 
-pub(crate) fn failed(class: FailureClass, message: impl Into<String>) -> Report {
-    Report::failed(Failure {
+pub(crate) fn failed(class: FailureClass, message: impl Into<String>) -> AttemptReport {
+    AttemptReport::failed(AttemptFailure {
         class,
         message: message.into(),
     })
 }
 
-/// A budget is used up: the task waits, and has not failed.
-pub(crate) fn over_budget(reason: impl Into<String>) -> Report {
-    Report::of(Outcome::OverBudget {
+/// Reports that a budget is used up: the task waits, and has not failed.
+pub(crate) fn over_budget(reason: impl Into<String>) -> AttemptReport {
+    AttemptReport::of(AttemptOutcome::OverBudget {
         reason: reason.into(),
     })
 }
 
-/// What an error of a use case means for an attempt.
-pub(crate) fn failed_by(error: &Error) -> Report {
+/// Converts an error of a use case into the report of an attempt.
+pub(crate) fn failed_by(error: &Error) -> AttemptReport {
     let class = match error {
         Error::Ai(error) => class_of(error.code()),
         Error::Own(fault) => match fault.code {
-            crate::Code::RunLocked => FailureClass::Unavailable,
-            crate::Code::Interrupted => FailureClass::LeaseLost,
-            crate::Code::Limit => FailureClass::Limit,
-            crate::Code::Git | crate::Code::Command | crate::Code::File => FailureClass::Failed,
+            crate::AppErrorCode::RunLocked => FailureClass::Unavailable,
+            crate::AppErrorCode::Interrupted => FailureClass::LeaseLost,
+            crate::AppErrorCode::Limit => FailureClass::Limit,
+            crate::AppErrorCode::Git | crate::AppErrorCode::Command | crate::AppErrorCode::File => {
+                FailureClass::Failed
+            }
             _ => FailureClass::Invalid,
         },
         _ => FailureClass::Invalid,
     };
-    if matches!(error, Error::Ai(error) if error.code() == llm::Code::BudgetExceeded) {
+    if matches!(error, Error::Ai(error) if error.code() == llm::AiErrorCode::BudgetExceeded) {
         return over_budget(error.to_string());
     }
     let hint = match error {
@@ -187,27 +199,31 @@ pub(crate) fn failed_by(error: &Error) -> Report {
     failed(class, told)
 }
 
-/// What sort of failure the failure of a model is.
-pub(crate) fn class_of(code: llm::Code) -> FailureClass {
+/// Returns the failure class of a model's error.
+pub(crate) fn class_of(code: llm::AiErrorCode) -> FailureClass {
     match code {
-        llm::Code::RateLimited => FailureClass::RateLimited,
-        llm::Code::ProviderUnavailable | llm::Code::TransportFailed => FailureClass::Unavailable,
-        llm::Code::ApiKeyMissing => FailureClass::Auth,
-        llm::Code::ContextTooLarge | llm::Code::BudgetExceeded => FailureClass::Limit,
-        llm::Code::AnswerInvalid => FailureClass::UnparsableReply,
-        llm::Code::GenerationFailed => FailureClass::Failed,
+        llm::AiErrorCode::RateLimited => FailureClass::RateLimited,
+        llm::AiErrorCode::ProviderUnavailable | llm::AiErrorCode::TransportFailed => {
+            FailureClass::Unavailable
+        }
+        llm::AiErrorCode::ApiKeyMissing => FailureClass::Auth,
+        llm::AiErrorCode::ContextTooLarge | llm::AiErrorCode::BudgetExceeded => FailureClass::Limit,
+        llm::AiErrorCode::AnswerInvalid => FailureClass::UnparsableReply,
+        llm::AiErrorCode::GenerationFailed => FailureClass::Failed,
     }
 }
 
-/// Does what blocks on a thread of its own; whoever stops waiting throws the switch.
-pub(crate) async fn on_a_thread(work: impl FnOnce(Cancel) -> Report + Send + 'static) -> Report {
-    struct CancelOnDrop(Cancel);
-    impl Drop for CancelOnDrop {
+/// Runs blocking work on a thread of its own; when the caller stops waiting, the work is cancelled.
+pub(crate) async fn on_a_thread(
+    work: impl FnOnce(CommandCancel) -> AttemptReport + Send + 'static,
+) -> AttemptReport {
+    struct AttemptCancelGuard(CommandCancel);
+    impl Drop for AttemptCancelGuard {
         fn drop(&mut self) {
             self.0.cancel();
         }
     }
-    let guard = CancelOnDrop(Cancel::default());
+    let guard = AttemptCancelGuard(CommandCancel::default());
     let cancel = guard.0.clone();
     let done = tokio::task::spawn_blocking(move || work(cancel)).await;
     done.unwrap_or_else(|cause| {
@@ -216,4 +232,25 @@ pub(crate) async fn on_a_thread(work: impl FnOnce(Cancel) -> Report + Send + 'st
             format!("The work broke down: {cause}."),
         )
     })
+}
+
+/// Does asynchronous work on a thread and a runtime of its own, so that it can end in order after the
+/// worker has stopped waiting for it: a build that is cancelled still keeps its patch.
+pub(crate) async fn on_a_runtime<W>(work: W) -> AttemptReport
+where
+    W: AsyncFnOnce(CommandCancel) -> AttemptReport + Send + 'static,
+{
+    on_a_thread(move |cancel| {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build();
+        match runtime {
+            Ok(runtime) => runtime.block_on(work(cancel)),
+            Err(cause) => {
+                let message = format!("The system is out of handles: {cause}.");
+                failed(FailureClass::Unavailable, message)
+            }
+        }
+    })
+    .await
 }

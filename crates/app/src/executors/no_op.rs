@@ -1,26 +1,26 @@
 //! `no_op`: gives what its `config.output` says, or hands on what came before.
 
-use flow::Step;
-use flow::engine::Report;
+use flow::WorkflowStep;
+use flow::engine::AttemptReport;
 use serde_json::Value;
 
-use super::{Executor, Job, Working, fill, invalid, unknown_settings};
+use super::{ExecutorFuture, StepAttempt, StepExecutor, interpolate, invalid, unknown_settings};
 
 pub(super) struct NoOp;
 
-impl Executor for NoOp {
-    fn check(&self, step: &Step) -> Vec<String> {
+impl StepExecutor for NoOp {
+    fn check(&self, step: &WorkflowStep) -> Vec<String> {
         unknown_settings(step, &["output"])
     }
 
-    fn execute<'a>(&'a self, job: &'a Job) -> Working<'a> {
+    fn execute<'a>(&'a self, job: &'a StepAttempt) -> ExecutorFuture<'a> {
         Box::pin(async move {
             let Some(output) = job.setting("output") else {
                 let before = job.state.get("output").cloned();
-                return Report::completed(before.unwrap_or(Value::Null));
+                return AttemptReport::completed(before.unwrap_or(Value::Null));
             };
-            match fill::json(output, &job.state) {
-                Ok(output) => Report::completed(output),
+            match interpolate::json(output, &job.state) {
+                Ok(output) => AttemptReport::completed(output),
                 Err(problem) => invalid(problem),
             }
         })

@@ -1,24 +1,33 @@
-//! `recipe`: runs a recipe with values that the step maps; its questions go to whoever answers here.
+//! `recipe`: runs a recipe with values that the step maps; its questions go to the configured
+//! transport.
 
 use std::sync::Arc;
 
-use ::recipe::{Given, Mode, Nobody, OnConflict, Outcome, Request, Trust};
-use exec::Cancel;
-use flow::Step;
-use flow::engine::{self, FailureClass, Report};
+use ::recipe::{
+    GivenValues, OnConflict, RecipeRunMode, RecipeRunOutcome, RecipeRunRequest, RecipeTrust,
+    SilentHost,
+};
+use exec::CommandCancel;
+use flow::WorkflowStep;
+use flow::engine::{self, AttemptReport, FailureClass};
 use serde_json::{Map, Value, json};
-use transport::Silent;
+use transport::SilentObserver;
 
-use super::purse::{Asks, within_budget};
-use super::{Executor, Hands, Job, Working, failed, failed_by, fill, invalid, needs_text};
+use super::budget::{ModelUse, within_budget};
+use super::{
+    ExecutorContext, ExecutorFuture, StepAttempt, StepExecutor, failed, failed_by, interpolate,
+    invalid, needs_text,
+};
 use super::{on_a_thread, setting, unknown_settings};
-use crate::ai::{self, Answerer, Attempt, Came, Company, Errand, Wish};
-use crate::{recipes, trust};
+use crate::ai::{
+    self, AiOverrides, AskOutcome, CallPurpose, LazyAnswerer, RecipeAttempt, RunParticipants,
+};
+use crate::{Project, recipes, trust};
 
 pub(super) struct RunRecipe;
 
-impl Executor for RunRecipe {
-    fn check(&self, step: &Step) -> Vec<String> {
+impl StepExecutor for RunRecipe {
+    fn check(&self, step: &WorkflowStep) -> Vec<String> {
         let mut problems = unknown_settings(step, &["recipe", "values", "onConflict"]);
         problems.extend(needs_text(step, "recipe"));
         if setting(step, "values").is_some_and(|values| !values.is_object()) {
@@ -32,16 +41,16 @@ impl Executor for RunRecipe {
         problems
     }
 
-    fn execute<'a>(&'a self, job: &'a Job) -> Working<'a> {
+    fn execute<'a>(&'a self, job: &'a StepAttempt) -> ExecutorFuture<'a> {
         Box::pin(async move {
             let fields = Value::Object(job.step.config.config.clone().unwrap_or_default());
-            let fields = match fill::json(&fields, &job.state) {
+            let fields = match interpolate::json(&fields, &job.state) {
                 Ok(Value::Object(fields)) => fields,
                 Ok(_) => Map::new(),
                 Err(problem) => return invalid(problem),
             };
             let hands = Arc::clone(&job.hands);
-            within_budget(job, Asks::Perhaps, |wish| {
+            within_budget(job, ModelUse::Perhaps, |wish| {
                 on_a_thread(move |cancel| carry_out(&hands, wish, &fields, cancel))
             })
             .await
@@ -49,7 +58,46 @@ impl Executor for RunRecipe {
     }
 }
 
-fn carry_out(hands: &Hands, wish: Wish, fields: &Map<String, Value>, cancel: Cancel) -> Report {
+/// Returns the problems of the recipe that a step names, and of the values it gives.
+pub(crate) fn problems_of(project: &Project, step: &WorkflowStep) -> Vec<String> {
+    let name = setting(step, "recipe").and_then(Value::as_str);
+    let Some(name) = name.filter(|name| !name.contains("{{")) else {
+        return Vec::new();
+    };
+    let found = match recipes::find(project, project.folder(), &[name.to_owned()]) {
+        Ok(found) => found,
+        Err(error) => {
+            let listed = recipes::catalog(project).ok();
+            let names = listed.iter().flat_map(|catalog| &catalog.recipes);
+            let names: Vec<&str> = names.map(|listing| listing.name.as_str()).collect();
+            let meant = crate::nearest(name, names.iter().copied());
+            let meant = meant.filter(|meant| *meant != name);
+            let meant = meant.map(|meant| format!(" Did you mean `{meant}`?"));
+            return vec![format!("`recipe`: {error}.{}", meant.unwrap_or_default())];
+        }
+    };
+    let variables = found.recipe.variables();
+    let values = setting(step, "values").and_then(Value::as_object);
+    let given = values.into_iter().flatten().map(|(name, _)| name);
+    let unknown = given.filter(|given| !variables.contains_key(given.as_str()));
+    let told = unknown.map(|given| {
+        let names = variables.keys().map(String::as_str);
+        let meant = match crate::nearest(given, names.clone()) {
+            Some(meant) => format!("did you mean `{meant}`?"),
+            None if variables.is_empty() => "it takes none".to_owned(),
+            None => format!("it takes {}", names.collect::<Vec<_>>().join(", ")),
+        };
+        format!("`values`: the recipe `{name}` has no variable `{given}`; {meant}")
+    });
+    told.collect()
+}
+
+fn carry_out(
+    hands: &ExecutorContext,
+    wish: AiOverrides,
+    fields: &Map<String, Value>,
+    cancel: CommandCancel,
+) -> AttemptReport {
     let project = &*hands.project;
     let name = fields
         .get("recipe")
@@ -65,24 +113,34 @@ fn carry_out(hands: &Hands, wish: Wish, fields: &Map<String, Value>, cancel: Can
     };
     let mut request = request(hands, fields, cancel.clone());
     request.own_recipes = own_recipes;
-    let mut silent = Silent;
-    let company = Company {
+    let mut silent = SilentObserver;
+    let company = RunParticipants {
         person: None,
         observer: &mut silent,
         cancel,
     };
-    let mut answerer = Answerer::new(project, &hands.surroundings, wish, Errand::Answer, company);
+    let mut answerer = LazyAnswerer::new(
+        project,
+        &hands.surroundings,
+        wish,
+        CallPurpose::Answer,
+        company,
+    );
     let ended = ai::answer(&mut answerer, &mut request, &mut |request| {
-        let outcome = ::recipe::run(&found.recipe, &project.root, request, &mut Nobody)?;
+        let outcome = ::recipe::run(&found.recipe, &project.root, request, &mut SilentHost)?;
         Ok(match outcome {
-            Outcome::AnswersNeeded(needed) => Attempt::Needed(Box::new(needed)),
-            Outcome::Done(_) => Attempt::Done(outcome),
-            Outcome::Shown(_) | Outcome::Conflicts(_) => Attempt::Unwritten(outcome),
+            RecipeRunOutcome::AnswersNeeded(needed) => RecipeAttempt::Needed(Box::new(needed)),
+            RecipeRunOutcome::Done(_) => RecipeAttempt::Done(outcome),
+            RecipeRunOutcome::Shown(_) | RecipeRunOutcome::Conflicts(_) => {
+                RecipeAttempt::Unwritten(outcome)
+            }
         })
     });
     match ended.came {
-        Ok(Came::To(Outcome::Done(report))) => Report::completed(json!(report)),
-        Ok(Came::To(Outcome::Conflicts(conflicts))) => {
+        Ok(AskOutcome::To(RecipeRunOutcome::Done(report))) => {
+            AttemptReport::completed(json!(report))
+        }
+        Ok(AskOutcome::To(RecipeRunOutcome::Conflicts(conflicts))) => {
             let files: Vec<String> = conflicts.iter().map(|one| one.path.to_string()).collect();
             let message = format!(
                 "The recipe `{name}` would change files that exist: {}. Set `config.onConflict`.",
@@ -90,19 +148,27 @@ fn carry_out(hands: &Hands, wish: Wish, fields: &Map<String, Value>, cancel: Can
             );
             failed(FailureClass::Failed, message)
         }
-        Ok(Came::Deferred(needed)) => Report::of(engine::Outcome::Asked {
-            reason: format!("The recipe `{name}` asks questions, and nobody is set up to answer."),
+        Ok(AskOutcome::Deferred(needed)) => AttemptReport::of(engine::AttemptOutcome::Asked {
+            reason: format!(
+                "The recipe `{name}` asks questions, and no model or program is set up to answer."
+            ),
             output: Some(needed.json),
         }),
-        Ok(Came::To(_) | Came::Left) => failed(FailureClass::Cancelled, "It was stopped."),
+        Ok(AskOutcome::To(_) | AskOutcome::Left) => {
+            failed(FailureClass::Cancelled, "It was stopped.")
+        }
         Err(error) => failed_by(&error),
     }
 }
 
-fn request(hands: &Hands, fields: &Map<String, Value>, cancel: Cancel) -> Request {
+fn request(
+    hands: &ExecutorContext,
+    fields: &Map<String, Value>,
+    cancel: CommandCancel,
+) -> RecipeRunRequest {
     let settings = &hands.project.settings;
     let values = fields.get("values").and_then(Value::as_object);
-    // What is not known here is left to the recipe: its default, or its refusal.
+    // A value that is null here is left to the recipe: its default, or its error.
     let known = values.into_iter().flatten();
     let known = known.filter(|(_, value)| !value.is_null());
     let named = known.map(|(name, value)| {
@@ -112,8 +178,8 @@ fn request(hands: &Hands, fields: &Map<String, Value>, cancel: Cancel) -> Reques
         };
         (name.clone(), words)
     });
-    Request {
-        values: Given {
+    RecipeRunRequest {
+        values: GivenValues {
             positional: Vec::new(),
             named: named.collect(),
         },
@@ -123,19 +189,19 @@ fn request(hands: &Hands, fields: &Map<String, Value>, cancel: Cancel) -> Reques
             _ => OnConflict::Fail,
         },
         trust: match settings.run.trust || hands.surroundings.trusts_once {
-            true => Trust::Given,
-            false => Trust::Asked,
+            true => RecipeTrust::Given,
+            false => RecipeTrust::Asked,
         },
-        mode: Mode::Perform,
+        mode: RecipeRunMode::Perform,
         policy: settings.agent.policy.clone(),
         limits: settings.limits,
         now_ms: Some(hands.surroundings.now_ms),
         cancel: Some(cancel),
-        ..Request::default()
+        ..RecipeRunRequest::default()
     }
 }
 
-/// A value as it would be typed.
+/// Writes a value as it would be typed.
 fn word(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),

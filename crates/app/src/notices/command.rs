@@ -3,15 +3,15 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use exec::{Env, Inherit};
+use exec::{ChildEnvironment, InheritedVariables};
 
-use super::{Delivery, Message, NoticeReader};
+use super::{DeliveryFuture, NoticeMessage, NoticeReader};
 use crate::settings::NotifyRule;
-use crate::{Project, Surroundings};
+use crate::{ProcessEnvironment, Project};
 
-/// How long a command may take.
+/// Time limit of a command.
 const TIMEOUT: Duration = Duration::from_secs(30);
-/// How much of what a command prints is looked at.
+/// Number of bytes of a command's output that are read.
 const OUTPUT_BYTES_MAX: usize = 4_096;
 
 pub(super) struct CommandReader {
@@ -20,7 +20,7 @@ pub(super) struct CommandReader {
 }
 
 impl CommandReader {
-    pub(super) fn new(rule: NotifyRule, project: &Project, _around: &Surroundings) -> Self {
+    pub(super) fn new(rule: NotifyRule, project: &Project, _around: &ProcessEnvironment) -> Self {
         Self {
             rule,
             folder: project.folder().to_owned(),
@@ -29,7 +29,7 @@ impl CommandReader {
 }
 
 impl NoticeReader for CommandReader {
-    fn wants(&self, message: &Message) -> bool {
+    fn wants(&self, message: &NoticeMessage) -> bool {
         let NotifyRule {
             on,
             workflow,
@@ -51,11 +51,11 @@ impl NoticeReader for CommandReader {
             && person.as_ref().is_none_or(is_theirs)
     }
 
-    fn deliver<'a>(&'a self, message: &'a Message) -> Delivery<'a> {
+    fn deliver<'a>(&'a self, message: &'a NoticeMessage) -> DeliveryFuture<'a> {
         let on: Vec<&str> = message.occasions.iter().copied().collect();
         let notice = &message.notice;
         let task = notice.task.as_ref().map(ToString::to_string);
-        let env = Env::inherit(Inherit::All)
+        let env = ChildEnvironment::inherit(InheritedVariables::All)
             .set("DRAWLOOM_NOTICE", message.id.to_string())
             .set("DRAWLOOM_ON", on.join(","))
             .set("DRAWLOOM_RUN", notice.run.as_str())

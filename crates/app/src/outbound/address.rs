@@ -1,23 +1,23 @@
-//! The address rule: loopback, private and link-local addresses are reached only where the settings
-//! list them. It is asked about the address that is connected to, never about a name.
+//! The address rule: loopback, private and link-local addresses may be reached only if the settings
+//! list them. The rule checks the address of the connection, never a name.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-/// Which addresses beside the public ones may be reached.
+/// The addresses beside the public ones that may be reached.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct AddressRule {
-    allowed: Vec<Allowed>,
+    allowed: Vec<AllowedAddress>,
 }
 
 /// An entry of the list: a network or a name, on one port or on all.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Allowed {
-    what: Place,
+struct AllowedAddress {
+    what: AddressPattern,
     port: Option<u16>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Place {
+enum AddressPattern {
     Network(IpAddr, u8),
     Name(String),
 }
@@ -26,7 +26,7 @@ impl AddressRule {
     /// Reads `127.0.0.1`, `127.0.0.1:8080`, `10.0.0.0/8`, `[::1]:80`, `fd00::/8` and `name[:port]`.
     pub(crate) fn read(list: &[String]) -> Result<AddressRule, String> {
         let allowed = list.iter().map(|entry| {
-            Allowed::read(entry.trim()).ok_or_else(|| {
+            AllowedAddress::read(entry.trim()).ok_or_else(|| {
                 format!(
                     "`{entry}` in `workflows.http.allow` is no address; write `127.0.0.1:8080`, \
                      `10.0.0.0/8`, `[::1]:80` or `name:port`."
@@ -37,35 +37,36 @@ impl AddressRule {
         Ok(AddressRule { allowed })
     }
 
-    /// Whether a connection to this address, which was found under this name, may be made.
+    /// Returns true if a connection to this address, which was resolved from this name, may be
+    /// made.
     pub(crate) fn permits(&self, host: &str, address: SocketAddr) -> bool {
         is_public(address.ip()) || self.allowed.iter().any(|entry| entry.covers(host, address))
     }
 }
 
-impl Allowed {
-    fn read(entry: &str) -> Option<Allowed> {
+impl AllowedAddress {
+    fn read(entry: &str) -> Option<AllowedAddress> {
         if let Ok(address) = entry.parse::<SocketAddr>() {
             let ip = plain(address.ip());
-            let what = Place::Network(ip, width(ip));
+            let what = AddressPattern::Network(ip, width(ip));
             let port = Some(address.port());
-            return Some(Allowed { what, port });
+            return Some(AllowedAddress { what, port });
         }
         let bare = entry
             .strip_prefix('[')
             .and_then(|rest| rest.strip_suffix(']'));
         if let Ok(ip) = bare.unwrap_or(entry).parse::<IpAddr>() {
             let ip = plain(ip);
-            return Some(Allowed {
-                what: Place::Network(ip, width(ip)),
+            return Some(AllowedAddress {
+                what: AddressPattern::Network(ip, width(ip)),
                 port: None,
             });
         }
         if let Some((ip, bits)) = entry.split_once('/') {
             let (ip, bits) = (ip.parse::<IpAddr>().ok()?, bits.parse::<u8>().ok()?);
             let is_network = bits <= width(ip);
-            return is_network.then_some(Allowed {
-                what: Place::Network(ip, bits),
+            return is_network.then_some(AllowedAddress {
+                what: AddressPattern::Network(ip, bits),
                 port: None,
             });
         }
@@ -77,8 +78,8 @@ impl Allowed {
             && name
                 .chars()
                 .all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_'));
-        is_name.then(|| Allowed {
-            what: Place::Name(name.to_ascii_lowercase()),
+        is_name.then(|| AllowedAddress {
+            what: AddressPattern::Name(name.to_ascii_lowercase()),
             port,
         })
     }
@@ -88,8 +89,10 @@ impl Allowed {
             return false;
         }
         match &self.what {
-            Place::Name(name) => host.trim_end_matches('.').eq_ignore_ascii_case(name),
-            Place::Network(network, bits) => in_network(plain(address.ip()), *network, *bits),
+            AddressPattern::Name(name) => host.trim_end_matches('.').eq_ignore_ascii_case(name),
+            AddressPattern::Network(network, bits) => {
+                in_network(plain(address.ip()), *network, *bits)
+            }
         }
     }
 }
@@ -107,7 +110,7 @@ fn in_network(ip: IpAddr, network: IpAddr, bits: u8) -> bool {
     ip.is_ipv4() == network.is_ipv4() && number(ip) & mask == number(network) & mask
 }
 
-/// An IPv4 address that is written as an IPv6 one, as what it is.
+/// Converts an IPv4 address that is written as an IPv6 one; returns other addresses unchanged.
 fn plain(ip: IpAddr) -> IpAddr {
     match ip {
         IpAddr::V6(inner) => inner.to_ipv4_mapped().map_or(ip, IpAddr::V4),
@@ -115,7 +118,7 @@ fn plain(ip: IpAddr) -> IpAddr {
     }
 }
 
-/// Whether an address belongs to the public internet.
+/// Returns true if an address belongs to the public internet.
 fn is_public(ip: IpAddr) -> bool {
     match plain(ip) {
         IpAddr::V4(ip) => is_public_v4(ip),
@@ -147,7 +150,7 @@ fn is_public_v6(ip: Ipv6Addr) -> bool {
         // 6to4 and NAT64 lead to an IPv4 address.
         0x2002 => is_public_v4(inner(b, segments[2])),
         0x0064 if b == 0xff9b => is_public_v4(inner(segments[6], segments[7])),
-        // Teredo, documentation and what is not for the internet.
+        // Teredo, documentation and other ranges that are not on the internet.
         0x2001 if b == 0 || b == 0xdb8 => false,
         // Only 2000::/3 is given out: this leaves loopback, local, multicast and mapped ones out.
         _ => (0x2000..0x4000).contains(&a),

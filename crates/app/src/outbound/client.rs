@@ -14,9 +14,9 @@ use reqwest::{Client, Url, redirect};
 
 use super::AddressRule;
 
-/// How long connecting may take.
+/// Time limit of connecting.
 const CONNECT_SECONDS_MAX: u64 = 10;
-/// How many redirects of one origin are followed.
+/// Limit on redirects within one origin.
 const REDIRECTS_MAX: usize = 5;
 
 /// Makes a client for one URL, or says why it may not be called.
@@ -27,7 +27,7 @@ pub(crate) fn prepare(url: &Url, rule: &AddressRule, timeout: Duration) -> Resul
     let Some(port) = url.port_or_known_default() else {
         return Err(format!("`{}` has no port.", shown_url(url)));
     };
-    // An address in the URL is connected to as it is, whatever its spelling was.
+    // An address in the URL is used directly, whatever its spelling was.
     if let Some(ip) = address_in(url) {
         let address = SocketAddr::new(ip, port);
         let host = url.host_str().unwrap_or_default();
@@ -59,12 +59,12 @@ pub(crate) fn prepare(url: &Url, rule: &AddressRule, timeout: Duration) -> Resul
     built.map_err(|cause| format!("TLS cannot be set up: {cause}."))
 }
 
-/// Whether two URLs lead to the same scheme, host and port.
+/// Returns true if two URLs have the same scheme, host and port.
 pub(crate) fn is_same_origin(a: &Url, b: &Url) -> bool {
     a.origin() == b.origin()
 }
 
-/// A URL without the user name and password in it.
+/// Returns a URL without the user name and password in it.
 pub(crate) fn shown_url(url: &Url) -> String {
     let mut shown = url.clone();
     // Both fail only for URLs that have no host, and so no password.
@@ -73,8 +73,20 @@ pub(crate) fn shown_url(url: &Url) -> String {
     shown.to_string()
 }
 
-/// The address that a URL names instead of a host. The parser has read `0x7f000001` and
-/// `2130706433` as the addresses they are.
+/// The reason why a call failed, down to its deepest cause. The caller takes the URL out first: it may
+/// hold what is not for a log.
+pub(crate) fn explained(cause: &reqwest::Error) -> String {
+    let mut message = cause.to_string();
+    let mut deeper = std::error::Error::source(cause);
+    while let Some(one) = deeper {
+        message.push_str(&format!(": {one}"));
+        deeper = one.source();
+    }
+    message
+}
+
+/// Returns the address that a URL names instead of a host. The URL parser has converted forms such
+/// as `0x7f000001` and `2130706433`.
 fn address_in(url: &Url) -> Option<IpAddr> {
     let host = url.host_str()?;
     let host = host

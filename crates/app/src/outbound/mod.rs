@@ -1,4 +1,4 @@
-//! Calls to the outside, for whatever makes them (`http` steps now): which addresses may be reached,
+//! Calls to the outside, for whatever makes them (`http` steps and webhooks): which addresses may be reached,
 //! how values get into a URL, and a client that keeps to both.
 //!
 //! Not here: what is called for, and what an answer means.
@@ -8,5 +8,5 @@ mod client;
 mod target;
 
 pub(crate) use address::AddressRule;
-pub(crate) use client::{is_same_origin, prepare, shown_url};
-pub(crate) use target::{Target, url_problem};
+pub(crate) use client::{explained, is_same_origin, prepare, shown_url};
+pub(crate) use target::{UrlTemplate, url_problem};

@@ -1,9 +1,9 @@
 //! URLs with values in them: each value is encoded for the part it stands in.
 
-use expr::Piece;
+use expr::InterpolationPiece;
 use reqwest::Url;
 
-/// Where in a URL a value stands.
+/// The part of a URL that a value is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum UrlPart {
     /// The scheme, the user, the host or the port.
@@ -13,42 +13,44 @@ enum UrlPart {
     Query,
 }
 
-/// A URL's text as its author wrote it, and what becomes of the values in it.
-pub(crate) struct Target<'t> {
-    pieces: Vec<(Piece<'t>, UrlPart)>,
+/// A URL's text as its author wrote it, with the part of the URL each value is in.
+pub(crate) struct UrlTemplate<'t> {
+    pieces: Vec<(InterpolationPiece<'t>, UrlPart)>,
 }
 
 const ORIGIN_HINT: &str = "write the host in the text, or make the whole URL one expression: \
     `\"{{ input.base + '/path' }}\"`";
 
-/// What is wrong with a URL's text, if anything.
+/// Returns the problem of a URL's text, if it has one.
 pub(crate) fn url_problem(text: &str) -> Option<String> {
-    Target::read(text).err()
+    UrlTemplate::read(text).err()
 }
 
-impl<'t> Target<'t> {
+impl<'t> UrlTemplate<'t> {
     /// Finds the part of the URL that each value stands in.
-    pub(crate) fn read(text: &'t str) -> Result<Target<'t>, String> {
+    pub(crate) fn read(text: &'t str) -> Result<UrlTemplate<'t>, String> {
         let pieces = expr::pieces(text.trim()).map_err(|cause| format!("`url`: {cause}."))?;
         let mut read = Vec::new();
         let mut before = String::new();
         for piece in pieces {
             let part = part_after(&before);
             match piece {
-                Piece::Text(text) => before.push_str(text),
-                Piece::Expression { source, .. } if is_secret(source) => {
+                InterpolationPiece::Text(text) => before.push_str(text),
+                InterpolationPiece::Expression { source, .. } if is_secret(source) => {
                     return Err(format!(
                         "`url` must not have `{{{{{source}}}}}`: addresses are logged and kept. Send secrets \
                          in `headers` or `body`."
                     ));
                 }
-                Piece::Expression { .. } => {}
+                InterpolationPiece::Expression { .. } => {}
             }
             read.push((piece, part));
         }
-        let is_whole = matches!(read[..], [(Piece::Expression { .. }, _)]);
+        let is_whole = matches!(read[..], [(InterpolationPiece::Expression { .. }, _)]);
         let origin = read.iter().find_map(|(piece, part)| match piece {
-            Piece::Expression { source, .. } if *part == UrlPart::Origin => Some(source.trim()),
+            InterpolationPiece::Expression { source, .. } if *part == UrlPart::Origin => {
+                Some(source.trim())
+            }
             _ => None,
         });
         match origin {
@@ -56,21 +58,24 @@ impl<'t> Target<'t> {
                 "`url`: `{{{{{source}}}}}` is part of the scheme, host or port, which a value cannot be a \
                  part of; {ORIGIN_HINT}."
             )),
-            _ => Ok(Target { pieces: read }),
+            _ => Ok(UrlTemplate { pieces: read }),
         }
     }
 
-    /// The URL with its values.
+    /// Makes the URL with its values.
     pub(crate) fn fill(
         &self,
         value: impl Fn(&str) -> Result<String, String>,
     ) -> Result<Url, String> {
-        let is_whole = matches!(self.pieces[..], [(Piece::Expression { .. }, _)]);
+        let is_whole = matches!(
+            self.pieces[..],
+            [(InterpolationPiece::Expression { .. }, _)]
+        );
         let mut text = String::new();
         for (piece, _) in &self.pieces {
             match piece {
-                Piece::Text(own) => text.push_str(own),
-                Piece::Expression { source, .. } => {
+                InterpolationPiece::Text(own) => text.push_str(own),
+                InterpolationPiece::Expression { source, .. } => {
                     let value = value(source)?;
                     match is_whole {
                         true => text.push_str(value.trim()),
@@ -86,13 +91,13 @@ impl<'t> Target<'t> {
     }
 }
 
-/// Whether an expression names a secret: `secrets.NAME`.
+/// Returns true if an expression names a secret: `secrets.NAME`.
 fn is_secret(source: &str) -> bool {
     let source = source.trim();
     source == "secrets" || source.starts_with("secrets.") || source.starts_with("secrets[")
 }
 
-/// The part of a URL that follows this beginning.
+/// Returns the part of a URL that follows this beginning.
 fn part_after(before: &str) -> UrlPart {
     let Some((_, rest)) = before.split_once("://") else {
         return UrlPart::Origin;
@@ -104,7 +109,7 @@ fn part_after(before: &str) -> UrlPart {
     }
 }
 
-/// A value as one path segment, or as one value of a query.
+/// Encodes a value as one path segment, or as one value of a query.
 fn encoded(value: &str) -> String {
     let mut encoded = String::with_capacity(value.len());
     for byte in value.bytes() {
@@ -137,7 +142,7 @@ mod tests {
     use super::*;
 
     fn check(text: &str, value: &str) -> Result<String, String> {
-        let target = Target::read(text)?;
+        let target = UrlTemplate::read(text)?;
         let url = target.fill(|_| Ok(value.to_owned()))?;
         Ok(url.to_string())
     }

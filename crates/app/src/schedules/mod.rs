@@ -1,36 +1,39 @@
 //! Schedules: workflows that the clock starts, each due time once, however many workers there are.
 //!
-//! A run that a schedule starts is named by the schedule and the time it was due, so that whoever
-//! comes second is told that it has started. Times that passed while nobody looked are not made up
-//! for, except for the latest one.
+//! A run that a schedule starts is named by the schedule and the time it was due, so that a second
+//! worker that tries to start it is told that it has started. If times passed while no worker ran,
+//! the latest one is made up for, or as many as the schedule says.
 
+mod due;
 mod timetable;
 
 use std::path::Path;
 use std::sync::Arc;
 
-use flow::engine::{RefusalKind, Start};
+use flow::engine::{RefusalKind, RunStart};
 use serde_json::Value;
-use store::Schedules;
-use tokio::runtime::Runtime;
+use store::ScheduleStore;
 use workspace::fs;
 
 use crate::people::{explained, opened};
 use crate::workflows;
-use crate::workflows::database::Database;
-use crate::{Code, Error, Project, Surroundings};
+use crate::workflows::database::ProjectDatabase;
+use crate::{AppErrorCode, Error, ProcessEnvironment, Project};
+use due::OverlapVerdict;
 
-pub use store::{Firing, Schedule, Slug};
-pub use timetable::{Timetable, written};
+pub use due::CATCH_UP_MAX;
+pub use store::{OverlapRule, Schedule, ScheduleFiring, SchedulePolicy, Slug};
+pub use timetable::{CronTimetable, written};
 
-/// How many schedules are fired at a time.
+/// Number of schedules that are fired at a time.
 const DUE_MAX: usize = 100;
+/// Limit on the runs of one backfill.
+pub const BACKFILL_MAX: usize = 1_000;
 
 /// The schedules of a project, opened.
-pub struct Calendar {
-    runtime: Runtime,
-    database: Database,
-    schedules: Arc<dyn Schedules>,
+pub struct ProjectSchedules {
+    database: ProjectDatabase,
+    schedules: Arc<dyn ScheduleStore>,
 }
 
 /// A schedule to add.
@@ -43,35 +46,40 @@ pub struct NewSchedule<'a> {
     pub time_zone: &'a str,
     pub input: Value,
     pub is_enabled: bool,
+    pub policy: SchedulePolicy,
 }
 
-impl Calendar {
+impl ProjectSchedules {
     /// Opens the database: the one given, or the one that runs are kept in.
-    pub fn open(
+    pub async fn open(
         project: &Project,
-        surroundings: &Surroundings,
+        surroundings: &ProcessEnvironment,
         database: Option<&str>,
     ) -> Result<Self, Error> {
-        let (runtime, database) = opened(project, surroundings, database)?;
-        Ok(Self {
-            runtime,
+        Ok(Self::of(opened(project, surroundings, database).await?))
+    }
+
+    /// Returns the schedules of an open database.
+    pub(crate) fn of(database: ProjectDatabase) -> Self {
+        Self {
             schedules: database.schedules(),
             database,
-        })
+        }
     }
 
     /// Adds a schedule of a workflow that can run, with its first time in the future.
-    pub fn add(
+    pub async fn add(
         &self,
         project: &Project,
-        surroundings: &Surroundings,
+        surroundings: &ProcessEnvironment,
         new: NewSchedule<'_>,
     ) -> Result<Schedule, Error> {
-        let timetable = Timetable::read(new.cron, new.time_zone)?;
+        let timetable = CronTimetable::read(new.cron, new.time_zone)?;
         let next_ms = timetable.next(self.schedules.now_ms());
         if next_ms.is_none() {
             let message = format!("`{}` is never due", new.cron);
-            return Err(Error::new(Code::Usage, message).hint("no day is like that"));
+            let hint = "no date fits the expression: look at the day and the month";
+            return Err(Error::new(AppErrorCode::Usage, message).hint(hint));
         }
         let sheet = workflows::read(project, surroundings, new.workflow)?;
         if !sheet.is_fine() {
@@ -87,160 +95,307 @@ impl Calendar {
             next_ms,
             last: None,
             created_ms: 0,
+            policy: new.policy,
         };
-        let added = self
-            .runtime
-            .block_on(self.schedules.add_schedule(&schedule));
+        let added = self.schedules.add_schedule(&schedule).await;
         added.map_err(explained)?;
-        self.find(&schedule.slug)
+        self.find(&schedule.slug).await
     }
 
-    /// The schedule of this slug.
-    pub fn find(&self, slug: &Slug) -> Result<Schedule, Error> {
-        let found = self.runtime.block_on(self.schedules.schedule(slug));
+    /// Finds the schedule of this slug.
+    pub async fn find(&self, slug: &Slug) -> Result<Schedule, Error> {
+        let found = self.schedules.schedule(slug).await;
         found.map_err(explained)?.ok_or_else(|| missing(slug))
     }
 
-    /// All of them, by slug.
-    pub fn list(&self) -> Result<Vec<Schedule>, Error> {
-        let listed = self.runtime.block_on(self.schedules.schedules());
+    /// Lists all of them, by slug.
+    pub async fn list(&self) -> Result<Vec<Schedule>, Error> {
+        let listed = self.schedules.schedules().await;
         listed.map_err(explained)
     }
 
     /// Forgets a schedule. Runs it has started stay.
-    pub fn remove(&self, slug: &Slug) -> Result<(), Error> {
-        self.find(slug)?;
-        let removed = self.runtime.block_on(self.schedules.remove_schedule(slug));
+    pub async fn remove(&self, slug: &Slug) -> Result<(), Error> {
+        self.find(slug).await?;
+        let removed = self.schedules.remove_schedule(slug).await;
         removed.map_err(explained)
     }
 
     /// Switches it on, with its next time in the future, or off.
-    pub fn enable(&self, slug: &Slug, on: bool) -> Result<Schedule, Error> {
-        let schedule = self.find(slug)?;
-        let timetable = Timetable::read(&schedule.cron, &schedule.time_zone)?;
+    pub async fn enable(&self, slug: &Slug, on: bool) -> Result<Schedule, Error> {
+        let schedule = self.find(slug).await?;
+        let timetable = CronTimetable::read(&schedule.cron, &schedule.time_zone)?;
         let next_ms = timetable.next(self.schedules.now_ms());
         let kept = self.schedules.enable_schedule(slug, next_ms, on);
-        self.runtime.block_on(kept).map_err(explained)?;
-        self.find(slug)
+        kept.await.map_err(explained)?;
+        self.find(slug).await
     }
 
-    /// Starts what is due now.
-    pub fn fire(
+    /// Begins a run for every time between two that has none yet.
+    pub async fn backfill(
+        &self,
+        around: (&Project, &ProcessEnvironment),
+        slug: &Slug,
+        between: (u64, u64),
+    ) -> Result<Vec<FiredSchedule>, Error> {
+        let runs = self.database.workflows().await?;
+        backfill((&*self.schedules, &*runs), around, slug, between).await
+    }
+
+    /// Starts the schedules that are due now.
+    pub async fn fire(
         &self,
         project: &Project,
-        surroundings: &Surroundings,
-    ) -> Result<Vec<Fired>, Error> {
-        self.runtime.block_on(async {
-            let runs = self.database.workflows().await?;
-            let now_ms = self.schedules.now_ms();
-            fire_due(&*self.schedules, &*runs, (project, surroundings), now_ms).await
-        })
+        surroundings: &ProcessEnvironment,
+    ) -> Result<Vec<FiredSchedule>, Error> {
+        let runs = self.database.workflows().await?;
+        let now_ms = self.schedules.now_ms();
+        fire_due(&*self.schedules, &*runs, (project, surroundings), now_ms).await
     }
 }
 
-/// A schedule that was due, and what came of it.
+/// A schedule that was due, and the result of starting its run.
 #[derive(Clone, Debug)]
-pub struct Fired {
+pub struct FiredSchedule {
     pub slug: Slug,
-    pub firing: Firing,
-    /// Whether somebody else had started the run before.
+    pub firing: ScheduleFiring,
+    /// True if another worker had started the run before.
     pub was_started: bool,
+    /// True if the time began no run, because the named one was still in progress.
+    pub is_left_out: bool,
 }
 
-/// Starts a run for every schedule that is due, and says when each is due next. May be called by
-/// any number of workers at the same time: a due time has one run.
+/// Starts a run for every schedule that is due, and stores its next due time. May be called by any
+/// number of workers at the same time: a due time has one run.
 ///
-/// A workflow that cannot be started is noted with the schedule, which goes on to its next time;
-/// an error is only what the database says.
+/// If a workflow cannot be started, the schedule notes the reason and continues with its next time;
+/// only errors of the database are returned.
 pub async fn fire_due(
-    schedules: &dyn Schedules,
-    runs: &dyn flow::Store,
-    (project, surroundings): (&Project, &Surroundings),
+    schedules: &dyn ScheduleStore,
+    runs: &dyn flow::WorkflowStore,
+    (project, surroundings): (&Project, &ProcessEnvironment),
     now_ms: u64,
-) -> Result<Vec<Fired>, Error> {
+) -> Result<Vec<FiredSchedule>, Error> {
     let due = schedules.due_schedules(now_ms, DUE_MAX).await?;
     if due.is_empty() {
         return Ok(Vec::new());
     }
-    // Whoever works may have been started in any folder below.
-    let surroundings = Surroundings {
+    // The worker may have been started in any folder below the project's.
+    let surroundings = ProcessEnvironment {
         cwd: project.folder().to_owned(),
         ..surroundings.clone()
     };
     let mut fired = Vec::new();
     for schedule in due {
-        let (due_ms, next_ms) = match Timetable::read(&schedule.cron, &schedule.time_zone) {
-            Ok(timetable) => (timetable.due(&schedule, now_ms), timetable.next(now_ms)),
-            // Another version added it, or a time zone is gone: it stands still, and says so.
+        let timetable = match CronTimetable::read(&schedule.cron, &schedule.time_zone) {
+            Ok(timetable) => timetable,
+            // Another version added it, or a time zone is gone: the schedule stops, and its note
+            // says why.
             Err(error) => {
                 let outcome = Err(error.to_string());
                 let due_ms = schedule.next_ms.unwrap_or(now_ms);
-                let firing = Firing { due_ms, outcome };
-                schedules.note_firing(&schedule, &firing, None).await?;
-                fired.push(Fired::new(schedule, firing));
+                let one = FiredSchedule::new(&schedule, due_ms, outcome);
+                schedules.note_firing(&schedule, &one.firing, None).await?;
+                fired.push(one);
                 continue;
             }
         };
-        let begun = begin(runs, (project, &surroundings), &schedule, due_ms).await?;
-        let was_started = matches!(begun, Begun::Before(_));
-        let outcome = match begun {
-            Begun::Now(run) | Begun::Before(run) => Ok(run),
-            Begun::Not(why) => Err(why),
+        let around = (project, &surroundings);
+        let begun = fire_times(runs, around, &schedule, (&timetable, now_ms)).await?;
+        let Some(FiredTimes {
+            fired: all,
+            noted,
+            next_ms,
+        }) = begun
+        else {
+            continue;
         };
-        let firing = Firing { due_ms, outcome };
-        schedules.note_firing(&schedule, &firing, next_ms).await?;
-        fired.push(Fired {
-            was_started,
-            ..Fired::new(schedule, firing)
-        });
+        schedules.note_firing(&schedule, &noted, next_ms).await?;
+        fired.extend(all);
     }
     Ok(fired)
 }
 
-impl Fired {
-    fn new(schedule: Schedule, firing: Firing) -> Self {
+/// The result of the times of one schedule that were due.
+struct FiredTimes {
+    fired: Vec<FiredSchedule>,
+    /// The last firing, as it is stored.
+    noted: ScheduleFiring,
+    next_ms: Option<u64>,
+}
+
+/// Begins a run for each due time, as far as earlier runs allow it. Returns nothing if it is too
+/// early, or if a time waits for the previous run.
+async fn fire_times(
+    runs: &dyn flow::WorkflowStore,
+    around: (&Project, &ProcessEnvironment),
+    schedule: &Schedule,
+    (timetable, now_ms): (&CronTimetable, u64),
+) -> Result<Option<FiredTimes>, Error> {
+    let Some(times) = due::times(timetable, schedule, now_ms) else {
+        return Ok(None);
+    };
+    let mut fired: Vec<FiredSchedule> = Vec::new();
+    let last = schedule.last.as_ref();
+    let mut before = last.and_then(|last| last.outcome.clone().ok());
+    let mut next_ms = timetable.next(now_ms);
+    for due_ms in times {
+        let verdict = due::verdict(runs, schedule.policy.overlap, before.as_deref()).await?;
+        let one = match verdict {
+            // The run in progress stays the one that the next due time is checked against.
+            OverlapVerdict::LeftOut(run) => FiredSchedule {
+                is_left_out: true,
+                ..FiredSchedule::new(schedule, due_ms, Ok(run))
+            },
+            OverlapVerdict::Waits => {
+                next_ms = Some(due_ms);
+                break;
+            }
+            OverlapVerdict::Begin => fire_one(runs, around, schedule, due_ms).await?,
+        };
+        before = one.firing.outcome.clone().ok().or(before);
+        fired.push(one);
+    }
+    if fired.is_empty() && next_ms.is_some_and(|next_ms| next_ms <= now_ms) {
+        return Ok(None);
+    }
+    if fired.is_empty() {
+        let why = "It was missed for longer than its schedule makes up for.".to_owned();
+        let due_ms = schedule.next_ms.unwrap_or(now_ms);
+        fired.push(FiredSchedule::new(schedule, due_ms, Err(why)));
+    }
+    let noted = fired.last().map(|last| last.firing.clone());
+    Ok(noted.map(|noted| FiredTimes {
+        fired,
+        noted,
+        next_ms,
+    }))
+}
+
+async fn fire_one(
+    runs: &dyn flow::WorkflowStore,
+    around: (&Project, &ProcessEnvironment),
+    schedule: &Schedule,
+    due_ms: u64,
+) -> Result<FiredSchedule, Error> {
+    let begun = begin(runs, around, schedule, due_ms).await?;
+    let was_started = matches!(begun, StartOutcome::Before(_));
+    let outcome = match begun {
+        StartOutcome::Now(run) | StartOutcome::Before(run) => Ok(run),
+        StartOutcome::Not(why) => Err(why),
+    };
+    Ok(FiredSchedule {
+        was_started,
+        ..FiredSchedule::new(schedule, due_ms, outcome)
+    })
+}
+
+/// Says what a workflow's own schedule has come to.
+pub(crate) struct DeclaredFiring {
+    pub(crate) run: Option<String>,
+    pub(crate) next_ms: Option<u64>,
+}
+
+/// Does the same for a schedule that a workflow declares itself. `None` if nothing was due.
+pub(crate) async fn fire_declared(
+    runs: &dyn flow::WorkflowStore,
+    around: (&Project, &ProcessEnvironment),
+    schedule: &Schedule,
+    times: (&CronTimetable, u64),
+) -> Result<Option<DeclaredFiring>, Error> {
+    let fired = fire_times(runs, around, schedule, times).await?;
+    let before = schedule.last.as_ref();
+    let before = before.and_then(|last| last.outcome.clone().ok());
+    Ok(fired.map(|fired| DeclaredFiring {
+        run: fired.noted.outcome.ok().or(before),
+        next_ms: fired.next_ms,
+    }))
+}
+
+/// Begins a run for every time of a schedule between two, both included, that has none yet.
+///
+/// # Errors
+///
+/// When there is no such schedule, when there are more than [`BACKFILL_MAX`] times, or what the database
+/// says.
+pub async fn backfill(
+    (schedules, runs): (&dyn ScheduleStore, &dyn flow::WorkflowStore),
+    (project, surroundings): (&Project, &ProcessEnvironment),
+    slug: &Slug,
+    (from_ms, to_ms): (u64, u64),
+) -> Result<Vec<FiredSchedule>, Error> {
+    let schedule = schedules.schedule(slug).await.map_err(explained)?;
+    let schedule = schedule.ok_or_else(|| missing(slug))?;
+    let times = CronTimetable::read(&schedule.cron, &schedule.time_zone)?.between(from_ms, to_ms);
+    if times.len() > BACKFILL_MAX {
+        let message = format!(
+            "`{slug}` has {} times between them, more than BACKFILL_MAX = {BACKFILL_MAX}",
+            times.len()
+        );
+        return Err(
+            Error::new(AppErrorCode::Limit, message).hint("backfill a shorter time at once")
+        );
+    }
+    let surroundings = ProcessEnvironment {
+        cwd: project.folder().to_owned(),
+        ..surroundings.clone()
+    };
+    let mut fired = Vec::new();
+    for due_ms in times {
+        fired.push(fire_one(runs, (project, &surroundings), &schedule, due_ms).await?);
+    }
+    Ok(fired)
+}
+
+impl FiredSchedule {
+    fn new(schedule: &Schedule, due_ms: u64, outcome: std::result::Result<String, String>) -> Self {
         Self {
-            slug: schedule.slug,
-            firing,
+            slug: schedule.slug.clone(),
+            firing: ScheduleFiring { due_ms, outcome },
             was_started: false,
+            is_left_out: false,
         }
     }
 }
 
-/// What came of a start.
-enum Begun {
+/// Result of starting a run.
+enum StartOutcome {
     Now(String),
     Before(String),
     Not(String),
 }
 
 async fn begin(
-    runs: &dyn flow::Store,
-    (project, surroundings): (&Project, &Surroundings),
+    runs: &dyn flow::WorkflowStore,
+    (project, surroundings): (&Project, &ProcessEnvironment),
     schedule: &Schedule,
     due_ms: u64,
-) -> Result<Begun, Error> {
+) -> Result<StartOutcome, Error> {
     let sheet = match workflows::read(project, surroundings, Path::new(&schedule.workflow)) {
         Ok(sheet) if sheet.is_fine() => sheet,
-        Ok(sheet) => return Ok(Begun::Not(wrong(&sheet.shown).to_string())),
-        Err(error) => return Ok(Begun::Not(error.to_string())),
+        Ok(sheet) => return Ok(StartOutcome::Not(wrong(&sheet.shown).to_string())),
+        Err(error) => return Ok(StartOutcome::Not(error.to_string())),
     };
     let run = timetable::run_id(&schedule.slug, due_ms);
     let hash = runs.keep_workflow(&sheet.source).await?;
-    let start = Start {
+    let start = RunStart {
         tags: vec![format!("schedule:{}", schedule.slug)],
         name: Some(sheet.title().to_owned()),
-        ..Start::new(run.as_str(), schedule.input.clone())
+        ..RunStart::new(run.as_str(), schedule.input.clone())
     };
     Ok(match runs.start(&hash, start).await? {
-        Ok(_) => Begun::Now(run),
-        Err(refusal) if refusal.kind == RefusalKind::AlreadyStarted => Begun::Before(run),
-        Err(refusal) => Begun::Not(refusal.message),
+        Ok(_) => StartOutcome::Now(run),
+        Err(refusal) if refusal.kind == RefusalKind::AlreadyStarted => StartOutcome::Before(run),
+        Err(refusal) => StartOutcome::Not(refusal.message),
     })
 }
 
-/// How the workflow is called from the project's folder, wherever the command was started.
-fn lasting(project: &Project, surroundings: &Surroundings, given: &Path) -> Result<String, Error> {
+/// Returns the path of the workflow from the project's folder, wherever the command was started.
+fn lasting(
+    project: &Project,
+    surroundings: &ProcessEnvironment,
+    given: &Path,
+) -> Result<String, Error> {
     let path = surroundings.path(given);
     if !fs::exists(&path) {
         return Ok(given.display().to_string());
@@ -251,17 +406,21 @@ fn lasting(project: &Project, surroundings: &Surroundings, given: &Path) -> Resu
         Err(_) => {
             let message = format!("{} is not in the project", given.display());
             let hint = format!("put it below {}", project.folder().display());
-            Err(Error::new(Code::Usage, message).hint(hint))
+            Err(Error::new(AppErrorCode::Usage, message).hint(hint))
         }
     }
 }
 
 fn wrong(shown: &str) -> Error {
     let message = format!("the workflow {shown} cannot be run as it is");
-    Error::new(Code::Data, message).hint(format!("`drawloom workflow check {shown}` says why"))
+    Error::new(AppErrorCode::Data, message)
+        .hint(format!("`drawloom workflow check {shown}` says why"))
 }
 
 fn missing(slug: &Slug) -> Error {
-    Error::new(Code::NotFound, format!("there is no schedule `{slug}`"))
-        .hint("`drawloom schedules list` lists them")
+    Error::new(
+        AppErrorCode::NotFound,
+        format!("there is no schedule `{slug}`"),
+    )
+    .hint("`drawloom schedules list` lists them")
 }

@@ -1,4 +1,4 @@
-//! When a schedule is due: a cron expression and the time zone its clock hangs in.
+//! The due times of a schedule: a cron expression and its time zone.
 
 use std::str::FromStr as _;
 
@@ -7,46 +7,61 @@ use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 use store::{Schedule, Slug};
 
-use crate::{Code, Error};
+use crate::{AppErrorCode, Error};
 
 /// The times of a schedule.
 #[derive(Clone, Debug)]
-pub struct Timetable {
+pub struct CronTimetable {
     cron: Cron,
     zone: TimeZone,
 }
 
-impl Timetable {
+impl CronTimetable {
     /// Reads five fields, six with seconds in front, seven with a year behind, or a word such as
     /// `@daily`.
     pub fn read(cron: &str, zone: &str) -> Result<Self, Error> {
         let parsed = Cron::from_str(cron).map_err(|cause| {
             let message = format!("`{cron}` is no cron expression: {cause}");
-            Error::new(Code::Usage, message)
+            Error::new(AppErrorCode::Usage, message)
                 .hint("write minute, hour, day, month and weekday: \"30 4 * * mon-fri\"")
         })?;
         let zone = TimeZone::get(zone).map_err(|_| {
-            Error::new(Code::Usage, format!("there is no time zone `{zone}`"))
-                .hint("write a name such as Europe/Berlin or UTC")
+            Error::new(
+                AppErrorCode::Usage,
+                format!("there is no time zone `{zone}`"),
+            )
+            .hint("write a name such as Europe/Berlin or UTC")
         })?;
         Ok(Self { cron: parsed, zone })
     }
 
-    /// The first time after this one; nothing when there is none.
+    /// Returns the first due time after this one, or `None` if there is no further one.
     pub fn next(&self, after_ms: u64) -> Option<u64> {
         let after = self.second(after_ms)?;
         let next = self.cron.find_next_occurrence(&after, false).ok()?;
         u64::try_from(next.timestamp().as_millisecond()).ok()
     }
 
-    /// The time a schedule is due for now: the latest one, if it was due several times.
+    /// Returns the time a schedule is due for now: the latest one, if it was due several times.
     pub fn due(&self, schedule: &Schedule, now_ms: u64) -> u64 {
         let first_ms = schedule.next_ms.unwrap_or(now_ms);
         let latest = self.latest(now_ms);
-        // The rules of a time zone may have changed since; what was announced is due then.
+        // The rules of a time zone may have changed since; an announced time is due all the same.
         latest
             .filter(|latest_ms| *latest_ms >= first_ms)
             .unwrap_or(first_ms)
+    }
+
+    /// Returns the times from one to another, both included. Searches at most a year of minutes.
+    pub fn between(&self, from_ms: u64, to_ms: u64) -> Vec<u64> {
+        const TIMES_MAX: usize = 366 * 24 * 60;
+        let first = self.next(from_ms.saturating_sub(1_000));
+        let times = std::iter::successors(first, |at| self.next(*at));
+        let times = times.skip_while(|at| *at < from_ms);
+        times
+            .take_while(|at| *at <= to_ms)
+            .take(TIMES_MAX)
+            .collect()
     }
 
     fn latest(&self, now_ms: u64) -> Option<u64> {
@@ -55,7 +70,7 @@ impl Timetable {
         u64::try_from(latest.timestamp().as_millisecond()).ok()
     }
 
-    /// Cron knows no parts of a second.
+    /// Converts to a whole second, because cron knows no parts of one.
     fn second(&self, ms: u64) -> Option<Zoned> {
         let second = i64::try_from(ms / 1_000).ok()?;
         let timestamp = Timestamp::from_second(second).ok()?;
@@ -63,7 +78,7 @@ impl Timetable {
     }
 }
 
-/// A time as people write it, with the offset of its place.
+/// Writes a time as people do, with the offset of its place.
 pub fn written(ms: u64, zone: &str) -> String {
     let second = i64::try_from(ms / 1_000).unwrap_or_default();
     let timestamp = Timestamp::from_second(second).unwrap_or_default();
@@ -76,7 +91,7 @@ pub fn written(ms: u64, zone: &str) -> String {
     }
 }
 
-/// The name of the run of one due time: whoever makes it for the same time makes the same.
+/// Returns the id of the run of one due time: every worker computes the same id for the same time.
 pub(super) fn run_id(slug: &Slug, due_ms: u64) -> String {
     let second = i64::try_from(due_ms / 1_000).unwrap_or_default();
     let due = Timestamp::from_second(second).unwrap_or_default();
@@ -95,7 +110,7 @@ mod tests {
     /// The times after `from`, as UTC.
     #[track_caller]
     fn check(cron: &str, zone: &str, from: &str, expected: &[&str]) {
-        let timetable = Timetable::read(cron, zone).unwrap();
+        let timetable = CronTimetable::read(cron, zone).unwrap();
         let mut at = ms(from);
         for expected in expected {
             at = timetable.next(at).unwrap();
@@ -141,7 +156,7 @@ mod tests {
             &["2026-10-25T00:30:00Z", "2026-10-26T01:30:00Z"],
         );
         // And forward, from 02:00 to 03:00: there is no 02:30.
-        let timetable = Timetable::read("30 2 * * *", "Europe/Berlin").unwrap();
+        let timetable = CronTimetable::read("30 2 * * *", "Europe/Berlin").unwrap();
         let first = timetable.next(ms("2027-03-27T12:00:00Z")).unwrap();
         let second = timetable.next(first).unwrap();
         assert!(first > ms("2027-03-28T00:59:59Z") && first <= ms("2027-03-29T00:30:00Z"));
@@ -149,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_expression_or_zone_is_refused_with_a_hint() {
+    fn an_invalid_cron_expression_or_zone_is_refused_with_a_hint() {
         for (cron, zone, says) in [
             ("", "UTC", "is no cron expression"),
             ("* * *", "UTC", "is no cron expression"),
@@ -157,17 +172,17 @@ mod tests {
             ("every day", "UTC", "is no cron expression"),
             ("* * * * *", "Mars/Base", "no time zone `Mars/Base`"),
         ] {
-            let error = Timetable::read(cron, zone).unwrap_err();
+            let error = CronTimetable::read(cron, zone).unwrap_err();
             assert!(error.to_string().contains(says), "{error}");
             assert!(matches!(error, Error::Own(fault) if fault.hint.is_some()));
         }
-        let never = Timetable::read("0 0 30 2 *", "UTC").unwrap();
+        let never = CronTimetable::read("0 0 30 2 *", "UTC").unwrap();
         assert_eq!(never.next(ms("2026-11-16T07:00:00Z")), None);
     }
 
     #[test]
     fn of_missed_times_the_latest_is_due() {
-        let timetable = Timetable::read("0 * * * *", "UTC").unwrap();
+        let timetable = CronTimetable::read("0 * * * *", "UTC").unwrap();
         let schedule = |next: &str| Schedule {
             slug: "a".parse().unwrap(),
             workflow: String::new(),
@@ -178,6 +193,7 @@ mod tests {
             next_ms: Some(ms(next)),
             last: None,
             created_ms: 0,
+            policy: store::SchedulePolicy::default(),
         };
         for (next, now, due) in [
             (

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use llm::Secret;
-use llm::price::Rates;
+use llm::price::TokenRates;
 
-use super::keys::{Key, Kind, size};
+use super::keys::{SettingKey, SettingValueKind, size};
 
 /// The section whose sections are models.
 pub(super) const PRICES: &str = "ai.prices";
@@ -26,25 +26,25 @@ const PROVIDERS: &[&str] = &[
     "compatible",
 ];
 
-pub(super) const KEYS: &[Key] = &[
-    Key {
+pub(super) const KEYS: &[SettingKey] = &[
+    SettingKey {
         section: "ai",
         name: "mode",
-        kind: Kind::Choice(MODES, |settings, choice| {
+        kind: SettingValueKind::Choice(MODES, |settings, choice| {
             settings.ai.mode = choice.parse().unwrap_or_default();
         }),
         about: &[
             "Who answers the questions of templates (docs/ai.md): \"api\" (a provider's model), \"command\",",
-            "\"stdio\" (a program that stays), \"stdout\" (whoever reads the printed document), \"off\" (you, on",
+            "\"stdio\" (a program that stays), \"stdout\" (you, from the printed document), \"off\" (you, on",
             "a terminal), or \"auto\": a provider with a key, else `command`, else \"stdout\". `--ai-mode`",
             "overrides it.",
         ],
         default: r#""auto""#,
     },
-    Key {
+    SettingKey {
         section: "ai",
         name: "provider",
-        kind: Kind::Choice(PROVIDERS, |settings, choice| {
+        kind: SettingValueKind::Choice(PROVIDERS, |settings, choice| {
             settings.ai.provider = llm::Provider::from_name(choice);
         }),
         about: &[
@@ -52,67 +52,69 @@ pub(super) const KEYS: &[Key] = &[
         ],
         default: r#""anthropic"  # for example"#,
     },
-    Key {
+    SettingKey {
         section: "ai",
         name: "model",
-        kind: Kind::Text(|settings, text| settings.ai.model = Some(text)),
+        kind: SettingValueKind::Text(|settings, text| settings.ai.model = Some(text)),
         about: &["`drawloom ai models` lists what there is."],
         default: r#""claude-sonnet-4-5"  # for example"#,
     },
-    Key {
+    SettingKey {
         section: "ai",
         name: KEY_NAME,
-        kind: Kind::Text(|settings, text| settings.ai.api_key = Some(Secret::new(text))),
+        kind: SettingValueKind::Text(|settings, text| {
+            settings.ai.api_key = Some(Secret::new(text))
+        }),
         about: &[
             "\"$NAME\" reads the key from a variable. Without it: ANTHROPIC_API_KEY, OPENAI_API_KEY,",
             "GOOGLE_GENERATIVE_AI_API_KEY, GEMINI_API_KEY, OPENROUTER_API_KEY.",
         ],
         default: r#""$ANTHROPIC_API_KEY"  # for example"#,
     },
-    Key {
+    SettingKey {
         section: "ai",
         name: "base_url",
-        kind: Kind::Text(|settings, text| settings.ai.base_url = Some(text)),
+        kind: SettingValueKind::Text(|settings, text| settings.ai.base_url = Some(text)),
         about: &["Another address than the provider's own."],
         default: r#""http://127.0.0.1:8080/v1"  # for example"#,
     },
-    Key {
+    SettingKey {
         section: "ai",
         name: "fallbacks",
-        kind: Kind::Texts(|settings, texts| settings.ai.fallbacks = texts),
+        kind: SettingValueKind::Texts(|settings, texts| settings.ai.fallbacks = texts),
         about: &["Models asked in turn when a provider fails."],
         default: "[]",
     },
-    Key {
+    SettingKey {
         section: "ai",
         name: "max_tokens",
-        kind: Kind::Count(|settings, count| settings.ai.max_tokens = small(count)),
+        kind: SettingValueKind::Count(|settings, count| settings.ai.max_tokens = small(count)),
         about: &["The longest answer of a model, in tokens."],
         default: "8192",
     },
-    Key {
+    SettingKey {
         section: "ai",
         name: "temperature",
-        kind: Kind::Number(TEMPERATURE_MAX, |settings, number| {
+        kind: SettingValueKind::Number(TEMPERATURE_MAX, |settings, number| {
             settings.ai.temperature = Some(number);
         }),
         about: &["Left out, the model's own is used."],
         default: "0.2  # for example",
     },
-    Key {
+    SettingKey {
         section: "ai",
         name: "command",
-        kind: Kind::Text(|settings, text| settings.ai.command = Some(text)),
+        kind: SettingValueKind::Text(|settings, text| settings.ai.command = Some(text)),
         about: &[
             "A command line without a shell; the prompt takes the place of {prompt}, or goes to standard",
-            "input where there is none.",
+            "input without it.",
         ],
         default: r#""claude -p {prompt}"  # for example"#,
     },
-    Key {
+    SettingKey {
         section: "ai",
         name: "command_mode",
-        kind: Kind::Choice(&["batched", "per-block"], |settings, choice| {
+        kind: SettingValueKind::Choice(&["batched", "per-block"], |settings, choice| {
             settings.ai.command_mode = choice.parse().unwrap_or_default();
         }),
         about: &[
@@ -121,107 +123,117 @@ pub(super) const KEYS: &[Key] = &[
         ],
         default: r#""batched""#,
     },
-    Key {
+    SettingKey {
         section: "ai",
         name: "stdio_command",
-        kind: Kind::Text(|settings, text| settings.ai.stdio_command = Some(text)),
+        kind: SettingValueKind::Text(|settings, text| settings.ai.stdio_command = Some(text)),
         about: &["A program that stays and speaks JSON lines."],
         default: r#""python3 answer.py"  # for example"#,
     },
-    Key {
+    SettingKey {
         section: "ai",
         name: "timeout_ms",
-        kind: Kind::Count(|settings, count| settings.ai.timeout = Duration::from_millis(count)),
-        about: &["For one call of a model, one run of a command, one silence of a stdio program."],
+        kind: SettingValueKind::Count(|settings, count| {
+            settings.ai.timeout = Duration::from_millis(count)
+        }),
+        about: &[
+            "Time for one call of a model, one run of a command, one silence of a stdio program.",
+        ],
         default: "300000",
     },
-    Key {
+    SettingKey {
         section: "ai",
         name: "output_bytes_max",
-        kind: Kind::Count(|settings, count| settings.ai.output_bytes_max = size(count)),
-        about: &["Of what a command prints, and of one line of a stdio program."],
+        kind: SettingValueKind::Count(|settings, count| settings.ai.output_bytes_max = size(count)),
+        about: &["Size of a command's output, and of one line of a stdio program."],
         default: "8388608",
     },
-    Key {
+    SettingKey {
         section: "ai.models",
         name: "plan",
-        kind: Kind::Text(|settings, text| settings.ai.models.plan = Some(text)),
+        kind: SettingValueKind::Text(|settings, text| settings.ai.models.plan = Some(text)),
         about: &[
             "Models for a purpose, before `model`: planning a build, writing code, answering questions.",
         ],
         default: r#""claude-opus-4-5"  # for example"#,
     },
-    Key {
+    SettingKey {
         section: "ai.models",
         name: "generate",
-        kind: Kind::Text(|settings, text| settings.ai.models.generate = Some(text)),
+        kind: SettingValueKind::Text(|settings, text| settings.ai.models.generate = Some(text)),
         about: &[],
         default: r#""claude-sonnet-4-5"  # for example"#,
     },
-    Key {
+    SettingKey {
         section: "ai.models",
         name: "answer",
-        kind: Kind::Text(|settings, text| settings.ai.models.answer = Some(text)),
+        kind: SettingValueKind::Text(|settings, text| settings.ai.models.answer = Some(text)),
         about: &[],
         default: r#""claude-haiku-4-5"  # for example"#,
     },
-    Key {
+    SettingKey {
         section: "ai.retry",
         name: "attempts_max",
-        kind: Kind::Count(|settings, count| settings.ai.retry.attempts_max = small(count)),
-        about: &["Attempts altogether; what cannot succeed is not tried again."],
+        kind: SettingValueKind::Count(|settings, count| {
+            settings.ai.retry.attempts_max = small(count)
+        }),
+        about: &["Attempts altogether; calls that cannot succeed are not tried again."],
         default: "4",
     },
-    Key {
+    SettingKey {
         section: "ai.retry",
         name: "first_wait_ms",
-        kind: Kind::Count(|settings, count| settings.ai.retry.first_wait_ms = count),
+        kind: SettingValueKind::Count(|settings, count| settings.ai.retry.first_wait_ms = count),
         about: &["Before the second attempt; later waits grow."],
         default: "500",
     },
-    Key {
+    SettingKey {
         section: "ai.retry",
         name: "wait_ms_max",
-        kind: Kind::Count(|settings, count| settings.ai.retry.wait_ms_max = count),
+        kind: SettingValueKind::Count(|settings, count| settings.ai.retry.wait_ms_max = count),
         about: &["The longest single wait, also when the provider asks for more."],
         default: "60000",
     },
-    Key {
+    SettingKey {
         section: "ai.retry",
         name: "total_ms_max",
-        kind: Kind::Count(|settings, count| settings.ai.retry.total_ms_max = count),
+        kind: SettingValueKind::Count(|settings, count| settings.ai.retry.total_ms_max = count),
         about: &["No wait ends later than this after the first attempt."],
         default: "180000",
     },
-    Key {
+    SettingKey {
         section: "ai.budget",
         name: "run_tokens_max",
-        kind: Kind::Count(|settings, count| settings.ai.budget.run.tokens_max = Some(count)),
+        kind: SettingValueKind::Count(|settings, count| {
+            settings.ai.budget.run.tokens_max = Some(count)
+        }),
         about: &[
             "Checked before each call of a model; what is done so far is kept. Days are those of UTC.",
         ],
         default: "200000  # for example",
     },
-    Key {
+    SettingKey {
         section: "ai.budget",
         name: "run_usd_max",
-        kind: Kind::Number(f64::MAX, |settings, dollars| {
+        kind: SettingValueKind::Number(f64::MAX, |settings, dollars| {
             settings.ai.budget.run.micro_usd_max = Some(micro(dollars));
         }),
         about: &[],
         default: "1.0  # for example",
     },
-    Key {
+    SettingKey {
         section: "ai.budget",
         name: "day_tokens_max",
-        kind: Kind::Count(|settings, count| settings.ai.budget.day.tokens_max = Some(count)),
+        kind: SettingValueKind::Count(|settings, count| {
+            settings.ai.budget.day.tokens_max = Some(count)
+        }),
         about: &[],
         default: "2000000  # for example",
     },
-    Key {
+    SettingKey {
         section: "ai.budget",
         name: "day_usd_max",
-        kind: Kind::Number(f64::MAX, |settings, dollars| {
+        kind: SettingValueKind::Number(f64::MAX, |settings, dollars| {
             settings.ai.budget.day.micro_usd_max = Some(micro(dollars));
         }),
         about: &[],
@@ -232,7 +244,7 @@ pub(super) const KEYS: &[Key] = &[
 /// The section after which prices are shown.
 pub(super) const LAST_SECTION: &str = "ai.budget";
 
-/// How `[ai.prices]` is shown; the section is commented out, because a model needs its prices.
+/// Example of `[ai.prices]` in the settings file; commented out, because a model needs its prices.
 pub(super) const PRICES_EXAMPLE: &str = "
 # Prices of models that the built-in list does not know, in US dollars per million tokens.
 # [ai.prices.\"my-model\"]
@@ -245,7 +257,7 @@ pub(super) const PRICES_EXAMPLE: &str = "
 /// The keys of a model's prices.
 pub(super) const RATES: [&str; 4] = ["input", "output", "cache_read", "cache_write"];
 
-/// Prices as far as they have been read.
+/// The prices read so far.
 #[derive(Default)]
 pub(super) struct GivenRates([Option<f64>; 4]);
 
@@ -255,9 +267,9 @@ impl GivenRates {
         self.0.get_mut(at)
     }
 
-    pub(super) fn rates(self) -> Option<Rates> {
+    pub(super) fn rates(self) -> Option<TokenRates> {
         let [input, output, cache_read, cache_write] = self.0;
-        Some(Rates {
+        Some(TokenRates {
             input: input?,
             output: output?,
             cache_read,
@@ -266,12 +278,12 @@ impl GivenRates {
     }
 }
 
-/// More than fits is as good as no limit.
+/// Converts a count; one that does not fit is as good as no limit.
 pub(super) fn small(count: u64) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }
 
-/// Millionths of a dollar; what is beyond counting is no limit.
+/// Converts dollars to millionths; an amount too large to count is no limit.
 pub(super) fn micro(dollars: f64) -> u64 {
     (dollars * 1_000_000.0).round() as u64
 }

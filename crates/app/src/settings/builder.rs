@@ -2,28 +2,28 @@
 
 use std::path::PathBuf;
 
-use ::builder::validation::Check;
+use ::builder::validation::ProjectCheck;
 use toml::de::DeTable;
 use workspace::RelPath;
 
 use super::ai::small;
-use super::keys::{Key, Kind, size};
-use super::named::{Field, Wrong, fields};
+use super::keys::{SettingKey, SettingValueKind, size};
+use super::named::{SectionError, SectionField, fields};
 
 /// Everything `[builder]` can say.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Builder {
-    /// What builds may use.
-    pub builds: ::builder::Settings,
-    /// Where worktrees are made; the user's cache if left out.
+pub struct BuilderSettings {
+    /// Limits of builds.
+    pub builds: ::builder::BuildSettings,
+    /// Folder of the worktrees; the user's cache if left out.
     pub folder: Option<PathBuf>,
-    pub forge: Forge,
+    pub forge: ForgeSettings,
 }
 
 /// `[builder.forge]`: where work goes when it is done.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Forge {
-    /// Which forge it is, where the remote's host does not say.
+pub struct ForgeSettings {
+    /// The forge, if the remote's host does not tell.
     pub kind: Option<vcs::ForgeKind>,
     /// The address of the API, where it does not follow from the remote's host.
     pub url: Option<String>,
@@ -35,7 +35,7 @@ pub struct Forge {
     pub base: Option<String>,
 }
 
-impl Default for Forge {
+impl Default for ForgeSettings {
     fn default() -> Self {
         Self {
             kind: None,
@@ -50,9 +50,9 @@ impl Default for Forge {
 /// The section whose keys are the user's own names of checks.
 pub(super) const CHECKS: &str = "builder.checks";
 
-/// How `[builder.checks]` is shown; commented out, because the names are the user's own.
+/// Example of `[builder.checks]`; commented out, because the names are the user's own.
 pub(super) const CHECKS_EXAMPLE: &str = "
-# What a build is held against, in this order: a name with a command line, or with a table of `run`,
+# The checks of a build, in this order: a name with a command line, or with a table of `run`,
 # `cwd` and `timeout_seconds`. Without this section the checks are found by the project's files
 # (Cargo.toml, package.json, pyproject.toml, go.mod); an empty section means none.
 # [builder.checks]
@@ -60,20 +60,20 @@ pub(super) const CHECKS_EXAMPLE: &str = "
 # test = { run = \"npm test\", cwd = \"web\", timeout_seconds = 300 }  # for example
 ";
 
-/// What may stand in the table of a check.
+/// Keys of a check's table.
 pub(super) const CHECK_KEYS: [&str; 3] = ["run", "cwd", "timeout_seconds"];
 
-/// The checks of the section, in the order in which they are written.
-pub(super) fn checks(table: &DeTable<'_>) -> Result<Vec<Check>, Wrong> {
+/// Reads the checks of the section, in the order in which they are written.
+pub(super) fn checks(table: &DeTable<'_>) -> Result<Vec<ProjectCheck>, SectionError> {
     let checks = fields(table).map(|field| Ok((field.at(), check(field)?)));
     let mut checks = checks.collect::<Result<Vec<_>, _>>()?;
     checks.sort_by_key(|(at, _)| *at);
     Ok(checks.into_iter().map(|(_, check)| check).collect())
 }
 
-fn check(given: Field<'_, '_>) -> Result<Check, Wrong> {
+fn check(given: SectionField<'_, '_>) -> Result<ProjectCheck, SectionError> {
     let name = given.name();
-    let mut check = Check {
+    let mut check = ProjectCheck {
         name: name.to_owned(),
         run: given.text().unwrap_or_default().trim().to_owned(),
         cwd: RelPath::root(),
@@ -105,46 +105,50 @@ fn check(given: Field<'_, '_>) -> Result<Check, Wrong> {
     Ok(check)
 }
 
-pub(super) const KEYS: &[Key] = &[
-    Key {
+pub(super) const KEYS: &[SettingKey] = &[
+    SettingKey {
         section: "builder",
         name: "context_max_tokens",
-        kind: Kind::Count(|settings, count| {
+        kind: SettingValueKind::Count(|settings, count| {
             settings.builder.builds.context_max_tokens = size(count);
         }),
         about: &[
-            "What a build may use (docs/builder.md), beside the limits of [agent]. How much of the context",
+            "Limits of a build (docs/builder.md), in addition to those of [agent]. Size of the context",
             "files the model is shown, in tokens:",
         ],
         default: "8000",
     },
-    Key {
+    SettingKey {
         section: "builder",
         name: "index_max_tokens",
-        kind: Kind::Count(|settings, count| settings.builder.builds.index_max_tokens = size(count)),
-        about: &["How much of the index the planner is shown, in tokens."],
+        kind: SettingValueKind::Count(|settings, count| {
+            settings.builder.builds.index_max_tokens = size(count)
+        }),
+        about: &["Size of the index shown to the planner, in tokens."],
         default: "6000",
     },
-    Key {
+    SettingKey {
         section: "builder",
         name: "plan_files_max",
-        kind: Kind::Count(|settings, count| settings.builder.builds.plan_files_max = size(count)),
+        kind: SettingValueKind::Count(|settings, count| {
+            settings.builder.builds.plan_files_max = size(count)
+        }),
         about: &["Files of one plan."],
         default: "50",
     },
-    Key {
+    SettingKey {
         section: "builder",
         name: "plan_corrections_max",
-        kind: Kind::CountOrZero(|settings, count| {
+        kind: SettingValueKind::CountOrZero(|settings, count| {
             settings.builder.builds.plan_corrections_max = small(count);
         }),
-        about: &["How often a plan that cannot be used is sent back to the model."],
+        about: &["Times an unusable plan is sent back to the model."],
         default: "2",
     },
-    Key {
+    SettingKey {
         section: "builder",
         name: "plan_turns_max",
-        kind: Kind::CountOrZero(|settings, count| {
+        kind: SettingValueKind::CountOrZero(|settings, count| {
             settings.builder.builds.plan_turns_max = small(count);
         }),
         about: &[
@@ -152,68 +156,76 @@ pub(super) const KEYS: &[Key] = &[
         ],
         default: "8",
     },
-    Key {
+    SettingKey {
         section: "builder",
         name: "repairs_max",
-        kind: Kind::CountOrZero(|settings, count| {
+        kind: SettingValueKind::CountOrZero(|settings, count| {
             settings.builder.builds.repairs_max = small(count);
         }),
-        about: &["How often the model is told what the checks found; then the build is a draft."],
+        about: &["Times failed checks go back to the model; then the build is a draft."],
         default: "2",
     },
-    Key {
+    SettingKey {
         section: "builder",
         name: "check_seconds_max",
-        kind: Kind::Count(|settings, count| settings.builder.builds.check_seconds_max = count),
-        about: &["Seconds that a check may take when it does not say."],
+        kind: SettingValueKind::Count(|settings, count| {
+            settings.builder.builds.check_seconds_max = count
+        }),
+        about: &["Seconds for a check that sets no limit itself."],
         default: "900",
     },
-    Key {
+    SettingKey {
         section: "builder",
         name: "allow_unjudged",
-        kind: Kind::Flag(|settings, allowed| settings.builder.builds.allow_unjudged = allowed),
+        kind: SettingValueKind::Flag(|settings, allowed| {
+            settings.builder.builds.allow_unjudged = allowed
+        }),
         about: &[
-            "Whether a build is complete although none of its checks could run; else it is a draft.",
+            "Call a build complete even if none of its checks could run; otherwise it is a draft.",
         ],
         default: "false",
     },
-    Key {
+    SettingKey {
         section: "builder",
         name: "dependencies",
-        kind: Kind::Texts(|settings, names| settings.builder.builds.dependencies = names),
+        kind: SettingValueKind::Texts(|settings, names| {
+            settings.builder.builds.dependencies = names
+        }),
         about: &[
             "Directories of installed dependencies that a worktree borrows from the checkout.",
         ],
         default: r#"["node_modules", ".venv", "venv", "vendor/bundle", ".yarn/cache"]"#,
     },
-    Key {
+    SettingKey {
         section: "builder",
         name: "folder",
-        kind: Kind::Text(|settings, path| settings.builder.folder = Some(PathBuf::from(path))),
+        kind: SettingValueKind::Text(|settings, path| {
+            settings.builder.folder = Some(PathBuf::from(path))
+        }),
         about: &[
             "Where worktrees are made, outside of every checkout; `~` is your home. By default in your",
             "cache.",
         ],
         default: r#""~/.cache/drawloom"  # for example"#,
     },
-    Key {
+    SettingKey {
         section: "builder.forge",
         name: "remote",
-        kind: Kind::Text(|settings, name| settings.builder.forge.remote = name),
+        kind: SettingValueKind::Text(|settings, name| settings.builder.forge.remote = name),
         about: &["The remote that branches are pushed to; without it they stay local."],
         default: r#""origin""#,
     },
-    Key {
+    SettingKey {
         section: "builder.forge",
         name: "base",
-        kind: Kind::Text(|settings, branch| settings.builder.forge.base = Some(branch)),
+        kind: SettingValueKind::Text(|settings, branch| settings.builder.forge.base = Some(branch)),
         about: &["The branch that pull requests go to, if not the one a build started from."],
         default: r#""main"  # for example"#,
     },
-    Key {
+    SettingKey {
         section: "builder.forge",
         name: "kind",
-        kind: Kind::Choice(vcs::ForgeKind::NAMES, |settings, name| {
+        kind: SettingValueKind::Choice(vcs::ForgeKind::NAMES, |settings, name| {
             settings.builder.forge.kind = name.parse().ok();
         }),
         about: &[
@@ -222,17 +234,19 @@ pub(super) const KEYS: &[Key] = &[
         ],
         default: r#""gitlab"  # for example"#,
     },
-    Key {
+    SettingKey {
         section: "builder.forge",
         name: "url",
-        kind: Kind::Text(|settings, url| settings.builder.forge.url = Some(url)),
+        kind: SettingValueKind::Text(|settings, url| settings.builder.forge.url = Some(url)),
         about: &["The address of its API, if that is not on the remote's host at the usual place."],
         default: r#""https://git.example.com/api/v4"  # for example"#,
     },
-    Key {
+    SettingKey {
         section: "builder.forge",
         name: "token_env",
-        kind: Kind::Text(|settings, name| settings.builder.forge.token_env = Some(name)),
+        kind: SettingValueKind::Text(|settings, name| {
+            settings.builder.forge.token_env = Some(name)
+        }),
         about: &[
             "The variable that has the token for pull requests. By default GITHUB_TOKEN, GITLAB_TOKEN or",
             "GITEA_TOKEN.",

@@ -1,22 +1,22 @@
-//! `drawloom.toml` read key by key, so that every mistake is shown with its line and what was meant.
+//! Reads `drawloom.toml` key by key, so that every mistake is shown with its line and a suggestion.
 
 use std::path::{Path, PathBuf};
 
 use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue};
 
-use super::keys::{self, Key, Kind};
-use super::named::Wrong;
-use super::{Layer, Settings, ai, builder, mcp, workflows};
-use crate::{Code, Error, Place, nearest};
+use super::keys::{self, SettingKey, SettingValueKind};
+use super::named::SectionError;
+use super::{ProjectSettings, SettingsLayer, ai, builder, mcp, rates, workflows};
+use crate::{AppErrorCode, Error, FilePosition, nearest};
 
 /// Adds what a file says, to be read as the user's own or as a project's.
 pub(super) fn apply(
-    settings: &mut Settings,
-    (path, layer): (&Path, Layer),
+    settings: &mut ProjectSettings,
+    (path, layer): (&Path, SettingsLayer),
     text: &str,
 ) -> Result<(), Error> {
-    let source = Source { path, layer, text };
+    let source = SettingsSource { path, layer, text };
     let name = path.file_name().unwrap_or(path.as_os_str());
     let name = name.display();
     let table = DeTable::parse(text).map_err(|cause| {
@@ -33,23 +33,23 @@ pub(super) fn apply(
     source.table(settings, "", table.get_ref())
 }
 
-/// How the reader of TOML calls a section or key that stands twice.
+/// The TOML reader's words for a section or key that occurs twice.
 const DUPLICATE: &str = "duplicate key";
 
-struct Source<'a> {
+struct SettingsSource<'a> {
     path: &'a Path,
-    layer: Layer,
+    layer: SettingsLayer,
     text: &'a str,
 }
 
-type Name<'i> = Spanned<std::borrow::Cow<'i, str>>;
-type Given<'i> = Spanned<DeValue<'i>>;
+type SpannedKey<'i> = Spanned<std::borrow::Cow<'i, str>>;
+type SpannedValue<'i> = Spanned<DeValue<'i>>;
 
-impl Source<'_> {
-    /// The keys and sections inside a section; the whole file is the one without a name.
+impl SettingsSource<'_> {
+    /// Reads the keys and sections inside a section; the whole file is the one without a name.
     fn table(
         &self,
-        settings: &mut Settings,
+        settings: &mut ProjectSettings,
         section: &str,
         table: &DeTable<'_>,
     ) -> Result<(), Error> {
@@ -68,6 +68,8 @@ impl Source<'_> {
                 self.agents(settings, self.as_section(&inner, (name, value))?)?;
             } else if inner == workflows::NOTIFY {
                 self.notify_rules(settings, self.as_section(&inner, (name, value))?)?;
+            } else if inner == rates::RATES {
+                self.rate_rules(settings, self.as_section(&inner, (name, value))?)?;
             } else if is_section(&inner) {
                 self.table(settings, &inner, self.as_section(&inner, (name, value))?)?;
             } else if section.is_empty() {
@@ -82,7 +84,7 @@ impl Source<'_> {
     fn as_section<'v, 'i>(
         &self,
         section: &str,
-        (name, value): (&Name<'_>, &'v Given<'i>),
+        (name, value): (&SpannedKey<'_>, &'v SpannedValue<'i>),
     ) -> Result<&'v DeTable<'i>, Error> {
         value.get_ref().as_table().ok_or_else(|| {
             let message = format!("`{section}` is a section: write it as [{section}]");
@@ -92,16 +94,16 @@ impl Source<'_> {
 
     fn key(
         &self,
-        settings: &mut Settings,
+        settings: &mut ProjectSettings,
         section: &str,
-        (name, value): (&Name<'_>, &Given<'_>),
+        (name, value): (&SpannedKey<'_>, &SpannedValue<'_>),
     ) -> Result<(), Error> {
         let mut of_section = keys::all().filter(|key| key.section == section);
         let known = of_section.find(|key| key.name == name.get_ref().as_ref());
         let Some(key) = known else {
             return Err(self.unknown(name, "key", names_in(section)));
         };
-        if self.layer == Layer::Project && key.is_users_own() {
+        if self.layer == SettingsLayer::Project && key.is_users_own() {
             let message = format!("`{}` is not a project's to set", key.dotted());
             return Err(self.error(name.span().start, message).hint(format!(
                 "it gives permission, so it belongs in your own settings \
@@ -115,8 +117,8 @@ impl Source<'_> {
         })
     }
 
-    /// `[ai.prices."model"]`: the names are the user's own.
-    fn prices(&self, settings: &mut Settings, models: &DeTable<'_>) -> Result<(), Error> {
+    /// Reads `[ai.prices."model"]`; the names are the user's own.
+    fn prices(&self, settings: &mut ProjectSettings, models: &DeTable<'_>) -> Result<(), Error> {
         for (model, value) in models {
             let section = format!("{}.{:?}", ai::PRICES, model.get_ref());
             let table = self.as_section(&section, (model, value))?;
@@ -145,8 +147,8 @@ impl Source<'_> {
         Ok(())
     }
 
-    /// `[mcp.servers.NAME]`: the names are the user's own.
-    fn servers(&self, settings: &mut Settings, servers: &DeTable<'_>) -> Result<(), Error> {
+    /// Reads `[mcp.servers.NAME]`; the names are the user's own.
+    fn servers(&self, settings: &mut ProjectSettings, servers: &DeTable<'_>) -> Result<(), Error> {
         for (name, value) in servers {
             let word = name.get_ref().as_ref();
             let section = format!("{}.{word}", mcp::SERVERS);
@@ -166,11 +168,11 @@ impl Source<'_> {
         Ok(())
     }
 
-    /// `[builder.checks]`: the names are the user's own.
+    /// Reads `[builder.checks]`; the names are the user's own.
     fn checks(
         &self,
-        settings: &mut Settings,
-        (name, value): (&Name<'_>, &Given<'_>),
+        settings: &mut ProjectSettings,
+        (name, value): (&SpannedKey<'_>, &SpannedValue<'_>),
     ) -> Result<(), Error> {
         let section = builder::CHECKS;
         let checks = builder::checks(self.as_section(section, (name, value))?);
@@ -180,8 +182,8 @@ impl Source<'_> {
         Ok(())
     }
 
-    /// `[agents.NAME]`: the names are the user's own.
-    fn agents(&self, settings: &mut Settings, agents: &DeTable<'_>) -> Result<(), Error> {
+    /// Reads `[agents.NAME]`; the names are the user's own.
+    fn agents(&self, settings: &mut ProjectSettings, agents: &DeTable<'_>) -> Result<(), Error> {
         for (name, value) in agents {
             let section = format!("{}.{}", workflows::AGENTS, name.get_ref());
             let table = self.as_section(&section, (name, value))?;
@@ -194,8 +196,12 @@ impl Source<'_> {
         Ok(())
     }
 
-    /// `[notify.NAME]`: the names are the user's own.
-    fn notify_rules(&self, settings: &mut Settings, rules: &DeTable<'_>) -> Result<(), Error> {
+    /// Reads `[notify.NAME]`; the names are the user's own.
+    fn notify_rules(
+        &self,
+        settings: &mut ProjectSettings,
+        rules: &DeTable<'_>,
+    ) -> Result<(), Error> {
         for (name, value) in rules {
             let section = format!("{}.{}", workflows::NOTIFY, name.get_ref());
             let table = self.as_section(&section, (name, value))?;
@@ -208,12 +214,33 @@ impl Source<'_> {
         Ok(())
     }
 
-    /// What is wrong in a section whose name is the user's own.
-    fn wrong(&self, wrong: Wrong, (section, name): (&str, &Name<'_>), known: &[&str]) -> Error {
+    /// `[rates.NAME]`: the names are the user's own.
+    fn rate_rules(&self, settings: &mut ProjectSettings, rules: &DeTable<'_>) -> Result<(), Error> {
+        for (name, value) in rules {
+            let section = format!("{}.{}", rates::RATES, name.get_ref());
+            let table = self.as_section(&section, (name, value))?;
+            let rule = rates::rate_rule(table);
+            let rule =
+                rule.map_err(|wrong| self.wrong(wrong, (&section, name), &rates::RATE_KEYS))?;
+            let known = &mut settings.workflows.rates;
+            known.insert(name.get_ref().as_ref().to_owned(), rule);
+        }
+        Ok(())
+    }
+
+    /// Makes the error about a section whose name is the user's own.
+    fn wrong(
+        &self,
+        wrong: SectionError,
+        (section, name): (&str, &SpannedKey<'_>),
+        known: &[&str],
+    ) -> Error {
         match wrong {
-            Wrong::Unknown(at, key) => self.unknown_at(at, &key, "key", known.iter().copied()),
-            Wrong::Value(at, problem) => self.error(at, format!("{section}: {problem}")),
-            Wrong::Whole(problem) => {
+            SectionError::Unknown(at, key) => {
+                self.unknown_at(at, &key, "key", known.iter().copied())
+            }
+            SectionError::Value(at, problem) => self.error(at, format!("{section}: {problem}")),
+            SectionError::Whole(problem) => {
                 self.error(name.span().start, format!("`{section}` {problem}"))
             }
         }
@@ -221,7 +248,7 @@ impl Source<'_> {
 
     fn unknown<'k>(
         &self,
-        name: &Name<'_>,
+        name: &SpannedKey<'_>,
         what: &str,
         known: impl Iterator<Item = &'k str>,
     ) -> Error {
@@ -253,17 +280,17 @@ impl Source<'_> {
     }
 
     fn error(&self, offset: usize, message: String) -> Error {
-        let mut place = Place::of(self.path, self.text, offset);
-        // The line is shown, and a key that stands in it must not be.
+        let mut place = FilePosition::of(self.path, self.text, offset);
+        // The line is shown in the error, but an API key in it must not be.
         if let Some(at) = place.excerpt.find(ai::KEY_NAME) {
             place.excerpt.truncate(at + ai::KEY_NAME.len());
             place.excerpt.push_str(" = …");
         }
-        Error::new(Code::Settings, message).at(place)
+        Error::new(AppErrorCode::Settings, message).at(place)
     }
 }
 
-/// Whether keys or other sections are inside this one.
+/// Returns true if keys or other sections are inside this one.
 fn is_section(name: &str) -> bool {
     name == "mcp"
         || keys::all().any(|key| {
@@ -272,13 +299,13 @@ fn is_section(name: &str) -> bool {
         })
 }
 
-/// What may stand in a section: its keys, and the sections inside it.
+/// Lists the names that a section may contain: its keys, and the sections inside it.
 fn names_in(section: &str) -> impl Iterator<Item = &'static str> {
     let inside = |name: &'static str| match section {
         "" => name.split('.').next(),
         section => name.strip_prefix(section)?.strip_prefix('.'),
     };
-    // What only the user may set is no help where a project's file is wrong.
+    // Keys that only the user's settings may have are not offered for a project's file.
     let known = || keys::all().filter(|key| !key.is_users_own());
     let own = known().filter(move |key| key.section == section);
     let sections = known().map(|key| key.section).chain([
@@ -287,6 +314,7 @@ fn names_in(section: &str) -> impl Iterator<Item = &'static str> {
         mcp::SERVERS,
         workflows::AGENTS,
         workflows::NOTIFY,
+        rates::RATES,
     ]);
     let sections: Vec<&str> = sections.filter_map(inside).collect();
     own.map(|key| key.name).chain(sections)
@@ -303,7 +331,7 @@ fn number(value: &DeValue<'_>) -> Option<f64> {
     float.or_else(|| integer().map(|integer| integer as f64))
 }
 
-/// A number as it was written, anything else by its kind.
+/// Prints a number as it was written, anything else by its kind.
 fn shown(value: &DeValue<'_>) -> String {
     let float = value.as_float().map(|float| float.as_str());
     let integer = || value.as_integer().map(|integer| integer.as_str());
@@ -313,23 +341,27 @@ fn shown(value: &DeValue<'_>) -> String {
         .to_owned()
 }
 
-fn set(key: &Key, settings: &mut Settings, value: &DeValue<'_>) -> Result<(), String> {
+fn set(
+    key: &SettingKey,
+    settings: &mut ProjectSettings,
+    value: &DeValue<'_>,
+) -> Result<(), String> {
     let expected = |what: &str| format!("must be {what}, not {}", value.type_str());
     match &key.kind {
-        Kind::Paths(set) => {
+        SettingValueKind::Paths(set) => {
             let listed = value.as_array().and_then(texts);
             let listed = listed.ok_or_else(|| expected("a list of strings"))?;
             set(settings, listed.into_iter().map(PathBuf::from).collect());
         }
-        Kind::Choice(choices, set) => {
+        SettingValueKind::Choice(choices, set) => {
             let text = value.as_str().ok_or_else(|| expected("a string"))?;
             set(settings, keys::one_of(choices, text)?);
         }
-        Kind::Flag(set) => set(
+        SettingValueKind::Flag(set) => set(
             settings,
             value.as_bool().ok_or_else(|| expected("true or false"))?,
         ),
-        Kind::Count(set) => {
+        SettingValueKind::Count(set) => {
             let number = value
                 .as_integer()
                 .ok_or_else(|| expected("a whole number"))?;
@@ -340,7 +372,7 @@ fn set(key: &Key, settings: &mut Settings, value: &DeValue<'_>) -> Result<(), St
                 count.ok_or_else(|| keys::not_a_count(number.as_str()))?,
             );
         }
-        Kind::CountOrZero(set) => {
+        SettingValueKind::CountOrZero(set) => {
             let number = value
                 .as_integer()
                 .ok_or_else(|| expected("a whole number"))?;
@@ -350,16 +382,16 @@ fn set(key: &Key, settings: &mut Settings, value: &DeValue<'_>) -> Result<(), St
                 count.ok_or_else(|| keys::not_whole(number.as_str()))?,
             );
         }
-        Kind::Text(set) => {
+        SettingValueKind::Text(set) => {
             let text = value.as_str().ok_or_else(|| expected("a string"))?;
             set(settings, text.to_owned());
         }
-        Kind::Texts(set) => {
+        SettingValueKind::Texts(set) => {
             let listed = value.as_array().and_then(texts);
             let listed = listed.ok_or_else(|| expected("a list of strings"))?;
             set(settings, listed);
         }
-        Kind::Number(max, set) => {
+        SettingValueKind::Number(max, set) => {
             let number = keys::within(*max, number(value));
             let number = number.ok_or_else(|| keys::not_within(*max, &shown(value)))?;
             set(settings, number);

@@ -3,70 +3,74 @@
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use super::{Color, OnConflict, Settings};
-use super::{agent, ai, builder, mcp, workflows};
+use super::{ColorSetting, OnConflict, ProjectSettings};
+use super::{agent, ai, builder, mcp, rates, server, workflows};
 use crate::surroundings::PREFIX;
 
-pub(super) struct Key {
+pub(super) struct SettingKey {
     /// With a dot where a section is inside another.
     pub(super) section: &'static str,
     pub(super) name: &'static str,
-    pub(super) kind: Kind,
-    /// What it means, one line per item.
+    pub(super) kind: SettingValueKind,
+    /// The key's meaning, one line per item.
     pub(super) about: &'static [&'static str],
-    /// As it stands in the file; with `# for example` where there is no default.
+    /// The default as the file shows it; with `# for example` if the key has no default.
     pub(super) default: &'static str,
 }
 
-/// What a key holds, and how it gets into the settings.
-pub(super) enum Kind {
-    Paths(fn(&mut Settings, Vec<PathBuf>)),
-    Choice(&'static [&'static str], fn(&mut Settings, &str)),
-    Flag(fn(&mut Settings, bool)),
+/// Type of a key's value, and the function that stores it in the settings.
+pub(super) enum SettingValueKind {
+    Paths(fn(&mut ProjectSettings, Vec<PathBuf>)),
+    Choice(&'static [&'static str], fn(&mut ProjectSettings, &str)),
+    Flag(fn(&mut ProjectSettings, bool)),
     /// A whole number of at least 1.
-    Count(fn(&mut Settings, u64)),
+    Count(fn(&mut ProjectSettings, u64)),
     /// A whole number.
-    CountOrZero(fn(&mut Settings, u64)),
-    Text(fn(&mut Settings, String)),
-    Texts(fn(&mut Settings, Vec<String>)),
+    CountOrZero(fn(&mut ProjectSettings, u64)),
+    Text(fn(&mut ProjectSettings, String)),
+    Texts(fn(&mut ProjectSettings, Vec<String>)),
     /// A number from 0 to this.
-    Number(f64, fn(&mut Settings, f64)),
+    Number(f64, fn(&mut ProjectSettings, f64)),
 }
 
 /// The database, which has a variable of a shorter name than its key.
 pub const DATABASE_VARIABLE: &str = "DRAWLOOM_DATABASE_URL";
+/// The mail address of the first admin of `drawloom serve`.
+pub const ADMIN_EMAIL: &str = "DRAWLOOM_ADMIN_EMAIL";
+/// The file with the first admin's password.
+pub const ADMIN_PASSWORD_FILE: &str = "DRAWLOOM_ADMIN_PASSWORD_FILE";
 
-/// All keys, in the order of the file.
-pub(super) fn all() -> impl Iterator<Item = &'static Key> + Clone {
+/// Returns all keys, in the order of the file.
+pub(super) fn all() -> impl Iterator<Item = &'static SettingKey> + Clone {
     let later = agent::KEYS.iter().chain(builder::KEYS);
-    let later = later.chain(workflows::KEYS);
+    let later = later.chain(workflows::KEYS).chain(server::KEYS);
     OWN.iter().chain(ai::KEYS).chain(later)
 }
 
 /// Keys that give permission: a project may not set them, only its user.
 const USERS_OWN: [&str; 3] = ["run.trust", "trust.projects", "workflows.http.allow"];
 
-const OWN: &[Key] = &[
-    Key {
+const OWN: &[SettingKey] = &[
+    SettingKey {
         section: "trust",
         name: "projects",
-        kind: Kind::Paths(|settings, paths| settings.trust.projects = paths),
+        kind: SettingValueKind::Paths(|settings, paths| settings.trust.projects = paths),
         about: &[
             "Folders whose projects are trusted without a question, also when another user owns them.",
         ],
         default: "[]",
     },
-    Key {
+    SettingKey {
         section: "recipes",
         name: "dirs",
-        kind: Kind::Paths(|settings, dirs| settings.recipes.dirs = dirs),
-        about: &["More folders with recipes, beside .drawloom/recipes; relative to this file."],
+        kind: SettingValueKind::Paths(|settings, dirs| settings.recipes.dirs = dirs),
+        about: &["More folders with recipes, besides .drawloom/recipes; relative to this file."],
         default: "[]",
     },
-    Key {
+    SettingKey {
         section: "run",
         name: "on_conflict",
-        kind: Kind::Choice(&["ask", "force", "skip", "fail"], |settings, choice| {
+        kind: SettingValueKind::Choice(&["ask", "force", "skip", "fail"], |settings, choice| {
             settings.run.on_conflict = match choice {
                 "force" => OnConflict::Force,
                 "skip" => OnConflict::Skip,
@@ -80,86 +84,96 @@ const OWN: &[Key] = &[
         ],
         default: r#""ask""#,
     },
-    Key {
+    SettingKey {
         section: "run",
         name: "trust",
-        kind: Kind::Flag(|settings, trust| settings.run.trust = trust),
+        kind: SettingValueKind::Flag(|settings, trust| settings.run.trust = trust),
         about: &["Let recipes from kits run commands without `--trust`."],
         default: "false",
     },
-    Key {
+    SettingKey {
         section: "run",
         name: "wait_ms_max",
-        kind: Kind::Count(|settings, count| settings.run.wait_ms_max = count),
+        kind: SettingValueKind::Count(|settings, count| settings.run.wait_ms_max = count),
         about: &["How long a run waits for another one that writes to the project."],
         default: "300000",
     },
-    Key {
+    SettingKey {
         section: "limits",
         name: "fuel_max",
-        kind: Kind::Count(|settings, count| settings.limits.expr.fuel_max = count),
+        kind: SettingValueKind::Count(|settings, count| settings.limits.expr.fuel_max = count),
         about: &["Steps of work one render may take."],
         default: "20000000",
     },
-    Key {
+    SettingKey {
         section: "limits",
         name: "depth_max",
-        kind: Kind::Count(|settings, count| {
+        kind: SettingValueKind::Count(|settings, count| {
             settings.limits.expr.depth_max = u32::try_from(count).unwrap_or(u32::MAX)
         }),
         about: &["Nested calls, includes and expressions."],
         default: "400",
     },
-    Key {
+    SettingKey {
         section: "limits",
         name: "string_bytes_max",
-        kind: Kind::Count(|settings, count| settings.limits.expr.string_bytes_max = size(count)),
+        kind: SettingValueKind::Count(|settings, count| {
+            settings.limits.expr.string_bytes_max = size(count)
+        }),
         about: &["Bytes in one string."],
         default: "16777216",
     },
-    Key {
+    SettingKey {
         section: "limits",
         name: "items_max",
-        kind: Kind::Count(|settings, count| settings.limits.expr.items_max = size(count)),
+        kind: SettingValueKind::Count(|settings, count| {
+            settings.limits.expr.items_max = size(count)
+        }),
         about: &["Items in one list or object."],
         default: "1000000",
     },
-    Key {
+    SettingKey {
         section: "limits",
         name: "template_bytes_max",
-        kind: Kind::Count(|settings, count| settings.limits.template_bytes_max = size(count)),
+        kind: SettingValueKind::Count(|settings, count| {
+            settings.limits.template_bytes_max = size(count)
+        }),
         about: &["Bytes in one template."],
         default: "16777216",
     },
-    Key {
+    SettingKey {
         section: "limits",
         name: "parts_max",
-        kind: Kind::Count(|settings, count| settings.limits.parts_max = size(count)),
+        kind: SettingValueKind::Count(|settings, count| settings.limits.parts_max = size(count)),
         about: &["Tags and interpolations in one template."],
         default: "100000",
     },
-    Key {
+    SettingKey {
         section: "limits",
         name: "blocks_nested_max",
-        kind: Kind::Count(|settings, count| settings.limits.blocks_nested_max = size(count)),
+        kind: SettingValueKind::Count(|settings, count| {
+            settings.limits.blocks_nested_max = size(count)
+        }),
         about: &["Blocks inside each other."],
         default: "200",
     },
-    Key {
+    SettingKey {
         section: "limits",
         name: "output_bytes_max",
-        kind: Kind::Count(|settings, count| settings.limits.output_bytes_max = size(count)),
+        kind: SettingValueKind::Count(|settings, count| {
+            settings.limits.output_bytes_max = size(count)
+        }),
         about: &["Bytes one render may print."],
         default: "67108864",
     },
-    Key {
+    SettingKey {
         section: "output",
         name: "color",
-        kind: Kind::Choice(&["auto", "always", "never"], |settings, choice| {
+        kind: SettingValueKind::Choice(&["auto", "always", "never"], |settings, choice| {
             settings.output.color = match choice {
-                "always" => Color::Always,
-                "never" => Color::Never,
-                _ => Color::Auto,
+                "always" => ColorSetting::Always,
+                "never" => ColorSetting::Never,
+                _ => ColorSetting::Auto,
             };
         }),
         about: &["\"auto\" (only on a terminal, and not with NO_COLOR), \"always\" or \"never\"."],
@@ -167,8 +181,8 @@ const OWN: &[Key] = &[
     },
 ];
 
-impl Key {
-    /// Whether only the user's own settings may have it.
+impl SettingKey {
+    /// Returns true if only the user's own settings may have it.
     pub(super) fn is_users_own(&self) -> bool {
         USERS_OWN
             .iter()
@@ -187,28 +201,32 @@ impl Key {
     }
 
     /// Sets the key from a variable's text; the problem reads on after the key's name.
-    pub(super) fn set_from_text(&self, settings: &mut Settings, text: &str) -> Result<(), String> {
+    pub(super) fn set_from_text(
+        &self,
+        settings: &mut ProjectSettings,
+        text: &str,
+    ) -> Result<(), String> {
         match &self.kind {
-            Kind::Paths(set) => set(settings, std::env::split_paths(text).collect()),
-            Kind::Choice(choices, set) => set(settings, one_of(choices, text)?),
-            Kind::Flag(set) => set(settings, flag(text)?),
-            Kind::Count(set) => {
+            SettingValueKind::Paths(set) => set(settings, std::env::split_paths(text).collect()),
+            SettingValueKind::Choice(choices, set) => set(settings, one_of(choices, text)?),
+            SettingValueKind::Flag(set) => set(settings, flag(text)?),
+            SettingValueKind::Count(set) => {
                 let count = text.parse::<u64>().ok().filter(|count| *count > 0);
                 set(settings, count.ok_or_else(|| not_a_count(text))?);
             }
-            Kind::CountOrZero(set) => {
+            SettingValueKind::CountOrZero(set) => {
                 let count = text.parse::<u64>().ok();
                 set(settings, count.ok_or_else(|| not_whole(text))?);
             }
-            Kind::Text(set) => set(settings, text.to_owned()),
-            Kind::Texts(set) => {
+            SettingValueKind::Text(set) => set(settings, text.to_owned()),
+            SettingValueKind::Texts(set) => {
                 let items = text
                     .split(',')
                     .map(str::trim)
                     .filter(|item| !item.is_empty());
                 set(settings, items.map(str::to_owned).collect());
             }
-            Kind::Number(max, set) => {
+            SettingValueKind::Number(max, set) => {
                 let number = text.trim().parse().ok();
                 set(
                     settings,
@@ -220,7 +238,7 @@ impl Key {
     }
 }
 
-/// The number, if it is from 0 to the most.
+/// Returns the number if it is from 0 to `max`.
 pub(super) fn within(max: f64, number: Option<f64>) -> Option<f64> {
     number.filter(|number| (0.0..=max).contains(number))
 }
@@ -232,7 +250,7 @@ pub(super) fn not_within(max: f64, text: &str) -> String {
     }
 }
 
-/// A limit beyond what can be addressed is no limit.
+/// Converts a count; a limit larger than any size is no limit.
 pub(super) fn size(count: u64) -> usize {
     usize::try_from(count).unwrap_or(usize::MAX)
 }
@@ -267,17 +285,18 @@ fn flag(text: &str) -> Result<bool, String> {
     }
 }
 
-/// The names of all variables that are settings.
+/// Returns the names of all variables that are settings.
 pub fn variables() -> Vec<String> {
-    let database = DATABASE_VARIABLE.to_owned();
-    all().map(Key::variable).chain([database]).collect()
+    let others = [DATABASE_VARIABLE, ADMIN_EMAIL, ADMIN_PASSWORD_FILE];
+    let others = others.map(str::to_owned);
+    all().map(SettingKey::variable).chain(others).collect()
 }
 
-/// The file that `init` writes: every key with its default, commented out.
+/// Writes the file for `init`: every key with its default, commented out.
 pub fn commented_file() -> String {
     let mut text = String::from(
         "# Settings of drawloom for this project. Every key is shown with its default, or with an\n\
-         # example where there is none; a variable such as DRAWLOOM_RUN_ON_CONFLICT overrides the key\n\
+         # example if it has none; a variable such as DRAWLOOM_RUN_ON_CONFLICT overrides the key\n\
          # of that name, a flag overrides both.\n",
     );
     let mut section = "";
@@ -298,6 +317,7 @@ pub fn commented_file() -> String {
     text.push_str(builder::CHECKS_EXAMPLE);
     text.push_str(workflows::AGENTS_EXAMPLE);
     text.push_str(workflows::NOTIFY_EXAMPLE);
+    text.push_str(rates::RATES_EXAMPLE);
     text.push_str(mcp::EXAMPLE);
     text
 }

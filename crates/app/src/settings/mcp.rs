@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use toml::de::DeTable;
 
-use super::named::{Wrong, fields};
+use super::named::{SectionError, fields};
 
 /// The section whose sections are servers.
 pub(super) const SERVERS: &str = "mcp.servers";
 
-/// How `[mcp.servers]` is shown; commented out, because the names are the user's own.
+/// Example of `[mcp.servers]`; commented out, because the names are the user's own.
 pub(super) const EXAMPLE: &str = "
 # MCP servers, whose tools a model may call as NAME__TOOL. They are programs that are started here and
 # run outside the sandbox; a value such as \"$NAME\" is taken from that variable.
@@ -24,14 +24,14 @@ pub(super) const EXAMPLE: &str = "
 pub struct McpServer {
     pub command: String,
     pub args: Vec<String>,
-    /// Variables it gets; a value such as `$NAME` stands for that variable's.
+    /// Variables it gets; a value such as `$NAME` is read from that variable.
     pub env: BTreeMap<String, String>,
 }
 
 /// The keys there are, for hints.
 pub(super) const KEYS: [&str; 3] = ["command", "args", "env"];
 
-/// Whether a name can stand before the names of tools.
+/// Returns true if the name can be a prefix of tool names.
 pub(super) fn is_name(name: &str) -> bool {
     let allowed = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     !name.is_empty() && name.len() <= NAME_BYTES_MAX && name.chars().all(allowed)
@@ -40,7 +40,7 @@ pub(super) fn is_name(name: &str) -> bool {
 /// Providers limit the names of tools, of which this is the beginning.
 pub(super) const NAME_BYTES_MAX: usize = 24;
 
-pub(super) fn read(table: &DeTable<'_>) -> Result<McpServer, Wrong> {
+pub(super) fn read(table: &DeTable<'_>) -> Result<McpServer, SectionError> {
     let mut server = McpServer::default();
     for field in fields(table) {
         let expected = |what: &str| {
@@ -59,12 +59,12 @@ pub(super) fn read(table: &DeTable<'_>) -> Result<McpServer, Wrong> {
                     .pairs()
                     .ok_or_else(|| expected("a table of strings"))?
             }
-            "url" => return Err(Wrong::Whole(BY_URL.to_owned())),
+            "url" => return Err(SectionError::Whole(BY_URL.to_owned())),
             _ => return Err(field.unknown()),
         }
     }
     if server.command.is_empty() {
-        return Err(Wrong::Whole("needs a `command`".to_owned()));
+        return Err(SectionError::Whole("needs a `command`".to_owned()));
     }
     Ok(server)
 }

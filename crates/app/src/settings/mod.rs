@@ -8,129 +8,140 @@ mod file;
 mod keys;
 mod mcp;
 mod named;
+mod rates;
+mod server;
 mod workflows;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::surroundings::Surroundings;
-use crate::{Code, Error};
+use crate::surroundings::ProcessEnvironment;
+use crate::{AppErrorCode, Error};
 
-pub use agent::{Agent, Sandbox};
-pub use builder::{Builder, Forge};
+pub use agent::{AgentSettings, SandboxSettings};
+pub use builder::{BuilderSettings, ForgeSettings};
+pub use keys::{ADMIN_EMAIL, ADMIN_PASSWORD_FILE};
 pub use keys::{DATABASE_VARIABLE, commented_file, variables};
 pub use mcp::McpServer;
+pub use rates::{RateRule, RateSubject};
 pub use recipe::OnConflict;
-pub use workflows::{Agent as WorkflowAgent, NotifyRule, Workflows};
+pub use server::{LogFormat, ServeSettings};
+pub use workflows::{NotifyRule, WorkflowAgent, WorkflowSettings};
 
 pub const FILE_NAME: &str = "drawloom.toml";
 /// The user's own settings, in the folder for them.
 pub const USER_FILE_NAME: &str = "config.toml";
 
-/// Every setting with its value, wherever it came from.
+/// Every setting with its value, from whichever source.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Settings {
-    /// What the user trusts, whatever a project says.
-    pub trust: Trust,
-    pub recipes: Recipes,
-    pub run: Run,
+pub struct ProjectSettings {
+    /// Projects that the user trusts, whatever the project says.
+    pub trust: TrustSettings,
+    pub recipes: RecipeSettings,
+    pub run: RunSettings,
     pub limits: template::Limits,
-    pub output: Output,
-    /// Who answers questions.
-    pub ai: transport::Setup,
-    /// What a model with tools may do.
-    pub agent: Agent,
-    /// What builds may use, and where their work goes.
-    pub builder: Builder,
-    /// How runs of workflows are worked on.
-    pub workflows: Workflows,
+    pub output: OutputSettings,
+    /// Settings of answering questions.
+    pub ai: transport::AiSettings,
+    /// Permissions and limits of a model with tools.
+    pub agent: AgentSettings,
+    /// Limits of builds, and their publish target.
+    pub builder: BuilderSettings,
+    /// Settings of workflow runs.
+    pub workflows: WorkflowSettings,
+    /// How `drawloom serve` behaves.
+    pub server: ServeSettings,
     /// MCP servers by name.
     pub mcp: BTreeMap<String, McpServer>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Trust {
-    /// Folders whose projects are trusted without a question, whoever owns them.
+pub struct TrustSettings {
+    /// Folders whose projects are trusted without a question, for any owner.
     pub projects: Vec<PathBuf>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Recipes {
+pub struct RecipeSettings {
     /// Folders with recipes beside `.drawloom/recipes`, relative to the project's root.
     pub dirs: Vec<PathBuf>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Run {
+pub struct RunSettings {
     pub on_conflict: OnConflict,
-    /// Whether recipes from kits may run commands without `--trust`.
+    /// True if recipes from kits may run commands without `--trust`.
     pub trust: bool,
-    /// How long a run waits for another one that writes to the project.
+    /// Time a run waits for another one that writes to the project.
     pub wait_ms_max: u64,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Output {
-    pub color: Color,
+pub struct OutputSettings {
+    pub color: ColorSetting,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Color {
+pub enum ColorSetting {
     Auto,
     Always,
     Never,
 }
 
-impl Default for Settings {
+impl Default for ProjectSettings {
     fn default() -> Self {
         Self {
-            trust: Trust::default(),
-            recipes: Recipes { dirs: Vec::new() },
-            run: Run {
+            trust: TrustSettings::default(),
+            recipes: RecipeSettings { dirs: Vec::new() },
+            run: RunSettings {
                 on_conflict: OnConflict::Ask,
                 trust: false,
                 wait_ms_max: u64::try_from(workspace::WRITER_WAIT_MAX.as_millis())
                     .unwrap_or(u64::MAX),
             },
             limits: template::Limits::default(),
-            output: Output { color: Color::Auto },
-            ai: transport::Setup::default(),
-            agent: Agent::default(),
-            builder: Builder::default(),
-            workflows: Workflows::default(),
+            output: OutputSettings {
+                color: ColorSetting::Auto,
+            },
+            ai: transport::AiSettings::default(),
+            agent: AgentSettings::default(),
+            builder: BuilderSettings::default(),
+            workflows: WorkflowSettings::default(),
+            server: ServeSettings::default(),
             mcp: BTreeMap::new(),
         }
     }
 }
 
-impl Settings {
+impl ProjectSettings {
     /// Reads the user's file, then `file` if there is one, then the variables.
-    pub fn resolve(file: Option<&Path>, surroundings: &Surroundings) -> Result<Self, Error> {
+    pub fn resolve(file: Option<&Path>, surroundings: &ProcessEnvironment) -> Result<Self, Error> {
         let mut settings = Self::of_user(surroundings)?;
         if let Some(path) = file {
             let text = workspace::fs::read_text(path)?.unwrap_or_default();
-            file::apply(&mut settings, (path, Layer::Project), &text)?;
+            file::apply(&mut settings, (path, SettingsLayer::Project), &text)?;
         }
         settings.add_variables(surroundings, keys::all())?;
         Ok(settings)
     }
 
-    /// The defaults under a project's file, and nothing else: what the project itself asks for.
+    /// Reads the defaults and a project's file, and nothing else: the settings that the project
+    /// itself asks for.
     pub(crate) fn of_project(file: &Path) -> Result<Self, Error> {
         let mut settings = Self::default();
         let text = workspace::fs::read_text(file)?.unwrap_or_default();
-        file::apply(&mut settings, (file, Layer::Project), &text)?;
+        file::apply(&mut settings, (file, SettingsLayer::Project), &text)?;
         Ok(settings)
     }
 
-    /// The defaults under the user's own file and the variables that only a user may set: what can
-    /// be known before a project is found.
-    pub fn of_user(surroundings: &Surroundings) -> Result<Self, Error> {
+    /// Reads the defaults, the user's own file and the variables that only a user may set: the
+    /// settings that are known before a project is found.
+    pub fn of_user(surroundings: &ProcessEnvironment) -> Result<Self, Error> {
         let mut settings = Self::default();
         if let Some(path) = user_file(surroundings) {
             surroundings.owners.check(&path).map_err(unsafe_file)?;
             if let Some(text) = workspace::fs::read_text(&path)? {
-                file::apply(&mut settings, (&path, Layer::User), &text)?;
+                file::apply(&mut settings, (&path, SettingsLayer::User), &text)?;
             }
         }
         settings.add_variables(surroundings, keys::all().filter(|key| key.is_users_own()))?;
@@ -139,8 +150,8 @@ impl Settings {
 
     fn add_variables(
         &mut self,
-        surroundings: &Surroundings,
-        keys: impl Iterator<Item = &'static keys::Key>,
+        surroundings: &ProcessEnvironment,
+        keys: impl Iterator<Item = &'static keys::SettingKey>,
     ) -> Result<(), Error> {
         if surroundings.variables.is_empty() {
             return Ok(());
@@ -154,7 +165,7 @@ impl Settings {
                     } else {
                         FILE_NAME
                     };
-                    Error::new(Code::Settings, format!("{name} {problem}"))
+                    Error::new(AppErrorCode::Settings, format!("{name} {problem}"))
                         .hint(format!("it overrides `{}` of {file}", key.dotted()))
                 })?;
             }
@@ -163,20 +174,20 @@ impl Settings {
     }
 }
 
-/// Whose file a setting is read from.
+/// The file a setting is read from: the user's or the project's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Layer {
+pub(crate) enum SettingsLayer {
     User,
     Project,
 }
 
-/// The user's own settings file, whether or not it exists.
-pub fn user_file(surroundings: &Surroundings) -> Option<PathBuf> {
+/// Returns the user's own settings file, whether or not it exists.
+pub fn user_file(surroundings: &ProcessEnvironment) -> Option<PathBuf> {
     let folder = surroundings.user_folders.config.as_ref()?;
     Some(folder.join(USER_FILE_NAME))
 }
 
-/// A file that another user could have written, as an error.
+/// Makes the error about a file that another user could have written.
 pub(crate) fn unsafe_file(refused: workspace::ownership::UnsafeFile) -> Error {
-    Error::new(Code::Owner, refused.to_string()).hint(refused.fix())
+    Error::new(AppErrorCode::Owner, refused.to_string()).hint(refused.fix())
 }

@@ -1,5 +1,5 @@
-//! Sections whose names are the user's own (checks, agents, MCP servers): their fields, one by one,
-//! and what can be wrong with them.
+//! Sections whose names are the user's own (checks, agents, MCP servers): their fields, and the
+//! errors about them.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -7,34 +7,36 @@ use std::collections::BTreeMap;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// What is wrong in a section; places are offsets in the file.
-pub(super) enum Wrong {
-    /// No such key; where it stands.
+/// A problem in a section; positions are offsets in the file.
+pub(super) enum SectionError {
+    /// No such key; its position.
     Unknown(usize, String),
-    /// A value that does not fit; where it stands.
+    /// A value that does not fit; its position.
     Value(usize, String),
     /// Something about the section as a whole.
     Whole(String),
 }
 
-/// A field: its name, and what it was given.
+/// A field: its name and its value.
 #[derive(Clone, Copy)]
-pub(super) struct Field<'t, 'i> {
+pub(super) struct SectionField<'t, 'i> {
     name: &'t Spanned<Cow<'i, str>>,
     value: &'t Spanned<DeValue<'i>>,
 }
 
-/// The fields of a section.
-pub(super) fn fields<'t, 'i>(table: &'t DeTable<'i>) -> impl Iterator<Item = Field<'t, 'i>> {
-    table.iter().map(|(name, value)| Field { name, value })
+/// Returns the fields of a section.
+pub(super) fn fields<'t, 'i>(table: &'t DeTable<'i>) -> impl Iterator<Item = SectionField<'t, 'i>> {
+    table
+        .iter()
+        .map(|(name, value)| SectionField { name, value })
 }
 
-impl<'t, 'i> Field<'t, 'i> {
+impl<'t, 'i> SectionField<'t, 'i> {
     pub(super) fn name(self) -> &'t str {
         self.name.get_ref().as_ref()
     }
 
-    /// Where its value stands.
+    /// Returns the position of its value.
     pub(super) fn at(self) -> usize {
         self.value.span().start
     }
@@ -57,7 +59,7 @@ impl<'t, 'i> Field<'t, 'i> {
             .collect()
     }
 
-    /// A whole number of at least 1.
+    /// Returns the value if it is a whole number of at least 1.
     pub(super) fn count(self) -> Option<u64> {
         let number = self.value.get_ref().as_integer()?;
         let count = u64::from_str_radix(number.as_str(), number.radix()).ok();
@@ -68,17 +70,17 @@ impl<'t, 'i> Field<'t, 'i> {
         self.value.get_ref().as_table()
     }
 
-    /// What kind of value it has, in words.
+    /// Returns the type of its value, in words.
     pub(super) fn kind(self) -> &'static str {
         self.value.get_ref().type_str()
     }
 
-    pub(super) fn unknown(self) -> Wrong {
-        Wrong::Unknown(self.name.span().start, self.name().to_owned())
+    pub(super) fn unknown(self) -> SectionError {
+        SectionError::Unknown(self.name.span().start, self.name().to_owned())
     }
 
-    /// Its value is wrong, as the sentence says.
-    pub(super) fn wrong(self, sentence: impl Into<String>) -> Wrong {
-        Wrong::Value(self.at(), sentence.into())
+    /// Makes the error that its value is wrong.
+    pub(super) fn wrong(self, sentence: impl Into<String>) -> SectionError {
+        SectionError::Value(self.at(), sentence.into())
     }
 }

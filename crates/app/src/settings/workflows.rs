@@ -1,18 +1,20 @@
-//! The keys of `[workflows]` and the sections `[agents.NAME]`: how runs are worked on, and by whom.
+//! The keys of `[workflows]` and the sections `[agents.NAME]`: settings of workers, and the agents
+//! they know.
 
 use std::collections::BTreeMap;
 
 use toml::de::DeTable;
 
-use super::keys::{Key, Kind, size};
-use super::named::{Wrong, fields};
+use super::keys::{SettingKey, SettingValueKind, size};
+use super::named::{SectionError, fields};
+use super::rates::RateRule;
 
 /// Everything `[workflows]` can say, and the agents.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Workflows {
-    /// How many tasks one worker does at a time.
+pub struct WorkflowSettings {
+    /// Number of tasks that one worker does at a time.
     pub concurrency: usize,
-    /// How long a task is a worker's without a word from it.
+    /// Time after which a task is taken from a worker that does not renew its lease.
     pub lease_seconds: u64,
     pub run_tokens_max: Option<u64>,
     pub run_usd_max: Option<f64>,
@@ -20,43 +22,45 @@ pub struct Workflows {
     pub day_usd_max: Option<f64>,
     /// For how many days runs are kept after they have ended; for ever if left out.
     pub keep_days: Option<u64>,
-    /// How many of the newest runs are kept at least; all if left out.
+    /// Number of the newest runs that are kept at least; all if left out.
     pub keep_runs: Option<u64>,
-    /// Where runs are kept; the project's own file if left out.
+    /// Database of the runs; the project's own file if left out.
     pub database: Option<String>,
     /// Addresses that `http` steps may reach although they are not public.
     pub http_allow: Vec<String>,
-    pub agents: BTreeMap<String, Agent>,
-    /// Who is told what, by the name of the rule.
+    pub agents: BTreeMap<String, WorkflowAgent>,
+    /// Rules that send notices to commands, by name.
     pub notify: BTreeMap<String, NotifyRule>,
+    /// How many tasks begin within a span of time, by the name of the limit.
+    pub rates: BTreeMap<String, RateRule>,
 }
 
-/// Which notices go to a command.
+/// A rule that sends notices to a command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NotifyRule {
     /// On what; empty means on everything.
     pub on: Vec<String>,
     /// Only of workflows with this in their name.
     pub workflow: Option<String>,
-    /// Only what is asked of this person, or of nobody by name.
+    /// Only tasks of this person, or of no one by name.
     pub person: Option<String>,
     /// Run by the shell, with the notice as JSON on stdin.
     pub command: String,
 }
 
-/// What can be notified of.
+/// The occasions of a notice.
 const OCCASIONS: [&str; 7] = [
     "asked", "on_hold", "overdue", "budget", "paused", "failed", "finished",
 ];
 
-/// Somebody with a prompt of their own, whom steps name as `defaultAssigneeId`.
+/// An agent with a prompt of its own, which steps name as `defaultAssigneeId`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Agent {
+pub struct WorkflowAgent {
     pub display_name: String,
     pub prompt: String,
 }
 
-impl Default for Workflows {
+impl Default for WorkflowSettings {
     fn default() -> Self {
         Self {
             concurrency: 8,
@@ -71,6 +75,7 @@ impl Default for Workflows {
             http_allow: Vec::new(),
             agents: BTreeMap::new(),
             notify: BTreeMap::new(),
+            rates: BTreeMap::new(),
         }
     }
 }
@@ -78,7 +83,7 @@ impl Default for Workflows {
 /// The section whose sections are agents.
 pub(super) const AGENTS: &str = "agents";
 
-/// How `[agents]` is shown; commented out, because the names are the user's own.
+/// Example of `[agents]`; commented out, because the names are the user's own.
 pub(super) const AGENTS_EXAMPLE: &str = "
 # Agents that steps of workflows name as `defaultAssigneeId` (docs/workflows.md).
 # [agents.code-reviewer]
@@ -86,12 +91,12 @@ pub(super) const AGENTS_EXAMPLE: &str = "
 # prompt = \"You are an expert code reviewer.\"  # for example
 ";
 
-/// The section whose sections are rules of whom to notify.
+/// The section whose sections are rules about notices.
 pub(super) const NOTIFY: &str = "notify";
 
-/// How `[notify]` is shown; commented out, because the names are the user's own.
+/// Example of `[notify]`; commented out, because the names are the user's own.
 pub(super) const NOTIFY_EXAMPLE: &str = "
-# Commands that are told what happens to runs (docs/workflows.md). Left out, `on` is everything, and
+# Commands that get notices about runs (docs/workflows.md). Left out, `on` is everything, and
 # `workflow` and `person` are any.
 # [notify.desktop]
 # on = [\"asked\", \"on_hold\", \"overdue\", \"budget\", \"paused\", \"failed\", \"finished\"]  # for example
@@ -102,7 +107,7 @@ pub(super) const NOTIFY_EXAMPLE: &str = "
 
 pub(super) const NOTIFY_KEYS: [&str; 4] = ["on", "workflow", "person", "command"];
 
-pub(super) fn notify_rule(table: &DeTable<'_>) -> Result<NotifyRule, Wrong> {
+pub(super) fn notify_rule(table: &DeTable<'_>) -> Result<NotifyRule, SectionError> {
     let mut rule = NotifyRule::default();
     for field in fields(table) {
         let name = field.name();
@@ -130,15 +135,15 @@ pub(super) fn notify_rule(table: &DeTable<'_>) -> Result<NotifyRule, Wrong> {
         }
     }
     match rule.command.trim().is_empty() {
-        true => Err(Wrong::Whole("needs a `command`".to_owned())),
+        true => Err(SectionError::Whole("needs a `command`".to_owned())),
         false => Ok(rule),
     }
 }
 
 pub(super) const AGENT_KEYS: [&str; 2] = ["name", "prompt"];
 
-pub(super) fn agent(table: &DeTable<'_>) -> Result<Agent, Wrong> {
-    let mut agent = Agent::default();
+pub(super) fn agent(table: &DeTable<'_>) -> Result<WorkflowAgent, SectionError> {
+    let mut agent = WorkflowAgent::default();
     for field in fields(table) {
         let name = field.name();
         let to = match name {
@@ -153,84 +158,92 @@ pub(super) fn agent(table: &DeTable<'_>) -> Result<Agent, Wrong> {
     Ok(agent)
 }
 
-pub(super) const KEYS: &[Key] = &[
-    Key {
+pub(super) const KEYS: &[SettingKey] = &[
+    SettingKey {
         section: "workflows",
         name: "concurrency",
-        kind: Kind::Count(|settings, count| settings.workflows.concurrency = size(count)),
-        about: &["How many tasks of workflows one process works on at a time (docs/workflows.md)."],
+        kind: SettingValueKind::Count(|settings, count| {
+            settings.workflows.concurrency = size(count)
+        }),
+        about: &[
+            "Number of tasks of workflows one process works on at a time (docs/workflows.md).",
+        ],
         default: "8",
     },
-    Key {
+    SettingKey {
         section: "workflows",
         name: "lease_seconds",
-        kind: Kind::Count(|settings, count| settings.workflows.lease_seconds = count),
+        kind: SettingValueKind::Count(|settings, count| settings.workflows.lease_seconds = count),
         about: &[
-            "After so long without a word, a worker counts as dead and its tasks go to others.",
+            "A worker that is silent for this long counts as dead, and its tasks go to others.",
         ],
         default: "30",
     },
-    Key {
+    SettingKey {
         section: "workflows",
         name: "run_tokens_max",
-        kind: Kind::Count(|settings, count| settings.workflows.run_tokens_max = Some(count)),
-        about: &["What one run may spend before it pauses, in tokens."],
+        kind: SettingValueKind::Count(|settings, count| {
+            settings.workflows.run_tokens_max = Some(count)
+        }),
+        about: &["Tokens that one run may spend before it pauses."],
         default: "1000000  # for example",
     },
-    Key {
+    SettingKey {
         section: "workflows",
         name: "run_usd_max",
-        kind: Kind::Number(f64::MAX, |settings, usd| {
+        kind: SettingValueKind::Number(f64::MAX, |settings, usd| {
             settings.workflows.run_usd_max = Some(usd);
         }),
         about: &["The same in US dollars."],
         default: "5.0  # for example",
     },
-    Key {
+    SettingKey {
         section: "workflows",
         name: "day_tokens_max",
-        kind: Kind::Count(|settings, count| settings.workflows.day_tokens_max = Some(count)),
-        about: &["What all runs of the database may spend in a day (UTC) before they pause."],
+        kind: SettingValueKind::Count(|settings, count| {
+            settings.workflows.day_tokens_max = Some(count)
+        }),
+        about: &[
+            "Tokens that all runs of the database may spend in a day (UTC) before they pause.",
+        ],
         default: "5000000  # for example",
     },
-    Key {
+    SettingKey {
         section: "workflows",
         name: "day_usd_max",
-        kind: Kind::Number(f64::MAX, |settings, usd| {
+        kind: SettingValueKind::Number(f64::MAX, |settings, usd| {
             settings.workflows.day_usd_max = Some(usd);
         }),
         about: &["The same in US dollars."],
         default: "20.0  # for example",
     },
-    Key {
+    SettingKey {
         section: "workflows",
         name: "keep_days",
-        kind: Kind::Count(|settings, count| settings.workflows.keep_days = Some(count)),
-        about: &[
-            "Workers throw away runs that ended more than so many days ago; none if left out.",
-        ],
+        kind: SettingValueKind::Count(|settings, count| settings.workflows.keep_days = Some(count)),
+        about: &["Workers delete runs that ended more than this many days ago; none by default."],
         default: "90  # for example",
     },
-    Key {
+    SettingKey {
         section: "workflows",
         name: "keep_runs",
-        kind: Kind::Count(|settings, count| settings.workflows.keep_runs = Some(count)),
+        kind: SettingValueKind::Count(|settings, count| settings.workflows.keep_runs = Some(count)),
         about: &[
-            "Workers throw away runs that ended before the newest so many began; none if left out.",
+            "Workers keep this many of the newest runs and delete older ones that have ended; all are kept by default.",
         ],
         default: "100000  # for example",
     },
-    Key {
+    SettingKey {
         section: "workflows",
         name: "database",
-        kind: Kind::Text(|settings, url| settings.workflows.database = Some(url)),
-        about: &["Where runs are kept; DRAWLOOM_DATABASE_URL and `--database` override it."],
+        kind: SettingValueKind::Text(|settings, url| settings.workflows.database = Some(url)),
+        about: &["The database of runs; DRAWLOOM_DATABASE_URL and `--database` override it."],
         default: r#""sqlite:.drawloom/drawloom.db"  # for example"#,
     },
-    Key {
+    SettingKey {
         section: "workflows.http",
         name: "allow",
-        kind: Kind::Texts(|settings, list| settings.workflows.http_allow = list),
+        kind: SettingValueKind::Texts(|settings, list| settings.workflows.http_allow = list),
         about: &[
             "Loopback, private and link-local addresses that `http` steps may call, such as",
             "\"127.0.0.1:8080\", \"10.0.0.0/8\" or \"localhost:8080\". Public addresses need no entry.",

@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SystemClock;
 
-impl agent::Clock for SystemClock {
+impl agent::AgentClock for SystemClock {
     fn now_ms(&self) -> u64 {
         let now = SystemTime::now()
             .duration_since(UNIX_EPOCH)

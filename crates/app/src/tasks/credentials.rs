@@ -1,4 +1,5 @@
-//! Where a user's keys and passwords are kept: what commands of a model do not see unless shown.
+//! Lists the places of a user's keys and passwords, which commands of a model do not see unless the
+//! settings show them.
 
 use std::path::{Path, PathBuf};
 
@@ -188,6 +189,32 @@ const AT_HOME: &[(&str, &[&str])] = &[
     ),
 ];
 
+/// Of the system, which an administrator could read.
+const IN_SYSTEM: &[&str] = &[
+    "/etc/shadow",
+    "/etc/shadow-",
+    "/etc/gshadow",
+    "/etc/gshadow-",
+    "/etc/security/opasswd",
+    "/etc/ssh",
+    "/etc/ssl/private",
+    "/etc/pki/tls/private",
+    "/etc/letsencrypt",
+    "/etc/krb5.keytab",
+    "/etc/NetworkManager/system-connections",
+    "/etc/wireguard",
+    "/etc/openvpn",
+    "/etc/ipsec.secrets",
+    "/etc/kubernetes",
+    "/etc/rancher",
+    "/var/lib/kubelet",
+    "/var/lib/docker",
+    "/var/lib/sss/secrets",
+    "/var/spool/cron",
+    "/run/secrets",
+    "/run/credentials",
+];
+
 /// Variables that name such a file, or several with `:` between them.
 const NAMED_BY: &[&str] = &[
     "AWS_SHARED_CREDENTIALS_FILE",
@@ -197,7 +224,7 @@ const NAMED_BY: &[&str] = &[
     "PGPASSFILE",
 ];
 
-/// The places of a user with these variables, without those that are shown.
+/// Returns the places of a user with these variables, without those that are shown.
 pub(super) fn places(variable: impl Fn(&str) -> Option<String>, shown: &[PathBuf]) -> Vec<PathBuf> {
     places_in(&homes(&variable, exec::home_of_user()), variable, shown)
 }
@@ -217,9 +244,11 @@ fn places_in(
         ["credentials", "credentials.toml"].map(|name| Path::new(&home).join(name))
     });
     let shown = expanded(&variable, shown);
+    let in_system = IN_SYSTEM.iter().map(PathBuf::from);
     at_home
         .chain(named)
         .chain(cargo)
+        .chain(in_system)
         // A device, such as /dev/null, keeps nothing.
         .filter(|place| place.is_absolute() && !place.starts_with("/dev"))
         .filter(|place| !shown.iter().any(|shown| place.starts_with(shown)))
@@ -239,7 +268,7 @@ pub(super) fn expanded(
     paths.iter().map(expand).collect()
 }
 
-/// What programs take for the home, and what the system knows as it.
+/// Returns the home folders: the one in `HOME`, and the one the system knows.
 fn homes(variable: impl Fn(&str) -> Option<String>, by_system: Option<PathBuf>) -> Vec<PathBuf> {
     let mut homes = vec![];
     homes.extend(variable("HOME").map(PathBuf::from));
@@ -293,6 +322,8 @@ mod tests {
                 "/home/listed/.ssh/id_ed25519",
                 "/opt/cargo/credentials.toml",
                 "/k/two",
+                "/etc/shadow",
+                "/etc/ssh/ssh_host_ed25519_key",
             ],
             &[
                 "/home/me/.npmrc",
@@ -301,6 +332,8 @@ mod tests {
                 "/home/me/.cargo/registry",
                 "/opt/cargo/config.toml",
                 "/dev/null",
+                "/etc/ssl/certs/ca-certificates.crt",
+                "/etc/passwd",
             ],
         );
     }

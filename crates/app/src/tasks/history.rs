@@ -1,36 +1,40 @@
-//! What git shows to commands: no version of a file that the policy refuses.
+//! Hides versions of files that the policy refuses from the git that commands use.
 
 use std::path::{Path, PathBuf};
 
 use agent::tools::{GitFilter, InsteadOfGit, ShownHistory};
-use vcs::{Git, GitPlaces, PathVerdict, Refusal, ShownGit};
-use workspace::{Policy, RelPath, Rule, Workspace};
+use vcs::{GitPlaces, GitProgram, PathRefusals, PathVerdict, ShownGit};
+use workspace::{AccessPolicy, DenialRule, RelPath, Workspace};
 
-use super::keeping::digest;
-use crate::Surroundings;
+use super::run_archive::digest;
+use crate::ProcessEnvironment;
 
-/// How much of a digest tells repositories apart.
-const OWNER_CHARS: usize = 16;
+/// Number of characters of a digest that tells repositories apart.
+pub(super) const OWNER_CHARS: usize = 16;
 /// Built-in rules change with the program: what an older one found does not count.
 const RULES: &str = env!("CARGO_PKG_VERSION");
+
+/// Returns the directory for what can be made again, by the XDG rules.
+pub(super) fn cache_folder(surroundings: &ProcessEnvironment) -> PathBuf {
+    let variable = |name: &str| {
+        let value = surroundings.variable(name).map(PathBuf::from);
+        value.filter(|path| path.is_absolute())
+    };
+    let home = variable("HOME").map(|home| home.join(".cache"));
+    let cache = variable("XDG_CACHE_HOME").or(home);
+    cache.unwrap_or_else(std::env::temp_dir).join("drawloom")
+}
 
 /// Shows the repository where it holds nothing refused, and a filtered one elsewhere.
 #[derive(Debug)]
 pub struct HistoryFilter {
-    /// Where filtered repositories are kept, outside of every project.
+    /// Folder of the filtered repositories, outside of every project.
     store: PathBuf,
 }
 
 impl HistoryFilter {
-    pub(crate) fn new(surroundings: &Surroundings) -> Self {
-        let variable = |name: &str| {
-            let value = surroundings.variable(name).map(PathBuf::from);
-            value.filter(|path| path.is_absolute())
-        };
-        let home = variable("HOME").map(|home| home.join(".cache"));
-        let cache = variable("XDG_CACHE_HOME").or(home);
-        let cache = cache.unwrap_or_else(std::env::temp_dir);
-        Self::at(cache.join("drawloom").join("git"))
+    pub(crate) fn new(surroundings: &ProcessEnvironment) -> Self {
+        Self::at(cache_folder(surroundings).join("git"))
     }
 
     /// Keeps filtered repositories in this directory, which commands must not be able to write.
@@ -42,27 +46,95 @@ impl HistoryFilter {
 }
 
 impl GitFilter for HistoryFilter {
-    fn shown(&self, workspace: &Workspace) -> ShownHistory {
+    fn shown(&self, workspace: &Workspace, nested: &[PathBuf]) -> ShownHistory {
+        let mut judged = Vec::new();
+        let hidden = nested
+            .iter()
+            .flat_map(|git| self.hidden_in_nested(workspace, git, &mut judged));
+        let mut hidden: Vec<PathBuf> = hidden.collect();
         let Some(places) = GitPlaces::find(workspace.path()) else {
-            return ShownHistory::default();
+            return ShownHistory {
+                hidden,
+                instead: None,
+            };
         };
+        // Repositories of submodules that are not checked out are in none of the searched places.
+        let modules = places.modules().into_iter();
+        hidden.extend(modules.filter(|module| !judged.contains(module)));
+        let mut shown = self.shown_of_project(workspace, places);
+        shown.hidden.extend(hidden);
+        shown
+    }
+}
+
+impl HistoryFilter {
+    /// Returns what has to be hidden of a repository inside the project: commands have another
+    /// directory of git for the project's own only, so one that holds something refused is hidden.
+    fn hidden_in_nested(
+        &self,
+        workspace: &Workspace,
+        git: &Path,
+        judged: &mut Vec<PathBuf>,
+    ) -> Vec<PathBuf> {
+        let Some(inside) = git.parent() else {
+            return Vec::new();
+        };
+        let Some(places) = GitPlaces::find(&workspace.path().join(inside)) else {
+            return vec![workspace.path().join(git)];
+        };
+        judged.push(places.common_dir.clone());
+        let policy = workspace.policy();
+        let name = format!(
+            "{RULES}\nnested {}\n{}",
+            inside.display(),
+            policy.reading_lists()
+        );
+        let of_path = |path: &Path| {
+            let alone = verdict(policy, Path::new(""), path);
+            match verdict(policy, Path::new(""), &inside.join(path)) {
+                PathVerdict::Shown => alone,
+                other => other,
+            }
+        };
+        let refusal = PathRefusals {
+            of_path: &of_path,
+            of_content: &has_key,
+            name: &name,
+        };
+        let git = GitProgram::at(&places.top);
+        let shown = vcs::showable_git(&git, &places, &self.store_of(&places), &refusal);
+        match shown {
+            Ok(Some(hidden)) => hidden,
+            Ok(None) | Err(_) => places.hidden(),
+        }
+    }
+
+    /// Returns the folder of the findings about a repository.
+    fn store_of(&self, places: &GitPlaces) -> PathBuf {
+        let owner = digest(&places.common_dir.display().to_string());
+        self.store.join(&owner[..OWNER_CHARS])
+    }
+
+    fn shown_of_project(&self, workspace: &Workspace, places: GitPlaces) -> ShownHistory {
         let project = workspace.path().strip_prefix(&places.top);
         let project = project.unwrap_or(Path::new("")).to_owned();
         let policy = workspace.policy();
         let name = format!("{RULES}\n{}\n{}", project.display(), policy.reading_lists());
-        let owner = digest(&places.common_dir.display().to_string());
         let shown = vcs::shown_git(
-            &Git::at(&places.top),
+            &GitProgram::at(&places.top),
             &places,
-            &self.store.join(&owner[..OWNER_CHARS]),
-            &Refusal {
+            &self.store_of(&places),
+            &PathRefusals {
                 of_path: &|path| verdict(policy, &project, path),
                 of_content: &has_key,
                 name: &name,
             },
         );
         match shown {
-            Ok(ShownGit::Whole) => ShownHistory::default(),
+            Ok(ShownGit::Whole { hidden }) => ShownHistory {
+                hidden,
+                instead: None,
+            },
             Ok(ShownGit::Filtered {
                 git_dir,
                 work_tree,
@@ -71,8 +143,8 @@ impl GitFilter for HistoryFilter {
                 hidden,
                 instead: Some(InsteadOfGit { git_dir, work_tree }),
             },
-            // What cannot be looked through is not shown: git is led to the hidden directory and says
-            // that it is no repository, instead of looking for one further up.
+            // A repository that cannot be searched is not shown: git is led to the hidden directory
+            // and says that it is no repository, instead of searching for one further up.
             Err(_) => ShownHistory {
                 hidden: places.hidden(),
                 instead: Some(InsteadOfGit {
@@ -84,8 +156,9 @@ impl GitFilter for HistoryFilter {
     }
 }
 
-/// A path from the top of the repository is judged as it is, and as one of the project.
-fn verdict(policy: &Policy, project: &Path, path: &Path) -> PathVerdict {
+/// Checks a path from the top of the repository against the policy, both unchanged and as a path of
+/// the project.
+fn verdict(policy: &AccessPolicy, project: &Path, path: &Path) -> PathVerdict {
     let inside = path.strip_prefix(project).ok();
     let spellings = [Some(path), inside];
     let verdicts = spellings.into_iter().flatten().map(|path| {
@@ -98,11 +171,13 @@ fn verdict(policy: &Policy, project: &Path, path: &Path) -> PathVerdict {
             .as_ref()
             .map_err(workspace::Denial::rule)
         {
-            Err(Rule::Environment | Rule::Credential | Rule::Listed(_)) => PathVerdict::Refused,
-            Err(Rule::Own) if path.file_name() == Some(crate::settings::FILE_NAME) => {
+            Err(DenialRule::Environment | DenialRule::Credential | DenialRule::Listed(_)) => {
+                PathVerdict::Refused
+            }
+            Err(DenialRule::Own) if path.file_name() == Some(crate::settings::FILE_NAME) => {
                 PathVerdict::Judged
             }
-            Err(Rule::Own) => PathVerdict::Refused,
+            Err(DenialRule::Own) => PathVerdict::Refused,
             _ => PathVerdict::Shown,
         }
     });
@@ -114,7 +189,8 @@ fn verdict(policy: &Policy, project: &Path, path: &Path) -> PathVerdict {
     verdicts.max_by_key(rank).unwrap_or(PathVerdict::Shown)
 }
 
-/// Whether some version of our settings holds a key itself instead of the name of a variable.
+/// Returns true if some version of our settings holds a key itself instead of the name of a
+/// variable.
 fn has_key(contents: &[u8]) -> bool {
     let contents = String::from_utf8_lossy(contents);
     contents.lines().any(|line| {

@@ -5,10 +5,11 @@ use sha2::{Digest as _, Sha256};
 
 /// One thing that a project would do on the user's behalf.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Act {
-    /// Where the project says it: a key of its settings, a recipe's folder, a step of a workflow.
+pub struct ProjectAct {
+    /// The origin of the act in the project: a key of its settings, a recipe's folder, a step of a
+    /// workflow.
     pub subject: String,
-    /// What would happen, a sentence without its subject.
+    /// The effects, each a sentence without its subject.
     pub does: Vec<String>,
     /// The hash of everything that decides what happens.
     pub digest: String,
@@ -17,8 +18,8 @@ pub struct Act {
     pub file: Option<String>,
 }
 
-impl Act {
-    /// An act whose words say all of it.
+impl ProjectAct {
+    /// Makes an act that its words describe completely.
     pub(crate) fn said(subject: impl Into<String>, does: Vec<String>) -> Self {
         let subject = subject.into();
         let digest =
@@ -32,7 +33,7 @@ impl Act {
     }
 }
 
-/// The hash of these texts, with their lengths in front so that no two lists give the same bytes.
+/// Hashes these texts, with their lengths in front so that no two lists give the same bytes.
 pub(crate) fn digest<'t>(texts: impl Iterator<Item = &'t str>) -> String {
     let mut hash = Sha256::new();
     for text in texts {

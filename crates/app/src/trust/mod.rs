@@ -1,7 +1,7 @@
 //! Trust: before a project acts on the user's behalf, the user is shown what it would do, and decides.
 //!
 //! A project *acts* when it starts a program, runs a command, uses a key, sends something somewhere or
-//! widens what a model may touch. The acts are data ([`Act`]); a gate in front of each of them
+//! widens what a model may touch. The acts are data ([`ProjectAct`]); a gate in front of each of them
 //! (`TrustGate::require`) asks whether the user has trusted exactly this. Three decisions count:
 //!
 //! 1. The folder was made here (`drawloom init`) or is trusted for good (`drawloom trust --always`).
@@ -16,19 +16,22 @@ mod act;
 mod recipes;
 mod settings;
 mod store;
+mod tasks;
 mod workflows;
 
+use std::ffi::OsStr;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
 use workspace::ownership::FolderIdentity;
 
 use crate::project::is_within;
-use crate::{Error, Project, Surroundings};
+use crate::{Error, ProcessEnvironment, Project};
 
-pub use act::Act;
+pub use act::ProjectAct;
 pub use recipes::{own_recipes, untrusted_recipe};
-pub use store::{Decision, Extent, TrustStore};
+pub use store::{TrustDecision, TrustExtent, TrustStore};
+pub(crate) use tasks::require_tasks;
 pub(crate) use workflows::{require_step, require_workflow};
 
 /// The gate in front of everything that a project would do.
@@ -40,29 +43,29 @@ pub struct TrustGate {
     is_once: bool,
     /// By the user's own settings.
     is_listed: bool,
-    /// What the project's settings ask for.
-    settings: Vec<Act>,
+    /// The acts that the project's settings ask for.
+    settings: Vec<ProjectAct>,
 }
 
-/// What stands between a command and what it would do.
+/// The acts of a command that the user has not trusted.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Untrusted {
+pub struct UntrustedActs {
     pub folder: PathBuf,
-    /// What is not trusted, and what the same subject did when it was.
-    pub acts: Vec<(Act, Option<Act>)>,
+    /// Each act that is not trusted, with the act of the same subject that was.
+    pub acts: Vec<(ProjectAct, Option<ProjectAct>)>,
 }
 
-/// How the user trusts a project.
+/// Extent of the user's trust in a project.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lasting {
-    /// What it does now; what changes asks again.
+pub enum TrustMode {
+    /// Everything it does now; a change asks again.
     AsItIs,
-    /// Whatever is in the folder, now and later.
+    /// Everything in the folder, now and later.
     Always,
 }
 
-impl Untrusted {
-    /// The command that shows all of it and asks.
+impl UntrustedActs {
+    /// Returns the command that shows all of it and asks.
     pub fn command(&self) -> String {
         let mut words = vec!["drawloom".to_owned(), "--cwd".to_owned()];
         words.push(self.folder.display().to_string());
@@ -78,7 +81,7 @@ impl Untrusted {
     }
 }
 
-impl fmt::Display for Untrusted {
+impl fmt::Display for UntrustedActs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let place = self.folder.display();
         match self.acts.iter().any(|(_, before)| before.is_some()) {
@@ -106,7 +109,7 @@ impl TrustGate {
         folder: &Path,
         settings_file: Option<&Path>,
         trusted: &[PathBuf],
-        surroundings: &Surroundings,
+        surroundings: &ProcessEnvironment,
     ) -> Result<Self, Error> {
         let trusted = surroundings.user_folders.expand(trusted);
         Ok(Self {
@@ -123,29 +126,30 @@ impl TrustGate {
         self.is_once = true;
     }
 
-    /// Whether the user has said `--trust`, which counts for a recipe from outside as well.
+    /// Returns true if the user has given `--trust`, which counts for a recipe from outside as
+    /// well.
     pub fn is_once(&self) -> bool {
         self.is_once
     }
 
-    /// Whether nothing needs to be looked up.
+    /// Returns true if the trust store need not be read.
     fn is_open(&self) -> bool {
         self.is_once || self.is_listed
     }
 
-    /// Whether the user trusts the project whatever it does.
+    /// Returns true if the user trusts the project whatever it does.
     pub(crate) fn trusts_all(&self) -> Result<bool, Error> {
         if self.is_open() {
             return Ok(true);
         }
         let decision = self.store.find(&self.folder)?;
         Ok(
-            matches!(decision, Some(Decision { extent: Extent::Folder(made), .. }) if self.is_same_folder(&made)),
+            matches!(decision, Some(TrustDecision { extent: TrustExtent::Folder(made), .. }) if self.is_same_folder(&made)),
         )
     }
 
     /// Refuses acts that the user has not trusted.
-    pub(crate) fn require(&self, acts: Vec<Act>) -> Result<(), Error> {
+    pub(crate) fn require(&self, acts: Vec<ProjectAct>) -> Result<(), Error> {
         if acts.is_empty() || self.is_open() {
             return Ok(());
         }
@@ -154,25 +158,25 @@ impl TrustGate {
             .find(&self.folder)?
             .map(|decision| decision.extent)
         {
-            Some(Extent::Folder(made)) if self.is_same_folder(&made) => return Ok(()),
-            Some(Extent::Acts(known)) => known,
+            Some(TrustExtent::Folder(made)) if self.is_same_folder(&made) => return Ok(()),
+            Some(TrustExtent::Acts(known)) => known,
             _ => Vec::new(),
         };
-        let is_known = |act: &Act| known.iter().any(|known| known.digest == act.digest);
-        let before = |act: &Act| {
+        let is_known = |act: &ProjectAct| known.iter().any(|known| known.digest == act.digest);
+        let before = |act: &ProjectAct| {
             known
                 .iter()
                 .find(|known| known.subject == act.subject)
                 .cloned()
         };
-        let missing: Vec<(Act, Option<Act>)> = acts
+        let missing: Vec<(ProjectAct, Option<ProjectAct>)> = acts
             .into_iter()
             .filter(|act| !is_known(act))
             .map(|act| (act.clone(), before(&act)))
             .collect();
         match missing.is_empty() {
             true => Ok(()),
-            false => Err(Error::Untrusted(Box::new(Untrusted {
+            false => Err(Error::Untrusted(Box::new(UntrustedActs {
                 folder: self.folder.clone(),
                 acts: missing,
             }))),
@@ -181,7 +185,7 @@ impl TrustGate {
 
     /// Refuses what the project's settings ask for in sections that begin so.
     pub(crate) fn require_settings(&self, sections: &[&str]) -> Result<(), Error> {
-        let is_meant = |act: &&Act| {
+        let is_meant = |act: &&ProjectAct| {
             sections
                 .iter()
                 .any(|section| act.subject.starts_with(section))
@@ -198,22 +202,20 @@ impl TrustGate {
     }
 }
 
-/// Everything the project would do, the given recipes and workflows included.
+/// Lists everything the project would do, with the given recipes, workflows, tasks and plans.
 pub fn acts(
     project: &Project,
-    surroundings: &Surroundings,
+    surroundings: &ProcessEnvironment,
     more: &[PathBuf],
-) -> Result<Vec<Act>, Error> {
+) -> Result<Vec<ProjectAct>, Error> {
     let mut acts = project.trust.settings.clone();
     acts.extend(recipes::acts(project)?);
     acts.extend(workflows::acts(project)?);
     for path in more {
-        let found = match path
-            .extension()
-            .is_some_and(|ending| ending == "mmd" || ending == "mermaid")
-        {
-            true => workflows::acts_of_file(project, surroundings, path)?,
-            false => recipes::acts_of_path(project, surroundings, path)?,
+        let found = match path.extension().and_then(OsStr::to_str) {
+            Some("mmd" | "mermaid") => workflows::acts_of_file(project, surroundings, path)?,
+            Some("json") => tasks::acts_of_file(project, surroundings, path)?,
+            _ => recipes::acts_of_path(project, surroundings, path)?,
         };
         acts.extend(
             found
@@ -226,7 +228,10 @@ pub fn acts(
 }
 
 /// Returns those of these acts that are not trusted yet.
-pub fn untrusted(project: &Project, acts: &[Act]) -> Result<Vec<(Act, Option<Act>)>, Error> {
+pub fn untrusted(
+    project: &Project,
+    acts: &[ProjectAct],
+) -> Result<Vec<(ProjectAct, Option<ProjectAct>)>, Error> {
     match project.trust.require(acts.to_vec()) {
         Err(Error::Untrusted(untrusted)) => Ok(untrusted.acts),
         Err(other) => Err(other),
@@ -234,11 +239,11 @@ pub fn untrusted(project: &Project, acts: &[Act]) -> Result<Vec<(Act, Option<Act
     }
 }
 
-/// Trusts a folder that was just made a project by its user. Where nothing can be kept, the user is
-/// asked later like for any other project.
-pub fn trust_made_here(folder: &Path, surroundings: &Surroundings) -> Result<(), Error> {
+/// Trusts a folder that its user has just made a project. If the decision cannot be stored, the
+/// user is asked later like for any other project.
+pub fn trust_made_here(folder: &Path, surroundings: &ProcessEnvironment) -> Result<(), Error> {
     match surroundings.user_folders.state.is_some() {
-        true => trust(folder, surroundings, Vec::new(), Lasting::Always),
+        true => trust(folder, surroundings, Vec::new(), TrustMode::Always),
         false => Ok(()),
     }
 }
@@ -246,13 +251,13 @@ pub fn trust_made_here(folder: &Path, surroundings: &Surroundings) -> Result<(),
 /// Adds to what the user trusts already; an act takes the place of the earlier one of its subject.
 pub fn add(
     folder: &Path,
-    surroundings: &Surroundings,
-    acts: Vec<Act>,
-    lasting: Lasting,
+    surroundings: &ProcessEnvironment,
+    acts: Vec<ProjectAct>,
+    lasting: TrustMode,
 ) -> Result<(), Error> {
     let earlier = TrustStore::new(surroundings).find(folder)?;
     let mut all = match earlier.map(|decision| decision.extent) {
-        Some(Extent::Acts(known)) => known,
+        Some(TrustExtent::Acts(known)) => known,
         _ => Vec::new(),
     };
     all.retain(|known| !acts.iter().any(|act| act.subject == known.subject));
@@ -263,15 +268,15 @@ pub fn add(
 /// Keeps the user's decision.
 pub fn trust(
     folder: &Path,
-    surroundings: &Surroundings,
-    acts: Vec<Act>,
-    lasting: Lasting,
+    surroundings: &ProcessEnvironment,
+    acts: Vec<ProjectAct>,
+    lasting: TrustMode,
 ) -> Result<(), Error> {
     let extent = match lasting {
-        Lasting::Always => Extent::Folder(FolderIdentity::of(folder)?),
-        Lasting::AsItIs => Extent::Acts(acts),
+        TrustMode::Always => TrustExtent::Folder(FolderIdentity::of(folder)?),
+        TrustMode::AsItIs => TrustExtent::Acts(acts),
     };
-    TrustStore::new(surroundings).keep(&Decision {
+    TrustStore::new(surroundings).keep(&TrustDecision {
         folder: folder.to_owned(),
         extent,
         decided_ms: surroundings.now_ms as u64,

@@ -5,12 +5,12 @@ use std::path::Path;
 
 use recipe::{OwnRecipes, Recipe};
 
-use super::act::Act;
-use crate::{Error, Project, Surroundings, recipes};
+use super::act::ProjectAct;
+use crate::{Error, ProcessEnvironment, Project, recipes};
 
 /// Returns one act for each recipe of the project that runs commands. Recipes of kits are not the
 /// project's own: they need `--trust` each time.
-pub(super) fn acts(project: &Project) -> Result<Vec<Act>, Error> {
+pub(super) fn acts(project: &Project) -> Result<Vec<ProjectAct>, Error> {
     let mut acts = Vec::new();
     for listing in recipes::catalog(project)?.recipes {
         // A recipe that cannot be read cannot run either.
@@ -24,22 +24,22 @@ pub(super) fn acts(project: &Project) -> Result<Vec<Act>, Error> {
 
 pub(super) fn acts_of_path(
     project: &Project,
-    surroundings: &Surroundings,
+    surroundings: &ProcessEnvironment,
     path: &Path,
-) -> Result<Vec<Act>, Error> {
+) -> Result<Vec<ProjectAct>, Error> {
     let words = [path.display().to_string()];
     let found = recipes::find(project, &surroundings.cwd, &words)?;
     Ok(act(&found.recipe)?.into_iter().collect())
 }
 
-fn act(recipe: &Recipe) -> Result<Option<Act>, Error> {
+fn act(recipe: &Recipe) -> Result<Option<ProjectAct>, Error> {
     let commands = recipe.commands()?;
     if recipe.is_outside() || commands.is_empty() {
         return Ok(None);
     }
     let subject = recipe.id.clone();
     let is_listed = subject.starts_with(".drawloom/");
-    Ok(Some(Act {
+    Ok(Some(ProjectAct {
         does: commands
             .iter()
             .map(|line| format!("runs `{line}`"))
@@ -61,8 +61,9 @@ pub fn own_recipes(project: &Project, recipe: &Recipe) -> Result<OwnRecipes, Err
         return Ok(OwnRecipes::Only(BTreeSet::new()));
     }
     if !recipe.may_run_commands() {
-        // What a template's frontmatter may still ask for is refused when it turns up, unless it is
-        // trusted; where nothing is trusted, nothing needs to be looked through.
+        // The run refuses commands in a template's frontmatter unless the recipe is trusted.
+        // Without any decision of the user nothing is trusted, so the templates need not be
+        // searched.
         let is_trusted =
             gate.has_decision()? && gate.require(act(recipe)?.into_iter().collect()).is_ok();
         let trusted = is_trusted.then(|| recipe.file.clone());
@@ -82,7 +83,7 @@ pub fn own_recipes(project: &Project, recipe: &Recipe) -> Result<OwnRecipes, Err
     Ok(OwnRecipes::Only(trusted))
 }
 
-/// The error for a recipe of the project whose commands turned up while it ran.
+/// Makes the error for a recipe of the project whose commands came up while it ran.
 pub fn untrusted_recipe(project: &Project, recipe: &Recipe) -> Result<(), Error> {
     project.trust.require(act(recipe)?.into_iter().collect())
 }

@@ -2,16 +2,16 @@
 
 use std::path::Path;
 
-use super::act::Act;
+use super::act::ProjectAct;
 use crate::Error;
-use crate::settings::{Sandbox, Settings};
+use crate::settings::{ProjectSettings, SandboxSettings};
 
 /// Returns the acts that the file of a project asks for; the user's own settings need no question.
-pub(crate) fn acts(file: Option<&Path>) -> Result<Vec<Act>, Error> {
+pub(crate) fn acts(file: Option<&Path>) -> Result<Vec<ProjectAct>, Error> {
     let Some(file) = file else {
         return Ok(Vec::new());
     };
-    let settings = Settings::of_project(file)?;
+    let settings = ProjectSettings::of_project(file)?;
     let mut acts = Vec::new();
     answering(&settings, &mut acts);
     servers(&settings, &mut acts);
@@ -21,12 +21,12 @@ pub(crate) fn acts(file: Option<&Path>) -> Result<Vec<Act>, Error> {
     notifications(&settings, &mut acts);
     if let Some(url) = &settings.workflows.database {
         let does = format!("keeps runs in {}", without_password(url));
-        acts.push(Act::said("workflows.database", vec![does]));
+        acts.push(ProjectAct::said("workflows.database", vec![does]));
     }
     Ok(acts)
 }
 
-fn answering(settings: &Settings, acts: &mut Vec<Act>) {
+fn answering(settings: &ProjectSettings, acts: &mut Vec<ProjectAct>) {
     let ai = &settings.ai;
     let programs = [
         ("ai.command", &ai.command),
@@ -34,22 +34,22 @@ fn answering(settings: &Settings, acts: &mut Vec<Act>) {
     ];
     for (subject, line) in programs {
         if let Some(line) = line {
-            acts.push(Act::said(subject, vec![format!("starts `{line}`")]));
+            acts.push(ProjectAct::said(subject, vec![format!("starts `{line}`")]));
         }
     }
     if let Some(url) = &ai.base_url {
         let does = format!("sends questions and your key to {}", without_password(url));
-        acts.push(Act::said("ai.base_url", vec![does]));
+        acts.push(ProjectAct::said("ai.base_url", vec![does]));
     }
     let key = ai.api_key.as_ref().map(|key| key.expose().to_owned());
     if let Some(name) = key.as_deref().and_then(|key| key.strip_prefix('$')) {
         let name = name.trim_matches(['{', '}']);
         let does = format!("sends the variable {name} as the key of the model");
-        acts.push(Act::said("ai.api_key", vec![does]));
+        acts.push(ProjectAct::said("ai.api_key", vec![does]));
     }
 }
 
-fn servers(settings: &Settings, acts: &mut Vec<Act>) {
+fn servers(settings: &ProjectSettings, acts: &mut Vec<ProjectAct>) {
     for (name, server) in &settings.mcp {
         let line = std::iter::once(&server.command).chain(&server.args);
         let line: Vec<&str> = line.map(String::as_str).collect();
@@ -64,22 +64,22 @@ fn servers(settings: &Settings, acts: &mut Vec<Act>) {
                     None => format!("sets {variable} to `{value}`"),
                 }),
         );
-        acts.push(Act::said(format!("mcp.servers.{name}"), does));
+        acts.push(ProjectAct::said(format!("mcp.servers.{name}"), does));
     }
 }
 
-fn sandbox(sandbox: &Sandbox, acts: &mut Vec<Act>) {
-    use exec::sandbox::{Network, Requirement, UnixSockets};
+fn sandbox(sandbox: &SandboxSettings, acts: &mut Vec<ProjectAct>) {
+    use exec::sandbox::{NetworkAccess, SandboxRequirement, UnixSockets};
     let mut add = |key: &str, does: String| {
-        acts.push(Act::said(format!("agent.sandbox.{key}"), vec![does]));
+        acts.push(ProjectAct::said(format!("agent.sandbox.{key}"), vec![does]));
     };
-    if sandbox.requirement == Requirement::None {
+    if sandbox.requirement == SandboxRequirement::None {
         add(
             "kind",
             "runs commands of a model without a sandbox".to_owned(),
         );
     }
-    if sandbox.network == Network::On {
+    if sandbox.network == NetworkAccess::On {
         add(
             "network",
             "lets commands of a model reach the network".to_owned(),
@@ -115,7 +115,7 @@ fn sandbox(sandbox: &Sandbox, acts: &mut Vec<Act>) {
     }
 }
 
-fn policy(settings: &Settings, acts: &mut Vec<Act>) {
+fn policy(settings: &ProjectSettings, acts: &mut Vec<ProjectAct>) {
     let policy = &settings.agent.policy;
     let lists = [
         ("read_allow", "lets a model read", &policy.read_allow),
@@ -124,21 +124,24 @@ fn policy(settings: &Settings, acts: &mut Vec<Act>) {
     for (key, does, globs) in lists {
         if !globs.is_empty() {
             let does = format!("{does} {}", globs.join(", "));
-            acts.push(Act::said(format!("agent.policy.{key}"), vec![does]));
+            acts.push(ProjectAct::said(format!("agent.policy.{key}"), vec![does]));
         }
     }
     if policy.hard_links == workspace::HardLinks::Trusted {
         let does = "lets a model read files that have names outside the project".to_owned();
-        acts.push(Act::said("agent.policy.trust_hard_links", vec![does]));
+        acts.push(ProjectAct::said(
+            "agent.policy.trust_hard_links",
+            vec![does],
+        ));
     }
 }
 
-fn builds(settings: &Settings, acts: &mut Vec<Act>) {
-    let (builder, usual) = (&settings.builder, Settings::default().builder);
+fn builds(settings: &ProjectSettings, acts: &mut Vec<ProjectAct>) {
+    let (builder, usual) = (&settings.builder, ProjectSettings::default().builder);
     let checks = builder.builds.checks.iter().flatten();
     acts.extend(checks.map(|check| {
         let does = format!("runs `{}` after a build, in the sandbox", check.run);
-        Act::said(format!("builder.checks.{}", check.name), vec![does])
+        ProjectAct::said(format!("builder.checks.{}", check.name), vec![does])
     }));
     let forge = &builder.forge;
     if forge.url != usual.forge.url || forge.token_env != usual.forge.token_env {
@@ -148,28 +151,28 @@ fn builds(settings: &Settings, acts: &mut Vec<Act>) {
         );
         let url = forge.url.as_deref().map(without_password);
         let url = url.unwrap_or_else(|| "the forge of the remote".to_owned());
-        acts.push(Act::said(
+        acts.push(ProjectAct::said(
             "builder.forge",
             vec![format!("sends {token} to {url}")],
         ));
     }
     if let Some(folder) = &builder.folder {
         let does = format!("makes worktrees in {}", folder.display());
-        acts.push(Act::said("builder.folder", vec![does]));
+        acts.push(ProjectAct::said("builder.folder", vec![does]));
     }
 }
 
-fn notifications(settings: &Settings, acts: &mut Vec<Act>) {
+fn notifications(settings: &ProjectSettings, acts: &mut Vec<ProjectAct>) {
     for (name, rule) in &settings.workflows.notify {
         let does = format!(
             "runs `{}` when something happens to a run, outside the sandbox",
             rule.command
         );
-        acts.push(Act::said(format!("notify.{name}"), vec![does]));
+        acts.push(ProjectAct::said(format!("notify.{name}"), vec![does]));
     }
 }
 
-/// An address without what stands before its `@`.
+/// Returns an address without the part before its `@`.
 fn without_password(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else {
         return url.to_owned();

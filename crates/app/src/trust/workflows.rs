@@ -2,16 +2,16 @@
 
 use std::path::Path;
 
-use flow::{Handler, Step, Workflow};
+use flow::{StepHandler, Workflow, WorkflowStep};
 use serde_json::Value;
 
-use super::act::{Act, digest};
-use crate::executors::setting;
-use crate::workflows::{self, Sheet, WORKFLOWS_DIR};
-use crate::{Error, Project, Surroundings};
+use super::act::{ProjectAct, digest};
+use crate::executors::{CRITERIA, setting};
+use crate::workflows::{self, LoadedWorkflow, WORKFLOWS_DIR};
+use crate::{Error, ProcessEnvironment, Project};
 
 /// Returns the acts of every workflow of the project.
-pub(super) fn acts(project: &Project) -> Result<Vec<Act>, Error> {
+pub(super) fn acts(project: &Project) -> Result<Vec<ProjectAct>, Error> {
     let mut acts = Vec::new();
     for sheet in workflows::all(project)? {
         acts.extend(acts_of(&sheet));
@@ -21,33 +21,43 @@ pub(super) fn acts(project: &Project) -> Result<Vec<Act>, Error> {
 
 pub(super) fn acts_of_file(
     project: &Project,
-    surroundings: &Surroundings,
+    surroundings: &ProcessEnvironment,
     path: &Path,
-) -> Result<Vec<Act>, Error> {
+) -> Result<Vec<ProjectAct>, Error> {
     Ok(acts_of(&workflows::read(project, surroundings, path)?))
 }
 
-fn acts_of(sheet: &Sheet) -> Vec<Act> {
+fn acts_of(sheet: &LoadedWorkflow) -> Vec<ProjectAct> {
     let steps = sheet.workflow.iter().flat_map(Workflow::steps);
     let acts = steps.filter_map(|step| act(&sheet.shown, step));
     let is_listed = sheet.shown.starts_with(WORKFLOWS_DIR);
     let file = (!is_listed).then(|| sheet.shown.clone());
-    acts.map(|act| Act {
+    acts.map(|act| ProjectAct {
         file: file.clone(),
         ..act
     })
     .collect()
 }
 
-/// The hash is that of what the step does, wherever it is kept: in a file, or with a run.
-fn act(file: &str, step: &Step) -> Option<Act> {
+/// Makes the act of a step. The hash covers what the step does, wherever the step is stored: in a
+/// file, or with a run.
+fn act(file: &str, step: &WorkflowStep) -> Option<ProjectAct> {
     let text = |name| {
         setting(step, name)
             .and_then(Value::as_str)
             .unwrap_or_default()
     };
     let does = match step.config.handler? {
-        Handler::Command => {
+        StepHandler::CodeGeneration | StepHandler::Planning | StepHandler::Validation => {
+            let given = setting(step, CRITERIA)?.as_array()?;
+            let lines = given.iter().filter_map(command_of);
+            let lines: Vec<String> = lines.map(|line| format!("`{line}`")).collect();
+            match lines.is_empty() {
+                true => return None,
+                false => format!("runs {}, in the sandbox", lines.join(" and ")),
+            }
+        }
+        StepHandler::Command => {
             let words = setting(step, "argv").and_then(Value::as_array);
             let words = words.into_iter().flatten().filter_map(Value::as_str);
             let words: Vec<&str> = words.collect();
@@ -57,7 +67,7 @@ fn act(file: &str, step: &Step) -> Option<Act> {
             };
             format!("runs `{line}`, in the sandbox")
         }
-        Handler::Http => {
+        StepHandler::Http => {
             let method = setting(step, "method").and_then(Value::as_str);
             format!("sends {} {}", method.unwrap_or("GET"), text("url"))
         }
@@ -70,7 +80,7 @@ fn act(file: &str, step: &Step) -> Option<Act> {
         .map(|config| Value::Object(config.clone()));
     let config = config.unwrap_or_default().to_string();
     let digest = digest([does.as_str(), &config].into_iter());
-    Some(Act {
+    Some(ProjectAct {
         subject: format!("{file}: {}", step.id),
         does: vec![does],
         digest,
@@ -78,17 +88,22 @@ fn act(file: &str, step: &Step) -> Option<Act> {
     })
 }
 
+/// Returns the command of a criterion; a text alone may turn out to be one.
+fn command_of(criterion: &Value) -> Option<&str> {
+    criterion.get("run").unwrap_or(criterion).as_str()
+}
+
 /// Refuses to begin a workflow whose steps are not trusted.
-pub(crate) fn require_workflow(project: &Project, sheet: &Sheet) -> Result<(), Error> {
+pub(crate) fn require_workflow(project: &Project, sheet: &LoadedWorkflow) -> Result<(), Error> {
     project.trust.require(acts_of(sheet))
 }
 
 /// Refuses a step that is not trusted, before it is carried out.
-pub(crate) fn require_step(project: &Project, step: &Step) -> Result<(), Error> {
+pub(crate) fn require_step(project: &Project, step: &WorkflowStep) -> Result<(), Error> {
     let acts = act("a workflow", step).into_iter().collect();
     project.trust.require(acts)?;
     match step.config.handler {
-        Some(Handler::Command) => project.trust.require_settings(&["agent.sandbox"]),
+        Some(StepHandler::Command) => project.trust.require_settings(&["agent.sandbox"]),
         _ => Ok(()),
     }
 }

@@ -1,11 +1,13 @@
-//! The worker: claims tasks, does them, says so, and keeps timers and leases.
+//! The worker: claims tasks, runs them, reports them, and renews timers and leases.
 //!
-//! Everything another process would need is in the store. A worker that dies leaves leases that end;
-//! whoever comes next takes the tasks over. One that is asked to stop claims nothing more, lets what
-//! is under way end, and gives back what does not.
+//! Everything another process would need is in the store. A worker that dies leaves leases that
+//! end; the next worker takes the tasks over. One that is asked to stop claims nothing more, waits
+//! for its running tasks, and gives back those that do not end in time.
+// tidy: allow long-file, because it is one loop with the states of its tasks
 
-mod bench;
+mod attempt;
 pub(crate) mod leader;
+mod tail;
 mod timers;
 mod watcher;
 
@@ -13,66 +15,69 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use exec::Cancel;
-use flow::engine::{Command, FailureClass, Outcome, Report, RunStatus};
-use flow::{Claim, Done, RunId, Store, StoreError, StoreErrorKind, TaskId};
-use store::Queries;
+use exec::CommandCancel;
+use flow::engine::{AttemptOutcome, AttemptReport, EngineCommand, FailureClass, RunStatus};
+use flow::{
+    ClaimRequest, FinishedTask, RateLimit, RunId, StoreError, StoreErrorKind, TaskId, WorkflowStore,
+};
+use store::RunQueries;
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::Error;
-use crate::executors::{Hands, failed};
-use crate::workflows::Standing;
-use leader::Leader;
+use crate::executors::{ExecutorContext, failed};
+use crate::workflows::RunActivity;
+use leader::MaintenanceLeader;
+use tail::LogTail;
 
 pub use store::PendingWork;
-pub use watcher::{Nobody, Watcher};
+pub use watcher::{NoWatcher, RunWatcher};
 
-/// How soon it is looked again when there was nothing to do, and how late at most.
+/// Pause after a look that found nothing to do: the first, and the longest.
 const IDLE_MS_FIRST: u64 = 20;
 const IDLE_MS_MAX: u64 = 500;
-/// How often it is looked whether a run that is worked on was cancelled.
+/// Interval between two checks if a run in progress was cancelled.
 const LOOK_MS: u64 = 400;
-/// How often, at most, timers are tended and events shown while there is work.
+/// Shortest intervals between tending timers, and between showing events, while there is work.
 const TEND: Duration = Duration::from_millis(20);
 const SHOW: Duration = Duration::from_millis(40);
-/// How long what is under way may take to end after a worker was asked to stop.
+/// Time for running tasks to end after a worker was asked to stop.
 const GRACE: Duration = Duration::from_secs(3);
-/// How long a database that cannot be reached, or whose disk is full, is waited for.
+/// Time a worker waits for a database that cannot be reached, or whose disk is full.
 const UNAVAILABLE_MAX: Duration = Duration::from_secs(60);
-/// How often, at most, what is about to be done is waited for.
+/// Limit on waits for tasks that are about to end, so that they are reported together.
 const GATHER_MAX: usize = 100;
-/// How many events a watcher gets at a time.
+/// Number of events that a watcher gets at a time.
 const EVENTS_MAX: usize = 1_000;
 
-/// What a worker is to do.
+/// Options of a worker.
 #[derive(Clone, Debug)]
-pub struct Order {
+pub struct WorkerOptions {
     pub name: String,
     pub concurrency: usize,
     pub lease: Duration,
-    /// Only tasks of these assignees; empty means of anybody.
+    /// Only tasks of these assignees; empty means all.
     pub assignees: Vec<String>,
-    pub until: Until,
+    pub until: StopCondition,
 }
 
-/// When a worker is done.
+/// The condition that ends a worker.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Until {
-    /// When it is asked to stop.
+pub enum StopCondition {
+    /// Runs until it is asked to stop.
     Stopped,
-    /// When nothing can change any more without a person, or when this much time has passed. Retries,
-    /// timers and the leases of others are waited for.
+    /// Ends when nothing can change any more without a person, or when this much time has passed.
+    /// The worker waits for retries, timers and the leases of others.
     Idle { max_wait: Option<Duration> },
-    /// When this run has ended, or waits for somebody. Nothing else is worked on but what it
-    /// starts.
+    /// Ends when this run has ended, or waits for a person. The worker runs only this run and those
+    /// it starts.
     Settled(RunId),
 }
 
-/// How a worker ended.
+/// Result of a worker.
 #[derive(Debug)]
-pub enum Ended {
+pub enum WorkerEnd {
     /// It was asked to; so many tasks were given back.
     Stopped {
         given_back: usize,
@@ -80,28 +85,31 @@ pub enum Ended {
     Idle,
     /// Work is left, and the time it may wait for it is over.
     StillPending(PendingWork),
-    Settled(Box<Standing>),
+    Settled(Box<RunActivity>),
 }
 
-pub(crate) struct Worker<'o> {
-    store: Arc<dyn Store>,
-    queries: Arc<dyn Queries>,
-    leader: &'o Leader,
-    hands: Arc<Hands>,
-    order: &'o Order,
+pub(crate) struct WorkerLoop<'o> {
+    store: Arc<dyn WorkflowStore>,
+    queries: Arc<dyn RunQueries>,
+    leader: &'o MaintenanceLeader,
+    hands: Arc<ExecutorContext>,
+    order: &'o WorkerOptions,
+    /// How many tasks may begin within a time.
+    rates: Vec<RateLimit>,
 }
 
-/// What is under way.
-struct Shift {
-    running: BTreeMap<TaskId, Held>,
-    /// What was done, on its way here.
-    done: mpsc::UnboundedReceiver<Done>,
-    tell_done: mpsc::UnboundedSender<Done>,
-    /// What was done and is not reported yet.
-    unreported: Vec<Done>,
+/// The tasks in flight, and the timers of the loop.
+struct InFlightTasks {
+    running: BTreeMap<TaskId, HeldTask>,
+    /// Channel of finished tasks.
+    done: mpsc::UnboundedReceiver<FinishedTask>,
+    tell_done: mpsc::UnboundedSender<FinishedTask>,
+    /// Finished tasks that are not reported yet.
+    unreported: Vec<FinishedTask>,
     /// The runs that are worked on, where it is not all of them.
     family: BTreeSet<RunId>,
     seen: BTreeMap<RunId, u64>,
+    tail: LogTail,
     beaten: Instant,
     looked: Instant,
     tended: Option<Instant>,
@@ -111,19 +119,21 @@ struct Shift {
     idle_since: Option<Instant>,
 }
 
-struct Held {
+struct HeldTask {
     fence: u64,
     abort: AbortHandle,
 }
 
-impl<'o> Worker<'o> {
+impl<'o> WorkerLoop<'o> {
     pub(crate) fn new(
-        (store, queries): (Arc<dyn Store>, Arc<dyn Queries>),
-        hands: Arc<Hands>,
-        leader: &'o Leader,
-        order: &'o Order,
-    ) -> Worker<'o> {
-        Worker {
+        (store, queries): (Arc<dyn WorkflowStore>, Arc<dyn RunQueries>),
+        hands: Arc<ExecutorContext>,
+        leader: &'o MaintenanceLeader,
+        order: &'o WorkerOptions,
+    ) -> WorkerLoop<'o> {
+        let rates = hands.project.settings.rate_limits();
+        WorkerLoop {
+            rates,
             store,
             queries,
             leader,
@@ -135,10 +145,10 @@ impl<'o> Worker<'o> {
     /// Works until it is done or asked to stop.
     pub(crate) async fn work(
         &self,
-        watcher: &mut dyn Watcher,
-        cancel: &Cancel,
-    ) -> Result<Ended, Error> {
-        let mut shift = Shift::begin(&self.order.until);
+        watcher: &mut dyn RunWatcher,
+        cancel: &CommandCancel,
+    ) -> Result<WorkerEnd, Error> {
+        let mut shift = InFlightTasks::begin(&self.order.until);
         let mut unavailable: Option<Instant> = None;
         let ended = loop {
             if cancel.is_cancelled() {
@@ -165,9 +175,9 @@ impl<'o> Worker<'o> {
     /// Reports and claims, waits for something to happen, and keeps what has to be kept.
     async fn round(
         &self,
-        shift: &mut Shift,
-        watcher: &mut dyn Watcher,
-    ) -> Result<Option<Ended>, StoreError> {
+        shift: &mut InFlightTasks,
+        watcher: &mut dyn RunWatcher,
+    ) -> Result<Option<WorkerEnd>, StoreError> {
         let fired = match has_passed(&mut shift.tended, TEND) {
             true => self.leader.tend(&*self.store, &self.hands.project).await?,
             false => 0,
@@ -190,18 +200,19 @@ impl<'o> Worker<'o> {
         Ok(None)
     }
 
-    /// Says what was done and claims what comes next, in one transaction.
-    async fn turn(&self, shift: &mut Shift) -> Result<usize, StoreError> {
+    /// Reports finished tasks and claims the next ones, in one transaction.
+    async fn turn(&self, shift: &mut InFlightTasks) -> Result<usize, StoreError> {
         let max = self.order.concurrency.saturating_sub(shift.running.len());
         if max == 0 && shift.unreported.is_empty() {
             return Ok(0);
         }
-        let claim = Claim {
+        let claim = ClaimRequest {
             worker: self.order.name.clone(),
             max,
             lease_ms: self.lease_ms(),
             assignees: self.order.assignees.clone(),
             runs: shift.family.iter().cloned().collect(),
+            rates: self.rates.clone(),
         };
         let claimed = match self.store.turn(shift.unreported.clone(), claim).await {
             Err(error) if error.kind == StoreErrorKind::NotKept => {
@@ -215,21 +226,22 @@ impl<'o> Worker<'o> {
         for one in claimed {
             let task = one.task.id.clone();
             let fence = one.task.fence;
-            let work = bench::attend(Arc::clone(&self.hands), one, shift.tell_done.clone());
+            let work = attempt::attend(Arc::clone(&self.hands), one, shift.tell_done.clone());
             let abort = tokio::spawn(work).abort_handle();
-            shift.running.insert(task, Held { fence, abort });
+            shift.running.insert(task, HeldTask { fence, abort });
         }
         Ok(count)
     }
 
-    /// One report that cannot be kept must not keep the others back. It becomes a failure that says
-    /// so; where not even that can be kept, it is the disk, and the report waits.
-    async fn report_singly(&self, shift: &mut Shift) -> Result<(), StoreError> {
+    /// Reports tasks one by one, so that one report that cannot be stored does not hold up the
+    /// others. It becomes a failure that says so; if even that cannot be stored, the disk is at
+    /// fault, and the report waits.
+    async fn report_singly(&self, shift: &mut InFlightTasks) -> Result<(), StoreError> {
         while let Some(done) = shift.unreported.pop() {
             let kept = self.report(done.clone()).await;
             let Err(error) = kept else { continue };
             let told = failed(FailureClass::Failed, error.message.clone());
-            let failure = Done {
+            let failure = FinishedTask {
                 report: told,
                 ..done.clone()
             };
@@ -241,18 +253,18 @@ impl<'o> Worker<'o> {
         Ok(())
     }
 
-    async fn report(&self, done: Done) -> Result<(), StoreError> {
-        let command = Command::Report {
+    async fn report(&self, done: FinishedTask) -> Result<(), StoreError> {
+        let command = EngineCommand::Report {
             task: done.task,
             fence: done.fence,
             report: done.report,
         };
-        // Refused means that the task is somebody else's by now.
+        // A refusal means that another worker has the task by now.
         self.store.execute(command).await.map(|_| ())
     }
 
     /// Waits until something is done or may be ready, or for a while.
-    async fn wait(&self, shift: &mut Shift, watcher: &mut dyn Watcher) {
+    async fn wait(&self, shift: &mut InFlightTasks, watcher: &mut dyn RunWatcher) {
         let wait = Duration::from_millis(shift.idle_ms);
         tokio::select! {
             biased;
@@ -274,8 +286,8 @@ impl<'o> Worker<'o> {
         u64::try_from(self.order.lease.as_millis()).unwrap_or(u64::MAX)
     }
 
-    /// Tells the store that we live, and stops what is not ours any more.
-    async fn keep_leases(&self, shift: &mut Shift) -> Result<(), StoreError> {
+    /// Renews the leases, and stops tasks that are no longer ours.
+    async fn keep_leases(&self, shift: &mut InFlightTasks) -> Result<(), StoreError> {
         if shift.running.is_empty() {
             return Ok(());
         }
@@ -307,39 +319,43 @@ impl<'o> Worker<'o> {
 
     async fn is_done(
         &self,
-        shift: &mut Shift,
-        watcher: &mut dyn Watcher,
-    ) -> Result<Option<Ended>, StoreError> {
+        shift: &mut InFlightTasks,
+        watcher: &mut dyn RunWatcher,
+    ) -> Result<Option<WorkerEnd>, StoreError> {
         match &self.order.until {
-            Until::Stopped => Ok(None),
+            StopCondition::Stopped => Ok(None),
             // Others may be about to begin something.
-            Until::Idle { .. } if shift.idle_ms < IDLE_MS_MAX => Ok(None),
-            Until::Idle { max_wait } => {
+            StopCondition::Idle { .. } if shift.idle_ms < IDLE_MS_MAX => Ok(None),
+            StopCondition::Idle { max_wait } => {
                 let pending = self.queries.pending_work(&self.order.assignees).await?;
                 if pending.next_ms().is_none() {
-                    return Ok(Some(Ended::Idle));
+                    return Ok(Some(WorkerEnd::Idle));
                 }
                 let idle_since = *shift.idle_since.get_or_insert_with(Instant::now);
                 if max_wait.is_some_and(|max| idle_since.elapsed() >= max) {
-                    return Ok(Some(Ended::StillPending(pending)));
+                    return Ok(Some(WorkerEnd::StillPending(pending)));
                 }
                 watcher.waiting(pending);
                 Ok(None)
             }
-            Until::Settled(run) => {
+            StopCondition::Settled(run) => {
                 let (standing, family) = crate::workflows::standing_of(&*self.store, run).await?;
                 shift.family = family;
                 Ok(match standing {
-                    Standing::Going => None,
-                    settled => Some(Ended::Settled(Box::new(settled))),
+                    RunActivity::Going => None,
+                    settled => Some(WorkerEnd::Settled(Box::new(settled))),
                 })
             }
         }
     }
 
-    async fn show(&self, shift: &mut Shift, watcher: &mut dyn Watcher) -> Result<(), StoreError> {
+    async fn show(
+        &self,
+        shift: &mut InFlightTasks,
+        watcher: &mut dyn RunWatcher,
+    ) -> Result<(), StoreError> {
         let runs: BTreeSet<RunId> = match &self.order.until {
-            Until::Settled(_) => shift.family.clone(),
+            StopCondition::Settled(_) => shift.family.clone(),
             _ if !watcher.is_looking() => return Ok(()),
             _ => shift
                 .seen
@@ -354,20 +370,24 @@ impl<'o> Worker<'o> {
                 let events = self.store.events(&run, after, EVENTS_MAX).await?;
                 let Some(last) = events.last() else { break };
                 after = last.seq;
-                watcher.events(&events);
+                shift.tail.tell(&*self.store, &events, watcher).await?;
             }
-            let is_over = self.order.until == Until::Stopped
+            let is_over = self.order.until == StopCondition::Stopped
                 && !shift.running.keys().any(|task| task.run == run);
             match is_over {
                 true => shift.seen.remove(&run),
                 false => shift.seen.insert(run, after),
             };
         }
-        Ok(())
+        shift.tail.look(&*self.store, watcher).await
     }
 
-    /// Lets what is under way end, and gives back what does not.
-    async fn stop(&self, shift: &mut Shift, watcher: &mut dyn Watcher) -> Result<Ended, Error> {
+    /// Waits for the running tasks, and gives back those that do not end in time.
+    async fn stop(
+        &self,
+        shift: &mut InFlightTasks,
+        watcher: &mut dyn RunWatcher,
+    ) -> Result<WorkerEnd, Error> {
         let begun = Instant::now();
         while !shift.running.is_empty() && begun.elapsed() < GRACE {
             if let Ok(Some(done)) = timeout(Duration::from_millis(50), shift.done.recv()).await {
@@ -382,8 +402,8 @@ impl<'o> Worker<'o> {
         for (task, held) in left {
             held.abort.abort();
             let fence = held.fence;
-            let report = Report::of(Outcome::GivenBack);
-            self.report(Done {
+            let report = AttemptReport::of(AttemptOutcome::GivenBack);
+            self.report(FinishedTask {
                 task,
                 fence,
                 report,
@@ -391,23 +411,24 @@ impl<'o> Worker<'o> {
             .await?;
         }
         self.show(shift, watcher).await?;
-        Ok(Ended::Stopped { given_back })
+        Ok(WorkerEnd::Stopped { given_back })
     }
 }
 
-impl Shift {
-    fn begin(until: &Until) -> Shift {
+impl InFlightTasks {
+    fn begin(until: &StopCondition) -> InFlightTasks {
         let (tell_done, done) = mpsc::unbounded_channel();
-        Shift {
+        InFlightTasks {
             running: BTreeMap::new(),
             done,
             tell_done,
             unreported: Vec::new(),
             family: match until {
-                Until::Settled(run) => BTreeSet::from([run.clone()]),
+                StopCondition::Settled(run) => BTreeSet::from([run.clone()]),
                 _ => BTreeSet::new(),
             },
             seen: BTreeMap::new(),
+            tail: LogTail::default(),
             beaten: Instant::now(),
             looked: Instant::now(),
             tended: None,
@@ -417,16 +438,17 @@ impl Shift {
         }
     }
 
-    fn ended(&mut self, done: Done) {
-        // What was dropped is somebody else's, and so is the word of it.
+    fn ended(&mut self, done: FinishedTask) {
+        // A task that is not in the list was dropped because its lease was lost; the new owner
+        // reports its result.
         if self.running.remove(&done.task).is_some() {
             self.unreported.push(done);
         }
         self.idle_ms = IDLE_MS_FIRST;
     }
 
-    /// Takes what is done besides. What is about to be done is waited for, a moment only: telling
-    /// of many things costs little more than telling of one.
+    /// Collects further finished tasks. Waits a moment for tasks that are about to end, because
+    /// reporting many costs little more than reporting one.
     async fn gather(&mut self) {
         self.drain();
         for _ in 0..GATHER_MAX {
@@ -465,7 +487,8 @@ impl Shift {
     }
 }
 
-/// Whether so much time has passed since this was last asked and said yes; yes the first time.
+/// Returns true if the time has passed since the last call that returned true, and on the first
+/// call; then it also resets the time.
 fn has_passed(last: &mut Option<Instant>, span: Duration) -> bool {
     let has_passed = last.is_none_or(|last| last.elapsed() >= span);
     if has_passed {
@@ -474,7 +497,7 @@ fn has_passed(last: &mut Option<Instant>, span: Duration) -> bool {
     has_passed
 }
 
-/// Whether waiting may help: the server comes back, somebody makes room on the disk.
+/// Returns true if waiting may help: the server may come back, or the disk may get space.
 fn is_passing(kind: StoreErrorKind) -> bool {
     matches!(kind, StoreErrorKind::Unavailable | StoreErrorKind::NotKept)
 }

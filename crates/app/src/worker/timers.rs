@@ -1,21 +1,26 @@
-//! What is due: timers, leases that have ended, and the runs of subflows.
+//! Handles due work: timers, leases that have ended, and the runs of subflows.
 
-use flow::engine::{ChildEnd, ChildRun, Command, Due, RefusalKind, Start, TimerRow};
-use flow::{Store, StoreError};
+use flow::engine::{
+    ChildEnd, ChildRun, EngineCommand, RefusalKind, RunStart, TimerPurpose, TimerRow,
+};
+use flow::{StoreError, WorkflowStore};
 
 use crate::Project;
 use crate::workflows::text_of;
 
-/// How many are taken at a time.
+/// Number of due items that are taken at a time.
 const DUE_MAX: usize = 100;
 
-/// Fires what is due. Gives how much it was.
-pub(super) async fn tend(store: &dyn Store, project: &Project) -> Result<usize, StoreError> {
+/// Fires due timers. Returns their number.
+pub(super) async fn tend(
+    store: &dyn WorkflowStore,
+    project: &Project,
+) -> Result<usize, StoreError> {
     let mut fired = 0;
     for (task, fence) in store.expired(DUE_MAX).await? {
         // Refused means that there was a word of it meanwhile.
         if store
-            .execute(Command::LeaseLost { task, fence })
+            .execute(EngineCommand::LeaseLost { task, fence })
             .await?
             .is_ok()
         {
@@ -30,11 +35,15 @@ pub(super) async fn tend(store: &dyn Store, project: &Project) -> Result<usize, 
     Ok(fired)
 }
 
-async fn fire(store: &dyn Store, project: &Project, timer: TimerRow) -> Result<bool, StoreError> {
-    if let Due::StartChild { child } = &timer.due
+async fn fire(
+    store: &dyn WorkflowStore,
+    project: &Project,
+    timer: TimerRow,
+) -> Result<bool, StoreError> {
+    if let TimerPurpose::StartChild { child } = &timer.due
         && let Err(message) = start_child(store, project, child).await?
     {
-        let command = Command::ChildEnded {
+        let command = EngineCommand::ChildEnded {
             task: child.parent.clone(),
             child: child.run.clone(),
             end: ChildEnd::Failed {
@@ -44,7 +53,7 @@ async fn fire(store: &dyn Store, project: &Project, timer: TimerRow) -> Result<b
         };
         return Ok(store.execute(command).await?.is_ok());
     }
-    let fire = Command::Fire {
+    let fire = EngineCommand::Fire {
         run: timer.run,
         key: timer.key,
     };
@@ -53,11 +62,11 @@ async fn fire(store: &dyn Store, project: &Project, timer: TimerRow) -> Result<b
 
 /// Starts the run of a subflow; the sentence says why it cannot be.
 async fn start_child(
-    store: &dyn Store,
+    store: &dyn WorkflowStore,
     project: &Project,
     child: &ChildRun,
 ) -> Result<Result<(), String>, StoreError> {
-    // Somebody else has begun it: what is missing here is none of its business.
+    // Another worker has started the child, so a missing workflow here does not matter.
     if store.run(&child.run).await?.is_some() {
         return Ok(Ok(()));
     }
@@ -72,16 +81,17 @@ async fn start_child(
         Err(error) => return Ok(Err(format!("The workflow `{name}` cannot run: {error}"))),
     };
     let hash = store.keep_workflow(&text).await?;
-    let start = Start {
+    let start = RunStart {
         parent: Some(child.parent.clone()),
         depth: child.depth,
+        priority: child.priority,
         name: Some(title),
-        ..Start::new(child.run.as_str(), child.input.clone())
+        ..RunStart::new(child.run.as_str(), child.input.clone())
     };
     Ok(match store.start(&hash, start).await? {
         Ok(_) => Ok(()),
-        // Started by another, or not waited for any more: whoever comes late says nothing about the
-        // child that is waited for now.
+        // The child was started by another worker, or its parent no longer waits for it. A late
+        // starter must not report anything about the child that the parent waits for now.
         Err(refusal)
             if matches!(
                 refusal.kind,

@@ -1,20 +1,29 @@
-//! Watching a worker: what is told about the runs it works on.
+//! Watches a worker: gets the events of its runs.
 
-use flow::engine::Event;
+use flow::engine::RunEvent;
+use flow::{LogLine, TaskId};
 use store::PendingWork;
 
 /// Sees what happens.
-pub trait Watcher {
-    /// The next events of the run that is waited for, or of every run that is worked on.
-    fn events(&mut self, events: &[Event]);
+pub trait RunWatcher: Send {
+    /// Gets the next events of the run that the worker waits for, or of every run it works on.
+    fn events(&mut self, events: &[RunEvent]);
 
-    /// Nothing happened for a moment.
+    /// The next lines that a command has printed; asked for by [`RunWatcher::wants_lines`].
+    fn printed(&mut self, _lines: &[LogLine]) {}
+
+    /// Returns true if the worker must read the lines that a task prints.
+    fn wants_lines(&self, _task: &TaskId) -> bool {
+        false
+    }
+
+    /// Called when nothing happened for a moment.
     fn tick(&mut self) {}
 
-    /// A worker that ends when it is idle waits for this.
+    /// Called with the work that a worker waits for before it ends when idle.
     fn waiting(&mut self, _pending: PendingWork) {}
 
-    /// Whether events need to be read for it at all.
+    /// Returns true if the worker must read events for it.
     fn is_looking(&self) -> bool {
         true
     }
@@ -22,10 +31,10 @@ pub trait Watcher {
 
 /// Sees nothing.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Nobody;
+pub struct NoWatcher;
 
-impl Watcher for Nobody {
-    fn events(&mut self, _events: &[Event]) {}
+impl RunWatcher for NoWatcher {
+    fn events(&mut self, _events: &[RunEvent]) {}
 
     fn is_looking(&self) -> bool {
         false

@@ -1,40 +1,40 @@
 //! Workflows that come from elsewhere and go elsewhere: checked whole before anything is written, and
 //! written whole or not at all.
 
-use flow::export::Agent;
-use flow::{Execution, Problem, Workflow};
+use flow::export::ExportedAgent;
+use flow::{ExecutionMode, Workflow, WorkflowProblem};
 use serde_json::Value;
-use workspace::{Change, ChangeSet, RelPath};
+use workspace::{ChangeSet, PathChange, RelPath};
 
-use super::heading;
-use super::reading::{Sheet, WORKFLOWS_DIR, file_name, read_text};
-use crate::people::{Nature, Register, Role, Slug, User};
+use super::front_matter;
+use super::reading::{LoadedWorkflow, WORKFLOWS_DIR, file_name, read_text};
+use crate::people::{ProjectUsers, Slug, User, UserKind, UserRole};
 use crate::settings::WorkflowAgent;
-use crate::{Code, Error, Project, Surroundings};
+use crate::{AppErrorCode, Error, ProcessEnvironment, Project};
 
-/// How an import is wanted.
+/// Options of an import.
 #[derive(Clone, Copy, Debug)]
-pub struct Wish<'a> {
-    /// What to call the workflow; its own name if left out.
+pub struct ImportOptions<'a> {
+    /// Name of the workflow; its own name if left out.
     pub name: Option<&'a str>,
-    /// Whether agents that are not known here are added.
+    /// True if agents that are not known here are added.
     pub creates_agents: bool,
 }
 
-/// What an import would write.
+/// The result of an import before it is written.
 #[derive(Debug)]
-pub struct Imported {
+pub struct ImportPlan {
     /// From the project's folder.
     pub file: String,
-    /// What the file holds now, if it is there.
+    /// The current text of the file, if it is there.
     pub before: Option<String>,
     /// The workflow, checked as if the agents were there.
-    pub sheet: Sheet,
+    pub sheet: LoadedWorkflow,
     /// Agents that would be added.
     pub agents: Vec<User>,
     /// Agents that are another one here: they stay as they are.
     pub kept: Vec<String>,
-    /// Agents of which only the name is known: their prompt is a stopgap.
+    /// Agents of which only the name is known: they get a placeholder prompt.
     pub unwritten: Vec<String>,
 }
 
@@ -43,8 +43,8 @@ pub struct Imported {
 pub fn import(
     project: &mut Project,
     (text, shown): (&str, &str),
-    wish: Wish<'_>,
-) -> Result<Imported, Error> {
+    wish: ImportOptions<'_>,
+) -> Result<ImportPlan, Error> {
     let known = project.settings.workflows.agents.keys().cloned().collect();
     let import =
         flow::export::import(text, &known).map_err(|error| unreadable(&error, (text, shown)))?;
@@ -59,11 +59,11 @@ pub fn import(
     };
     let file = format!("{WORKFLOWS_DIR}/{name}.mmd");
     let path = RelPath::parse(&file)?;
-    let newcomers = Newcomers::of(project, &import);
+    let newcomers = ImportedAgents::of(project, &import);
     if let (false, [first, ..]) = (wish.creates_agents, newcomers.needed.as_slice()) {
         return Err(unknown(first, newcomers.needed.len(), shown));
     }
-    let Newcomers { all, kept, .. } = newcomers;
+    let ImportedAgents { all, kept, .. } = newcomers;
     let (mut agents, mut unwritten) = (Vec::new(), Vec::new());
     for agent in all.into_iter().filter(|_| wish.creates_agents) {
         if agent.agent_prompt.trim().is_empty() {
@@ -77,12 +77,12 @@ pub fn import(
         (None, false) => import.name.as_str(),
         _ => name.as_str(),
     };
-    let source = heading::with(
+    let source = front_matter::with(
         import.workflow.source(),
         (title, &name),
         import.description.as_deref(),
     );
-    Ok(Imported {
+    Ok(ImportPlan {
         before: project.root.read_text(&path)?,
         sheet: read_text(project, (&file, &name), source),
         file,
@@ -92,8 +92,8 @@ pub fn import(
     })
 }
 
-impl Imported {
-    /// Whether a file with another text is replaced.
+impl ImportPlan {
+    /// Returns true if a file with another text is replaced.
     pub fn replaces(&self) -> bool {
         let before = self.before.as_ref();
         before.is_some_and(|before| *before != self.sheet.source)
@@ -101,9 +101,16 @@ impl Imported {
 
     /// Writes the workflow and adds its agents. Where the agents cannot be added, the file is put back
     /// as it was.
-    pub fn write(&self, project: &Project, register: Option<&Register>) -> Result<(), Error> {
+    pub async fn write(
+        &self,
+        project: &Project,
+        register: Option<&ProjectUsers>,
+    ) -> Result<(), Error> {
         self.put(project, Some(&self.sheet.source))?;
-        let added = register.map_or(Ok(()), |register| register.add_all(&self.agents));
+        let added = match register {
+            Some(register) => register.add_all(&self.agents).await,
+            None => Ok(()),
+        };
         if added.is_err() {
             self.put(project, self.before.as_ref())?;
         }
@@ -112,11 +119,11 @@ impl Imported {
 
     fn put(&self, project: &Project, text: Option<&String>) -> Result<(), Error> {
         let change = match text {
-            Some(text) => Change::Write {
+            Some(text) => PathChange::Write {
                 bytes: text.clone().into_bytes(),
                 executable: false,
             },
-            None => Change::Delete,
+            None => PathChange::Delete,
         };
         let mut changes = ChangeSet::new();
         changes.put(RelPath::parse(&self.file)?, change);
@@ -125,11 +132,11 @@ impl Imported {
     }
 }
 
-/// A workflow as a document for others, with the agents it names.
+/// Writes a workflow as a document for others, with the agents it names.
 pub fn export(
     project: &Project,
-    surroundings: &Surroundings,
-    (sheet, workflow): (&Sheet, &Workflow),
+    surroundings: &ProcessEnvironment,
+    (sheet, workflow): (&LoadedWorkflow, &Workflow),
 ) -> Value {
     let named = workflow.steps().iter().flat_map(|step| {
         let config = &step.config;
@@ -137,41 +144,41 @@ pub fn export(
     });
     let agents = named.flatten().filter_map(|id| {
         let agent = project.settings.workflows.agents.get(id)?;
-        Some(Agent {
+        Some(ExportedAgent {
             id: id.clone(),
             display_name: agent.display_name.clone(),
             agent_prompt: agent.prompt.clone(),
         })
     });
-    let mut agents: Vec<Agent> = agents.collect();
+    let mut agents: Vec<ExportedAgent> = agents.collect();
     agents.sort_by(|a, b| a.id.cmp(&b.id));
     agents.dedup();
     let name = workflow.name().unwrap_or(&sheet.name);
-    let description = heading::description(workflow);
+    let description = front_matter::description(workflow);
     let now = jiff::Timestamp::from_millisecond(surroundings.now_ms as i64).unwrap_or_default();
     let about = (name, description.as_deref());
     flow::export::export(workflow, about, &agents, &now.to_string())
 }
 
 /// The agents of a file, beside those that are here.
-struct Newcomers {
+struct ImportedAgents {
     /// Not here: those that travel with the workflow, and those of which it has the name only.
-    all: Vec<Agent>,
+    all: Vec<ExportedAgent>,
     /// Those of them that automated steps name.
     needed: Vec<String>,
     /// Here with another prompt.
     kept: Vec<String>,
 }
 
-impl Newcomers {
-    fn of(project: &Project, import: &flow::export::Import) -> Self {
+impl ImportedAgents {
+    fn of(project: &Project, import: &flow::export::WorkflowImport) -> Self {
         let here = &project.settings.workflows.agents;
         let automated = import
             .workflow
             .steps()
             .iter()
-            .filter(|step| step.execution == Execution::Automated);
-        // Whoever does manual steps is a person, and people do not travel.
+            .filter(|step| step.execution == ExecutionMode::Automated);
+        // Manual steps belong to people, and people are not imported.
         let named = automated.filter_map(|step| step.config.default_assignee_id.clone());
         let mut needed: Vec<String> = named.filter(|id| !here.contains_key(id)).collect();
         needed.sort();
@@ -186,7 +193,7 @@ impl Newcomers {
         }
         for id in &needed {
             if !all.iter().any(|agent| agent.id == *id) {
-                all.push(Agent {
+                all.push(ExportedAgent {
                     id: id.clone(),
                     display_name: String::new(),
                     agent_prompt: String::new(),
@@ -197,14 +204,14 @@ impl Newcomers {
     }
 }
 
-/// The agent as it will be kept. One of which only the name is known gets a prompt that says it.
-fn user(agent: &Agent) -> Result<User, Error> {
+/// Makes the user record of an agent. If only the name is known, the prompt says so.
+fn user(agent: &ExportedAgent) -> Result<User, Error> {
     let wrong = |cause: store::Error| {
         Error::new(
-            Code::Data,
+            AppErrorCode::Data,
             format!("the agent `{}` of the file: {cause}", agent.id),
         )
-        .hint("mend the file; `drawloom workflow export` writes such files")
+        .hint("correct the file; `drawloom workflow export` writes such files")
     };
     let slug: Slug = agent.id.parse().map_err(wrong)?;
     let display_name = match agent.display_name.trim() {
@@ -218,9 +225,9 @@ fn user(agent: &Agent) -> Result<User, Error> {
     let user = User {
         slug,
         display_name,
-        role: Role::Operator,
+        role: UserRole::Operator,
         is_active: true,
-        nature: Nature::Agent { prompt },
+        nature: UserKind::Agent { prompt },
         revision: 0,
         created_ms: 0,
         updated_ms: 0,
@@ -244,19 +251,19 @@ fn unknown(first: &str, count: usize, shown: &str) -> Error {
         count => format!(" (and {} more)", count - 1),
     };
     let message = format!("{shown} names the agent `{first}`{others}, which is not known here");
-    Error::new(Code::NotFound, message).hint(format!(
+    Error::new(AppErrorCode::NotFound, message).hint(format!(
         "give `--create-agents` to add what the file has, or `drawloom agents add {first} --prompt …`"
     ))
 }
 
-/// Why a file is no workflow, with the place in the text that is meant: the file's own, or the
+/// Makes the error about a file that is not a workflow, with its position in the file or in the
 /// diagram inside it.
 fn unreadable(error: &flow::export::ImportError, (text, shown): (&str, &str)) -> Error {
     const HINT: &str =
         "`drawloom workflow export` writes such files; a bare diagram is fine as well";
     if matches!(error.problems.as_slice(), [one] if one.message == error.message) {
         // It is about the file, and no line of the diagram is to blame.
-        return Error::new(Code::Data, format!("{shown}: {}", error.message)).hint(HINT);
+        return Error::new(AppErrorCode::Data, format!("{shown}: {}", error.message)).hint(HINT);
     }
     let json: Option<Value> = serde_json::from_str(text).ok();
     let inside = json.as_ref().map(|json| &json["workflow"]["mermaidSource"]);
@@ -264,13 +271,13 @@ fn unreadable(error: &flow::export::ImportError, (text, shown): (&str, &str)) ->
         Some(source) => (source, format!("{shown}, mermaidSource")),
         None => (text, shown.to_owned()),
     };
-    let report = |problem: &Problem| problem.report(&shown, source);
+    let report = |problem: &WorkflowProblem| problem.report(&shown, source);
     let told: Vec<String> = error.problems.iter().map(report).collect();
     let message = match (told.as_slice(), json.is_some()) {
         ([], _) | ([_], false) => format!("{shown}: {}", error.message),
         _ => format!("{shown} cannot be imported\n{}", told.join("\n")),
     };
-    Error::new(Code::Data, message).hint(HINT)
+    Error::new(AppErrorCode::Data, message).hint(HINT)
 }
 
 fn stem(shown: &str) -> String {

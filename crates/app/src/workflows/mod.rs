@@ -1,22 +1,20 @@
-//! Workflows: read and checked, started, looked at and steered; their runs are kept in the project's
-//! database and worked on by [`crate::worker`].
+//! Workflows: read and checked, started, queried and controlled; their runs are stored in the
+//! project's database, and [`crate::worker`] works on them.
 
 pub(crate) mod database;
 mod exchange;
-mod heading;
-mod loom;
+mod front_matter;
 mod name;
 mod reading;
-mod standing;
+mod run_activity;
 pub(crate) mod token;
 
-pub use exchange::{Imported, Wish as ImportWish, export, import};
-pub use flow::Deletion;
-pub use loom::{Begin, Loom};
+pub use exchange::{ImportOptions, ImportPlan, export, import};
+pub use flow::RunDeletion;
 pub use name::worker_name;
 pub(crate) use reading::all;
 pub(crate) use reading::text_of;
-pub use reading::{Sheet, WORKFLOWS_DIR, names, read, read_text};
-pub use standing::Standing;
-pub(crate) use standing::of as standing_of;
-pub use store::{Attempt, AttemptEnd, KeptNotice, RunCursor, RunFilter, TaskFilter};
+pub use reading::{LoadedWorkflow, WORKFLOWS_DIR, names, read, read_text};
+pub use run_activity::RunActivity;
+pub(crate) use run_activity::of as standing_of;
+pub use store::{AttemptEnd, AttemptRecord, RunCursor, RunFilter, StoredNotice, TaskFilter};

@@ -1,16 +1,17 @@
-//! The name a worker claims under: said of a task for as long as it is under way, and read by people.
+//! The name under which a worker claims tasks; shown to people while a task is in progress.
 
 use workspace::fs;
 
-use crate::Surroundings;
+use crate::ProcessEnvironment;
 
-/// Where Linux says what the machine is called.
+/// File in which Linux has the name of the machine.
 const HOSTNAME: &str = "/proc/sys/kernel/hostname";
-/// How much of the machine's name is taken.
+/// Number of characters of the machine's name that are used.
 const HOST_CHARS_MAX: usize = 40;
 
-/// `HOST-PROCESS-RANDOM`: where to look for it, and no two alike over machines, containers and time.
-pub fn worker_name(surroundings: &Surroundings) -> String {
+/// Makes a name `HOST-PROCESS-RANDOM`, which says where the worker runs and is unique over
+/// machines, containers and time.
+pub fn worker_name(surroundings: &ProcessEnvironment) -> String {
     let mut bytes = [0_u8; 3];
     // Without random bytes the machine and the process still tell workers apart.
     let _ = getrandom::fill(&mut bytes);
@@ -19,7 +20,7 @@ pub fn worker_name(surroundings: &Surroundings) -> String {
     format!("{}-{process}-{a:02x}{b:02x}{c:02x}", host(surroundings))
 }
 
-fn host(surroundings: &Surroundings) -> String {
+fn host(surroundings: &ProcessEnvironment) -> String {
     let kept = fs::read_text(HOSTNAME.as_ref()).ok().flatten();
     let said = kept.or_else(|| surroundings.variable("HOSTNAME"));
     let said = said.unwrap_or_default();
@@ -39,11 +40,11 @@ fn host(surroundings: &Surroundings) -> String {
 #[cfg(test)]
 mod tests {
     use super::worker_name;
-    use crate::Surroundings;
+    use crate::ProcessEnvironment;
 
     #[test]
-    fn no_two_workers_are_called_alike() {
-        let surroundings = Surroundings::read(None).unwrap();
+    fn worker_names_are_unique() {
+        let surroundings = ProcessEnvironment::read(None).unwrap();
         let (one, other) = (worker_name(&surroundings), worker_name(&surroundings));
         assert_ne!(one, other);
         let process = format!("-{}-", std::process::id());

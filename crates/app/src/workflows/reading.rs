@@ -1,54 +1,58 @@
-//! Workflows as files: found by path or by name, parsed, and checked against what is around them.
+//! Workflows as files: found by path or by name, parsed, and checked against the project.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use flow::{Execution, Problem, Step, StepType, Workflow};
+use flow::{ExecutionMode, StepHandler, StepType, Workflow, WorkflowProblem, WorkflowStep};
 use workspace::{RelPath, Root, fs};
 
-use crate::executors;
-use crate::{Code, Error, Project, Surroundings};
+use crate::{AppErrorCode, Error, ProcessEnvironment, Project};
+use crate::{executors, triggers};
 
-/// Where a project's workflows are.
+/// Folder of a project's workflows.
 pub const WORKFLOWS_DIR: &str = ".drawloom/workflows";
-/// How their files end.
+/// Ending of their files.
 const ENDING: &str = ".mmd";
-/// How files end that people keep diagrams in.
+/// Endings of files with diagrams.
 const ENDINGS: [&str; 2] = [ENDING, ".mermaid"];
-/// How many diagrams are looked at when one was misspelt.
+/// Number of diagrams that are compared with a misspelt name.
 const BESIDE_MAX: usize = 100;
-/// How long the name of a workflow's file may be; file systems take 255 bytes.
+/// Longest file name of a workflow; file systems take 255 bytes.
 const NAME_BYTES_MAX: usize = 200;
 
-/// A workflow's text and what is to be said about it.
+/// A workflow's text and the problems found in it.
 #[derive(Debug)]
-pub struct Sheet {
+pub struct LoadedWorkflow {
     /// The file, as the person named it.
     pub shown: String,
-    /// What subflows call it.
+    /// Name that subflows use.
     pub name: String,
     pub source: String,
-    /// Nothing where the text is no workflow.
+    /// `None` if the text is not a workflow.
     pub workflow: Option<Workflow>,
     /// Errors and warnings, from the top of the text.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<WorkflowProblem>,
 }
 
-impl Sheet {
-    /// What its runs are called: the title, or else the name of the file.
+impl LoadedWorkflow {
+    /// Returns the name of its runs: the title, or else the name of the file.
     pub fn title(&self) -> &str {
         let title = self.workflow.as_ref().and_then(Workflow::name);
         title.unwrap_or(&self.name)
     }
 
-    /// Whether it can be run.
+    /// Returns true if it can run.
     pub fn is_fine(&self) -> bool {
         self.workflow.is_some() && flow::is_fine(&self.problems)
     }
 }
 
 /// Reads the workflow in a file, or the one of this name in the project.
-pub fn read(project: &Project, surroundings: &Surroundings, given: &Path) -> Result<Sheet, Error> {
+pub fn read(
+    project: &Project,
+    surroundings: &ProcessEnvironment,
+    given: &Path,
+) -> Result<LoadedWorkflow, Error> {
     let path = surroundings.path(given);
     if let Some(source) = fs::read_text(&path)? {
         let name = given
@@ -75,12 +79,12 @@ pub fn read(project: &Project, surroundings: &Surroundings, given: &Path) -> Res
                 None => format!("workflows here: {}", all.collect::<Vec<_>>().join(", ")),
             };
             let message = format!("there is no file and no workflow `{name}`");
-            Err(Error::new(Code::NotFound, message).hint(hint))
+            Err(Error::new(AppErrorCode::NotFound, message).hint(hint))
         }
     }
 }
 
-/// The diagrams in the folder that a file was looked for in, as the person would write them.
+/// Lists the diagrams in the folder of a missing file, as the person would write them.
 fn beside(given: &Path, path: &Path) -> Vec<String> {
     let folder = path.parent().and_then(|folder| Root::open(folder).ok());
     let listed = folder.and_then(|root| root.list(&RelPath::root()).ok());
@@ -91,8 +95,8 @@ fn beside(given: &Path, path: &Path) -> Vec<String> {
     written.take(BESIDE_MAX).collect()
 }
 
-/// Every workflow of the project, those that cannot be read left out.
-pub(crate) fn all(project: &Project) -> Result<Vec<Sheet>, Error> {
+/// Reads every workflow of the project; skips those that cannot be read.
+pub(crate) fn all(project: &Project) -> Result<Vec<LoadedWorkflow>, Error> {
     let mut sheets = Vec::new();
     for name in names(project)? {
         if let Some(source) = text_of(project, &name)? {
@@ -102,8 +106,8 @@ pub(crate) fn all(project: &Project) -> Result<Vec<Sheet>, Error> {
     Ok(sheets)
 }
 
-/// A name for a workflow's file: the workflow's own where a file can be called so, because subflows
-/// call it by that, and plain words otherwise.
+/// Returns a name for a workflow's file: the workflow's own if a file can have it, because subflows
+/// use it, and plain words otherwise.
 pub(crate) fn file_name(name: &str) -> String {
     let fits = |c: char| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_' | '.');
     let is_fine = name.chars().all(fits)
@@ -117,7 +121,7 @@ pub(crate) fn file_name(name: &str) -> String {
     }
 }
 
-/// The plain words of a name, joined by `-`.
+/// Returns the plain words of a name, joined by `-`.
 fn slug(name: &str) -> String {
     let words = name.split(|c: char| !c.is_alphanumeric());
     let words: Vec<String> = words
@@ -134,9 +138,9 @@ fn slug(name: &str) -> String {
     }
 }
 
-/// Reads a text as a workflow; what is wrong with it is part of the answer.
-pub fn read_text(project: &Project, (shown, name): (&str, &str), source: String) -> Sheet {
-    let mut sheet = Sheet {
+/// Reads a text as a workflow; its problems are part of the result.
+pub fn read_text(project: &Project, (shown, name): (&str, &str), source: String) -> LoadedWorkflow {
+    let mut sheet = LoadedWorkflow {
         shown: shown.to_owned(),
         name: name.to_owned(),
         workflow: None,
@@ -156,7 +160,7 @@ pub fn read_text(project: &Project, (shown, name): (&str, &str), source: String)
         known.insert(other.clone(), workflow);
     }
     known.insert(name.to_owned(), &workflow);
-    let around = flow::Surroundings {
+    let around = flow::CheckSurroundings {
         agents: Some(project.settings.workflows.agents.keys().cloned().collect()),
         people: project.people.clone(),
         workflows: Some(known),
@@ -166,6 +170,7 @@ pub fn read_text(project: &Project, (shown, name): (&str, &str), source: String)
     sheet
         .problems
         .extend(workflow.steps().iter().flat_map(handled));
+    sheet.problems.extend(declared(project, &workflow));
     sheet
         .problems
         .sort_by_key(|problem| (problem.line, problem.column, problem.severity));
@@ -173,7 +178,7 @@ pub fn read_text(project: &Project, (shown, name): (&str, &str), source: String)
     sheet
 }
 
-/// The names of the project's workflows.
+/// Returns the names of the project's workflows.
 pub fn names(project: &Project) -> Result<Vec<String>, Error> {
     let folder = RelPath::parse(WORKFLOWS_DIR)?;
     if !fs::exists(&project.folder().join(WORKFLOWS_DIR)) {
@@ -190,7 +195,7 @@ pub fn names(project: &Project) -> Result<Vec<String>, Error> {
     Ok(names)
 }
 
-/// The text of a workflow of the project: by the name of its file, or by its title.
+/// Returns the text of a workflow of the project: by the name of its file, or by its title.
 pub(crate) fn text_of(project: &Project, name: &str) -> Result<Option<String>, Error> {
     if let Ok(path) = RelPath::parse(&place(name))
         && let Some(text) = project.root.read_text(&path)?
@@ -217,7 +222,7 @@ fn place(name: &str) -> String {
     format!("{WORKFLOWS_DIR}/{name}{ENDING}")
 }
 
-/// The other workflows that are ones; a broken one is reported where it is checked itself.
+/// Returns the other valid workflows; a broken one is reported where it is checked itself.
 fn others(project: &Project, name: &str) -> Vec<(String, Workflow)> {
     let mut others = Vec::new();
     for other in names(project).unwrap_or_default() {
@@ -236,11 +241,30 @@ fn others(project: &Project, name: &str) -> Vec<(String, Workflow)> {
     others
 }
 
-/// What the handler of a step says about it.
-fn handled(step: &Step) -> Vec<Problem> {
+/// Returns the problems of names that a workflow takes from the project: recipes and their values,
+/// times and patterns of triggers.
+fn declared(project: &Project, workflow: &Workflow) -> Vec<WorkflowProblem> {
+    let steps = workflow.steps().iter();
+    let recipes = steps.filter(|step| step.config.handler == Some(StepHandler::Recipe));
+    let mut problems: Vec<WorkflowProblem> = recipes
+        .flat_map(|step| {
+            let told = executors::recipe_problems(project, step).into_iter();
+            told.map(|message| WorkflowProblem::of_handler(step, &message))
+        })
+        .collect();
+    for trigger in workflow.triggers() {
+        if let Some(message) = triggers::problem(project, trigger) {
+            problems.push(WorkflowProblem::of_trigger(workflow, &message));
+        }
+    }
+    problems
+}
+
+/// Returns the problems that a step's handler finds in it.
+fn handled(step: &WorkflowStep) -> Vec<WorkflowProblem> {
     let works = match step.step_type {
         StepType::Task | StepType::Foreach | StepType::Join => {
-            step.execution == Execution::Automated
+            step.execution == ExecutionMode::Automated
         }
         StepType::Decision | StepType::Subflow | StepType::Wait => false,
     };
@@ -250,7 +274,7 @@ fn handled(step: &Step) -> Vec<Problem> {
     let executor = executors::of(step.config.handler.unwrap_or_default());
     let problems = executor.check(step).into_iter();
     problems
-        .map(|message| Problem::of_handler(step, &message))
+        .map(|message| WorkflowProblem::of_handler(step, &message))
         .collect()
 }
 

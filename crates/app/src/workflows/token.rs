@@ -1,21 +1,23 @@
-//! Tokens with which somebody outside may answer one task, and nothing else.
+//! Tokens that let an outside service answer one task, and nothing else.
 //!
 //! A token is an HMAC-SHA256 of the task's name under a key of the project, which never leaves
 //! `.drawloom/callback.key`.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use flow::TaskId;
 use sha2::{Digest as _, Sha256};
-use workspace::{Existing, Kind, RelPath};
+use workspace::{ExistingFile, PathKind, RelPath};
 
-use crate::{Code, Error, Project, ignoring};
+use crate::{AppErrorCode, Error, Project, ignoring};
 
-/// Where the key is, from the project's folder.
+/// Path of the key, from the project's folder.
 const KEY_FILE: &str = ".drawloom/callback.key";
 const BLOCK_BYTES: usize = 64;
-/// How long a key is, in hexadecimal digits.
+/// Length of a key, in hexadecimal digits.
 const KEY_CHARS: usize = 64;
 
-/// The token for a task. The key is made when it is first needed.
+/// Makes the token for a task. The key is made when it is first needed.
 pub(crate) fn sign(project: &Project, task: &TaskId) -> Result<String, Error> {
     let key = match key(project)? {
         Some(key) => key,
@@ -30,32 +32,48 @@ pub(crate) fn check(project: &Project, task: &TaskId, token: &str) -> Result<(),
         Some(key) => hex(&hmac(key.as_bytes(), task.to_string().as_bytes())),
         None => String::new(),
     };
-    // As long for every wrong token of the right length.
-    let differs = expected
-        .bytes()
-        .zip(token.bytes())
-        .fold(0, |sum, (a, b)| sum | (a ^ b));
-    if expected.is_empty() || expected.len() != token.len() || differs != 0 {
+    if expected.is_empty() || !is_same(&expected, token) {
         let message = format!("the token is not the one of the task `{task}`");
-        return Err(Error::new(Code::Conflict, message)
+        return Err(Error::new(AppErrorCode::Conflict, message)
             .hint("it was sent in the header drawloom-callback-token"));
     }
     Ok(())
 }
 
-/// Reads the key; a link in its place, or less than a whole key, is an error: tokens under an empty
-/// key could be made by everybody.
+/// Compares two secrets, as long for every wrong one of the right length.
+pub(crate) fn is_same(expected: &str, given: &str) -> bool {
+    let pairs = expected.bytes().zip(given.bytes());
+    let differs = pairs.fold(0, |sum, (a, b)| sum | (a ^ b));
+    expected.len() == given.len() && differs == 0
+}
+
+/// The key of a callback's URL: the task and its token.
+pub(crate) fn callback_key(task: &TaskId, token: &str) -> String {
+    let task = URL_SAFE_NO_PAD.encode(task.to_string());
+    format!("{task}.{token}")
+}
+
+/// Returns the task and the token in a key; nothing if it is no key.
+pub(crate) fn read_key(key: &str) -> Option<(TaskId, String)> {
+    let (task, token) = key.split_once('.')?;
+    let task = URL_SAFE_NO_PAD.decode(task).ok()?;
+    let task = String::from_utf8(task).ok()?.parse().ok()?;
+    Some((task, token.to_owned()))
+}
+
+/// Reads the key. A link in its place, or less than a whole key, is an error: anyone could make
+/// tokens under an empty key.
 fn key(project: &Project) -> Result<Option<String>, Error> {
     let path = RelPath::parse(KEY_FILE)?;
     let damaged = |what: &str| {
         let message = format!("{KEY_FILE} {what}");
-        Error::new(Code::File, message).hint(
+        Error::new(AppErrorCode::File, message).hint(
             "remove it: a new key is made, and tokens that were given out end with the old one",
         )
     };
     match project.root.kind(&path)? {
         None => return Ok(None),
-        Some(Kind::File) => {}
+        Some(PathKind::File) => {}
         Some(_) => return Err(damaged("is not a file of its own")),
     }
     let key = project.root.read_text(&path)?.unwrap_or_default();
@@ -70,7 +88,7 @@ fn make_key(project: &Project) -> Result<String, Error> {
     let mut bytes = [0_u8; 32];
     getrandom::fill(&mut bytes).map_err(|cause| {
         Error::new(
-            Code::Command,
+            AppErrorCode::Command,
             format!("the system gives no random bytes: {cause}"),
         )
     })?;
@@ -78,13 +96,14 @@ fn make_key(project: &Project) -> Result<String, Error> {
     let path = RelPath::parse(KEY_FILE)?;
     project
         .root
-        .write_private(&path, key.as_bytes(), Existing::Keep)?;
+        .write_private(&path, key.as_bytes(), ExistingFile::Keep)?;
     ignoring::ignore_private(&project.root)?;
     // Another process may have been faster.
     Ok(self::key(project)?.unwrap_or(key))
 }
 
-fn hmac(key: &[u8], message: &[u8]) -> [u8; 32] {
+/// The HMAC-SHA256 of a message.
+pub(crate) fn hmac(key: &[u8], message: &[u8]) -> [u8; 32] {
     let mut block = [0_u8; BLOCK_BYTES];
     match key.len() > BLOCK_BYTES {
         true => block[..32].copy_from_slice(&Sha256::digest(key)),

@@ -15,8 +15,8 @@ use std::time::Instant;
 
 use agent::tools::{CommandSettings, GitFilter};
 use app::tasks::HistoryFilter;
-use exec::sandbox::{Requirement, probed};
-use workspace::{Limits, Policy, Workspace};
+use exec::sandbox::{SandboxRequirement, probed};
+use workspace::{AccessPolicy, Limits, Workspace};
 
 /// In every version of every refused file.
 const SECRET: &str = "CANARY-tracked-secret";
@@ -160,8 +160,8 @@ impl Field {
         field
     }
 
-    fn run(&self, dir: &str, kind: Requirement, command: &str) -> exec::Outcome {
-        let policy = Policy::default();
+    fn run(&self, dir: &str, kind: SandboxRequirement, command: &str) -> exec::CommandOutcome {
+        let policy = AccessPolicy::default();
         let space = Workspace::open(&self.root.join(dir), policy, Limits::default()).unwrap();
         let settings = CommandSettings {
             sandbox: kind,
@@ -179,22 +179,24 @@ impl Field {
 
     fn shown(&self) -> agent::tools::ShownHistory {
         let project = self.root.join("project");
-        let space = Workspace::open(&project, Policy::default(), Limits::default()).unwrap();
-        self.filter().shown(&space)
+        let space = Workspace::open(&project, AccessPolicy::default(), Limits::default()).unwrap();
+        self.filter().shown(&space, &[])
     }
 }
 
 /// The kinds that hold commands here. Namespaces need a program that builds them; that of the tests of
 /// `exec` is beside this one when all tests are built.
-fn kinds() -> Vec<Requirement> {
+fn kinds() -> Vec<SandboxRequirement> {
     let this = std::env::current_exe().unwrap();
     let stages = this.ancestors().nth(2).unwrap().join("sandbox-stages");
     if stages.exists() {
         exec::sandbox::use_stages_of(stages);
     }
-    let named = Requirement::NAMES.iter().map(|name| name.parse().unwrap());
-    let kinds: Vec<Requirement> = named
-        .filter(|kind| !matches!(kind, Requirement::Auto | Requirement::None))
+    let named = SandboxRequirement::NAMES
+        .iter()
+        .map(|name| name.parse().unwrap());
+    let kinds: Vec<SandboxRequirement> = named
+        .filter(|kind| !matches!(kind, SandboxRequirement::Auto | SandboxRequirement::None))
         .filter(|kind| probed().choose(*kind).is_ok())
         .collect();
     assert!(!kinds.is_empty(), "no sandbox works here");
@@ -202,7 +204,7 @@ fn kinds() -> Vec<Requirement> {
 }
 
 #[test]
-fn no_verb_of_git_prints_what_is_refused() {
+fn no_git_command_prints_a_refused_file() {
     let field = Field::with_secrets();
     for dir in ["project", "tree"] {
         for kind in kinds() {
@@ -344,5 +346,134 @@ impl Field {
     fn commit_again(&self, words: &str) {
         self.write("project/src/a.txt", words);
         self.commit(words);
+    }
+}
+
+/// Ways to print every object, named or not.
+const ALL_OBJECTS: &[&str] = &[
+    "git cat-file --batch-all-objects --batch",
+    "git fsck --lost-found; git fsck --unreachable | cut -d' ' -f3 | git cat-file --batch",
+    "git fsck --unreachable | cut -d' ' -f3 | xargs -n1 git cat-file -p",
+    "for f in $(find .git -type f -path '*objects/??/*'); do python3 -c \"import sys, zlib; print(zlib.decompress(open(sys.argv[1], 'rb').read()))\" $f; done",
+];
+
+#[test]
+fn versions_without_a_name_are_not_shown() {
+    let field = Field::new();
+    field.write("project/src/b.txt", "second\n");
+    field.commit("first");
+    assert_eq!(field.shown(), agent::tools::ShownHistory::default());
+    // Staged and taken out again, and written by hand: nothing leads to them.
+    field.write("project/.env", &format!("{SECRET}-staged\n"));
+    field.git("project", &["add", "-f", ".env"]);
+    field.git("project", &["rm", "-q", "--cached", ".env"]);
+    field.write("project/note", &format!("{SECRET}-written\n"));
+    field.git("project", &["hash-object", "-w", "note"]);
+    std::fs::remove_file(field.root.join("project/note")).unwrap();
+    let shown = field.shown();
+    assert_eq!((shown.hidden.len(), shown.instead), (2, None));
+    for kind in kinds() {
+        for command in ALL_OBJECTS {
+            let outcome = field.run("project", kind, command);
+            let said = format!("{}{}", outcome.stdout_text(), outcome.stderr_text());
+            assert!(!said.contains("CANARY-"), "{kind} {command}: {said}");
+        }
+        let log = field.run(
+            "project",
+            kind,
+            "git log --format=%s && git show HEAD:src/b.txt",
+        );
+        assert_eq!(log.stdout_text(), "first\nsecond\n", "{kind}: {log:?}");
+    }
+    // An object that gets an ordinary name is shown again.
+    field.write("project/note", &format!("{SECRET}-written\n"));
+    field.git("project", &["add", "note"]);
+    field.git("project", &["commit", "-q", "-m", "second"]);
+    assert_eq!(field.shown().hidden.len(), 1);
+    // In a pack they cannot be hidden one by one.
+    field.git("project", &["gc", "-q", "--cruft"]);
+    assert!(field.shown().instead.is_some());
+}
+
+#[test]
+fn a_deleted_branch_is_judged_by_its_names() {
+    let field = Field::new();
+    field.commit("first");
+    field.git("project", &["checkout", "-q", "-b", "gone"]);
+    field.write("project/.env", &format!("{SECRET}-branch\n"));
+    field.commit("secret");
+    field.git("project", &["checkout", "-q", "main"]);
+    field.git("project", &["branch", "-q", "-D", "gone"]);
+    field.git("project", &["reflog", "expire", "--expire=now", "--all"]);
+    assert!(field.shown().instead.is_some());
+    // One without secrets is shown as it is.
+    let field = Field::new();
+    field.commit("first");
+    field.git("project", &["checkout", "-q", "-b", "gone"]);
+    field.write("project/src/c.txt", "third\n");
+    field.commit("harmless");
+    field.git("project", &["checkout", "-q", "main"]);
+    field.git("project", &["branch", "-q", "-D", "gone"]);
+    field.git("project", &["reflog", "expire", "--expire=now", "--all"]);
+    assert_eq!(field.shown(), agent::tools::ShownHistory::default());
+}
+
+#[test]
+fn repositories_in_the_project_show_nothing_refused_either() {
+    let field = Field::new();
+    let nested = |name: &str, secret: bool| {
+        let dir = format!("project/{name}");
+        field.write(&format!("{dir}/a.txt"), "nested\n");
+        field.git(&dir, &["init", "-q", "-b", "main"]);
+        if secret {
+            field.write(&format!("{dir}/.env"), &format!("{SECRET}-{name}\n"));
+        }
+        field.git(&dir, &["add", "-A", "-f"]);
+        field.git(&dir, &["commit", "-q", "-m", "first"]);
+        std::fs::remove_file(field.root.join(&dir).join(".env")).ok();
+    };
+    nested("lib/open", false);
+    nested("lib/closed", true);
+    // A submodule, whose repository is in that of the project, and one that is not checked out.
+    field.write("origin/.env", &format!("{SECRET}-module\n"));
+    field.git("origin", &["init", "-q", "-b", "main"]);
+    field.git("origin", &["add", "-A", "-f"]);
+    field.git("origin", &["commit", "-q", "-m", "first"]);
+    for name in ["sub", "deep/away"] {
+        let add = [
+            "-c",
+            "protocol.file.allow=always",
+            "submodule",
+            "--quiet",
+            "add",
+        ];
+        field.git("project", &[&add[..], &["../origin", name]].concat());
+    }
+    field.git("project", &["add", "src/a.txt"]);
+    field.git("project", &["commit", "-q", "-m", "first"]);
+    field.git(
+        "project",
+        &["submodule", "--quiet", "deinit", "-f", "deep/away"],
+    );
+    for kind in kinds() {
+        for place in [".", "lib/closed", "sub"] {
+            for verb in [
+                "git log -p --all",
+                "git cat-file --batch-all-objects --batch",
+            ] {
+                let command = format!("cd {place} && {verb}");
+                let outcome = field.run("project", kind, &command);
+                let said = format!("{}{}", outcome.stdout_text(), outcome.stderr_text());
+                assert!(!said.contains("CANARY-"), "{kind} {command}: {said}");
+            }
+        }
+        let away = "git --git-dir=.git/modules/deep/away log -p --all";
+        let outcome = field.run("project", kind, away);
+        assert!(
+            !outcome.stdout_text().contains("CANARY-"),
+            "{kind}: {outcome:?}"
+        );
+        let open = field.run("project", kind, "cd lib/open && git log --format=%s -p");
+        assert!(open.stdout_text().contains("+nested"), "{kind}: {open:?}");
     }
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use app::settings::McpServer;
-use exec::sandbox::{Network, Requirement, UnixSockets};
+use exec::sandbox::{NetworkAccess, SandboxRequirement, UnixSockets};
 
 use super::resolve;
 
@@ -78,10 +78,14 @@ fn everything_about_agents_is_read() {
         (3, 4096)
     );
     let sandbox = &agent.sandbox;
-    assert_eq!(sandbox.requirement, Requirement::None, "the variable wins");
+    assert_eq!(
+        sandbox.requirement,
+        SandboxRequirement::None,
+        "the variable wins"
+    );
     assert_eq!(
         (sandbox.network, sandbox.unix_sockets),
-        (Network::On, UnixSockets::On)
+        (NetworkAccess::On, UnixSockets::On)
     );
     assert_eq!(sandbox.writable, [PathBuf::from("/var/cache/x")]);
     assert_eq!(sandbox.hidden, [PathBuf::from("/home/me/.ssh")]);

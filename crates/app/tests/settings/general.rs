@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
-use app::Settings;
-use app::settings::{Color, OnConflict, commented_file};
+use app::ProjectSettings;
+use app::settings::{ColorSetting, OnConflict, commented_file};
+use flow::{RateScope, StepHandler};
 
 use super::{check_error, resolve};
 
@@ -24,10 +25,10 @@ fn uncommented(is_wanted: impl Fn(&str) -> bool) -> String {
 fn the_written_file_is_valid_and_says_the_defaults() {
     assert_eq!(
         resolve(&commented_file(), &[]).unwrap(),
-        Settings::default()
+        ProjectSettings::default()
     );
     let defaults = uncommented(|line| !line.ends_with("# for example") && !line.starts_with('['));
-    assert_eq!(resolve(&defaults, &[]).unwrap(), Settings::default());
+    assert_eq!(resolve(&defaults, &[]).unwrap(), ProjectSettings::default());
 }
 
 #[test]
@@ -83,7 +84,7 @@ fn variables_override_the_file() {
         settings.recipes.dirs,
         [PathBuf::from("a"), PathBuf::from("b/c")]
     );
-    assert_eq!(settings.output.color, Color::Never);
+    assert_eq!(settings.output.color, ColorSetting::Never);
 }
 
 #[test]
@@ -102,7 +103,7 @@ fn mistakes_in_the_file_are_shown_where_they_are() {
         "[network]\n",
         &[],
         "1:2 unknown section `network` (known here: `recipes`, `run`, `limits`, `output`, `ai`, `agent`, \
-         `builder`, `workflows`, `mcp`, `agents`, `notify`)",
+         `builder`, `workflows`, `server`, `mcp`, `agents`, `notify`, `rates`)",
     );
     check_error(
         "[agents.ann]\nname = 3\n",
@@ -162,7 +163,7 @@ fn broken_toml_is_shown_where_it_breaks() {
 }
 
 #[test]
-fn a_section_that_stands_twice_is_said_to() {
+fn a_duplicate_section_is_an_error() {
     check_error(
         "[ai]\nmode = 'off'\n[ai]\nmodel = 'x'\n",
         &[],
@@ -302,4 +303,72 @@ fn a_key_in_a_broken_line_is_not_shown() {
     }
     let settings = resolve("[ai]\napi_key = \"sk-secret-123\"\n", &[]).unwrap();
     assert!(!format!("{settings:?}").contains("sk-secret"));
+}
+
+#[test]
+fn rate_limits_name_a_handler_or_the_handlers_that_ask_a_model() {
+    let file = "[ai]\nmodel = 'large'\n[ai.models]\nplan = 'small'\n\
+                [rates.calls]\nhandler = 'http'\nmax = 30\nper = '1m'\n\
+                [rates.large]\nmodel = 'large'\nmax = 2\nper = '1s'\n";
+    let limits = resolve(file, &[]).unwrap().rate_limits();
+    let limits = limits.iter().map(|limit| {
+        (
+            limit.name.as_str(),
+            limit.max,
+            limit.per_ms,
+            limit.scope.clone(),
+        )
+    });
+    let asking = vec![
+        StepHandler::AiInteraction,
+        StepHandler::CodeGeneration,
+        StepHandler::Validation,
+        StepHandler::Build,
+    ];
+    let large = RateScope::Model {
+        name: "large".to_owned(),
+        handlers: asking,
+    };
+    let expected = [
+        ("calls", 30, 60_000, RateScope::Handler(StepHandler::Http)),
+        ("large", 2, 1_000, large),
+    ];
+    assert!(limits.eq(expected), "{:?}", resolve(file, &[]));
+}
+
+#[test]
+fn mistakes_in_rate_limits_are_shown_where_they_are() {
+    for (lines, expected) in [
+        (
+            "handler = 'htp'\nmax = 1\nper = '1m'",
+            "2:11 rates.calls: `handler` must be one of ai_interaction, code_generation, planning, \
+             validation, recipe, build, command, http",
+        ),
+        (
+            "max = 1\nper = '1m'",
+            "1:8 `rates.calls` needs either a `handler` or a `model`",
+        ),
+        (
+            "handler = 'http'\nmodel = 'x'\nmax = 1\nper = '1m'",
+            "1:8 `rates.calls` needs either a `handler` or a `model`",
+        ),
+        (
+            "handler = 'http'\nmax = 0\nper = '1m'",
+            "3:7 rates.calls: `max` must be a whole number from 1 to RATE_MAX = 10000",
+        ),
+        (
+            "handler = 'http'\nmax = 1\nper = 'often'",
+            "4:7 rates.calls: `per` must be a time span such as \"1s\", \"1m\" or \"1h\"",
+        ),
+        (
+            "handler = 'http'\nmax = 1",
+            "1:8 `rates.calls` needs `max` and `per`",
+        ),
+        (
+            "handlr = 'http'",
+            "2:1 unknown key `handlr` (did you mean `handler`?)",
+        ),
+    ] {
+        check_error(&format!("[rates.calls]\n{lines}\n"), &[], expected);
+    }
 }

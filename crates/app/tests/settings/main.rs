@@ -14,21 +14,21 @@ mod general;
 
 use std::path::Path;
 
-use app::{Fault, Settings, Surroundings};
+use app::{AppFailure, ProcessEnvironment, ProjectSettings};
 
 /// The settings of a file with this text and of these variables.
-fn resolve(file: &str, variables: &[(&str, &str)]) -> Result<Settings, Fault> {
+fn resolve(file: &str, variables: &[(&str, &str)]) -> Result<ProjectSettings, AppFailure> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("drawloom.toml");
     std::fs::write(&path, file).unwrap();
-    let mut surroundings = Surroundings::read(Some(Path::new("."))).unwrap();
+    let mut surroundings = ProcessEnvironment::read(Some(Path::new("."))).unwrap();
     let pairs = variables
         .iter()
         .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
     surroundings.variables = pairs.collect();
     // The settings of whoever runs the tests do not count.
     surroundings.user_folders = app::UserFolders::default();
-    Settings::resolve(Some(&path), &surroundings).map_err(|error| match error {
+    ProjectSettings::resolve(Some(&path), &surroundings).map_err(|error| match error {
         app::Error::Own(fault) => *fault,
         other => panic!("{other}"),
     })

@@ -1,15 +1,19 @@
-//! A plan held against the policy, the tree and the rules of its task type.
+//! Checks a plan against the policy, the tree and the rules of its task type.
 
 use std::collections::BTreeSet;
 
-use workspace::{Kind, RelPath, Workspace};
+use workspace::{PathKind, RelPath, Workspace};
 
-use super::{FileAction, Plan, PlanFile, Problems};
-use crate::role::Role;
-use crate::task_type::Touches;
+use super::{BuildPlan, BuildPlanFile, FileAction, PlanProblems};
+use crate::role::FileRole;
+use crate::task_type::AllowedFiles;
 
-/// Finds everything for which the plan could not be carried out on this tree.
-pub fn check(plan: &Plan, tree: &Workspace, plan_files_max: usize) -> Result<(), Problems> {
+/// Lists every reason why the plan could not be carried out on this tree.
+pub fn check(
+    plan: &BuildPlan,
+    tree: &Workspace,
+    plan_files_max: usize,
+) -> Result<(), PlanProblems> {
     let mut problems = Vec::new();
     if plan.files.len() > plan_files_max {
         problems.push(format!(
@@ -35,12 +39,12 @@ pub fn check(plan: &Plan, tree: &Workspace, plan_files_max: usize) -> Result<(),
     if problems.is_empty() {
         Ok(())
     } else {
-        Err(Problems(problems))
+        Err(PlanProblems(problems))
     }
 }
 
-/// What is wrong with one file: its path by the policy, its action by the tree.
-fn file_problems(file: &PlanFile, tree: &Workspace) -> Vec<String> {
+/// Returns the problems of one file: its path by the policy, its action by the tree.
+fn file_problems(file: &BuildPlanFile, tree: &Workspace) -> Vec<String> {
     let path = &file.path;
     let mut problems = Vec::new();
     let mut refuse = |path: &RelPath| {
@@ -72,8 +76,8 @@ fn file_problems(file: &PlanFile, tree: &Workspace) -> Vec<String> {
 
 fn present(path: &RelPath, tree: &Workspace, verb: &str) -> Option<String> {
     match tree.kind(path) {
-        Ok(Some(Kind::File)) => None,
-        Ok(Some(Kind::Dir)) => Some(format!(
+        Ok(Some(PathKind::File)) => None,
+        Ok(Some(PathKind::Dir)) => Some(format!(
             "`{path}` is a directory; name the files in it to {verb}"
         )),
         Ok(Some(_)) => Some(format!(
@@ -99,28 +103,32 @@ fn absent(path: &RelPath, tree: &Workspace, verb: &str) -> Option<String> {
     }
 }
 
-/// Whether the task type lets this file be touched.
-fn touch_problem(file: &PlanFile, plan: &Plan) -> Option<String> {
+/// Returns a problem if the task type does not allow touching this file.
+fn touch_problem(file: &BuildPlanFile, plan: &BuildPlan) -> Option<String> {
     let (path, kind) = (&file.path, plan.task_type);
-    let role = Role::of(path);
+    let role = FileRole::of(path);
     match kind.rules().touches {
-        Touches::Tests if role != Role::Test => Some(format!(
-            "a `{kind}` job touches tests only, and `{path}` is none; leave it out, or plan another \
+        AllowedFiles::Tests if role != FileRole::Test => Some(format!(
+            "a `{kind}` job touches tests only, and `{path}` is not a test; leave it out, or plan another \
              task type"
         )),
-        // Code may get comments, which is looked at when they are there; it is not made or moved.
-        Touches::Words if role == Role::Code && file.action != FileAction::Modify => Some(format!(
-            "a `{kind}` job writes documents and comments, and `{path}` is code; do not {} it",
-            file.action.word()
-        )),
-        Touches::Anything | Touches::Tests | Touches::Words => None,
+        // Code may only get comments, which validation checks later; it must not be created or
+        // moved.
+        AllowedFiles::Words if role == FileRole::Code && file.action != FileAction::Modify => {
+            Some(format!(
+                "a `{kind}` job writes documents and comments, and `{path}` is code; do not {} it",
+                file.action.word()
+            ))
+        }
+        AllowedFiles::Anything | AllowedFiles::Tests | AllowedFiles::Words => None,
     }
 }
 
-/// A file cannot be made inside another file.
-fn nesting_problems(plan: &Plan) -> Vec<String> {
-    let made =
-        |file: &&PlanFile| matches!(file.action, FileAction::Create | FileAction::Rename { .. });
+/// Refuses a file inside another file.
+fn nesting_problems(plan: &BuildPlan) -> Vec<String> {
+    let made = |file: &&BuildPlanFile| {
+        matches!(file.action, FileAction::Create | FileAction::Rename { .. })
+    };
     let mut problems = Vec::new();
     for inner in plan.files.iter().filter(made) {
         let outer = plan.files.iter().find(|outer| {

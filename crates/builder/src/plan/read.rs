@@ -1,21 +1,21 @@
-//! Reading a plan: from a model's reply, wherever it stands in it, or from a person's file.
+//! Reads a plan out of a model's reply, wherever it is in the text, or from a person's file.
 
 use jsonschema::Validator;
 use serde_json::{Map, Value};
 
-use super::{Plan, Problems, schema};
+use super::{BuildPlan, PlanProblems, schema};
 
-/// At most this many things wrong with one plan are told.
+/// The most problems reported for one plan.
 const PROBLEMS_MAX: usize = 10;
 
-/// The plan in a model's reply: all of it, the last fenced block, or from the first brace on.
+/// Reads the plan in a model's reply: all of it, the last fenced block, or from the first brace on.
 ///
-/// Comments and trailing commas are taken, `snake_case` names are read as what they mean, and keys
-/// that nobody asked for are dropped. What is missing or wrong is told.
-pub fn read_reply(reply: &str) -> Result<Plan, Problems> {
+/// Comments, trailing commas and `snake_case` names are accepted, and unknown keys are dropped.
+/// Missing or wrong values are returned as problems.
+pub fn read_reply(reply: &str) -> Result<BuildPlan, PlanProblems> {
     let text = prompt::reply::object_in(reply);
     let mut value = parse(text).map_err(|why| {
-        Problems(vec![format!(
+        PlanProblems(vec![format!(
             "the reply holds no plan that can be read ({why}); answer with the JSON object alone"
         )])
     })?;
@@ -23,21 +23,21 @@ pub fn read_reply(reply: &str) -> Result<Plan, Problems> {
     from_value(value)
 }
 
-/// A plan as a person writes it. Unknown keys are problems: they may be slips of the pen.
-pub fn read(text: &str) -> Result<Plan, Problems> {
-    let value = parse(text).map_err(|why| Problems(vec![format!("it is not JSON: {why}")]))?;
+/// Reads a plan that a person wrote. Unknown keys are problems: they may be typing errors.
+pub fn read(text: &str) -> Result<BuildPlan, PlanProblems> {
+    let value = parse(text).map_err(|why| PlanProblems(vec![format!("it is not JSON: {why}")]))?;
     from_value(value)
 }
 
-fn from_value(value: Value) -> Result<Plan, Problems> {
+fn from_value(value: Value) -> Result<BuildPlan, PlanProblems> {
     let problems = misfits(&value);
     if !problems.is_empty() {
-        return Err(Problems(problems));
+        return Err(PlanProblems(problems));
     }
-    serde_json::from_value(value).map_err(|why| Problems(vec![why.to_string()]))
+    serde_json::from_value(value).map_err(|why| PlanProblems(vec![why.to_string()]))
 }
 
-/// What does not fit the schema, each with its place.
+/// Lists the violations of the schema, each with its place.
 fn misfits(value: &Value) -> Vec<String> {
     let Ok(validator): Result<Validator, _> = jsonschema::validator_for(&schema()) else {
         return vec![
@@ -73,9 +73,9 @@ fn parse(text: &str) -> Result<Value, String> {
     }
 }
 
-/// Brings what models write into the schema's shape, where there is no doubt about it.
+/// Brings a model's spelling into the schema's shape, if there is no doubt about it.
 fn settle(value: &mut Value) {
-    // Some wrap the plan: {"plan": {…}}.
+    // Some models wrap the plan: {"plan": {…}}.
     let inner = value
         .as_object_mut()
         .filter(|object| !object.contains_key("files"))

@@ -2,65 +2,69 @@
 
 use std::sync::Arc;
 
-use agent::Toolset;
-use agent::tools::{Commands, standard};
-use llm::Block;
-use workspace::{Policy, Workspace, Writes};
+use agent::AgentTools;
+use agent::tools::{CommandAccess, standard};
+use llm::SystemBlock;
+use workspace::{AccessPolicy, Workspace, WriteScope};
 
-use crate::atlas::Atlas;
+use crate::active_job::{ActiveJob, StageHalt, blocking};
 use crate::context;
-use crate::error::{Error, Kind};
-use crate::ground::{Ground, Tree, base_of, git, work_name};
-use crate::job::Job;
-use crate::plan::Plan;
-use crate::site::{Halt, Site, blocking};
-use crate::stage::validating::State;
-use crate::store::Talk;
-use crate::talk::{self, Talking};
-use crate::words;
+use crate::conversation::{self, ModelConversation};
+use crate::error::{BuildErrorKind, Error};
+use crate::job::BuildJob;
+use crate::job_repository::{JobRepository, JobWorktree, base_of, git, work_name};
+use crate::plan::BuildPlan;
+use crate::prompts;
+use crate::stage::validating::WorktreeState;
+use crate::store::ConversationKind;
+use crate::tree_index::TreeIndex;
 
 /// The phase under which generation is counted.
 const PHASE: &str = "generate";
 
-/// Where the work is done, and what may be done there.
-pub(crate) struct Yard {
-    pub(crate) tree: Tree,
-    pub(crate) toolset: Toolset,
-    pub(crate) state: State,
+/// The job's worktree, the tools for it, and its state.
+pub(crate) struct WorkArea {
+    pub(crate) tree: JobWorktree,
+    pub(crate) toolset: AgentTools,
+    pub(crate) state: WorktreeState,
 }
 
-/// The plan of a job, which is there once somebody approved it.
-pub(crate) fn plan_of(job: &Job) -> Result<&Plan, Error> {
+/// Returns the job's plan, which exists once it is approved.
+pub(crate) fn plan_of(job: &BuildJob) -> Result<&BuildPlan, Error> {
     job.plan.as_ref().ok_or_else(|| {
         let message = format!("the build `{}` has no plan; start it again", job.id);
-        Error::new(Kind::Setup, message)
+        Error::new(BuildErrorKind::Setup, message)
     })
 }
 
-/// The worktree of the job, with the plan as the permission to write in it. What was saved of an
-/// earlier attempt is brought back.
-pub(crate) async fn worktree(site: &mut Site<'_>, ground: &Ground) -> Result<Yard, Halt> {
+/// Opens the job's worktree, with the plan as the permission to write in it. Restores the saved
+/// work of an earlier attempt.
+pub(crate) async fn worktree(
+    site: &mut ActiveJob<'_>,
+    ground: &JobRepository,
+) -> Result<WorkArea, StageHalt> {
     let (here, base, name) = (
         ground.clone(),
         base_of(&site.job)?.clone(),
         work_name(&site.job.id),
     );
     let (worktree, is_fresh) = blocking(move || here.worktree(&name, &base)).await??;
-    let ledger = talk::past(talk::history(site, Talk::Build).await?).ledger();
+    let ledger =
+        conversation::past(conversation::history(site, ConversationKind::Build).await?).ledger();
     let plan = plan_of(&site.job)?;
-    let writes = Writes::Planned(plan.grant());
+    let writes = WriteScope::Planned(plan.grant());
     let tree = ground.tree(site.bench, worktree, (writes, ledger))?;
     let has_saved = saved_commit(&site.job).is_some();
     if is_fresh && has_saved {
         bring_back(site, ground, &tree).await?;
     }
     let state = if is_fresh && !has_saved && site.job.continues.is_none() {
-        State::Untouched
+        WorktreeState::Untouched
     } else {
-        State::WorkedIn
+        WorktreeState::WorkedIn
     };
     let toolset = toolset(site, &tree)?;
-    Ok(Yard {
+    Ok(WorkArea {
         tree,
         toolset,
         state,
@@ -68,37 +72,42 @@ pub(crate) async fn worktree(site: &mut Site<'_>, ground: &Ground) -> Result<Yar
 }
 
 /// Lets the model write the files of the plan.
-pub(crate) async fn generate(site: &mut Site<'_>, yard: &Yard) -> Result<(), Halt> {
+pub(crate) async fn generate(site: &mut ActiveJob<'_>, yard: &WorkArea) -> Result<(), StageHalt> {
     let mut talking = open(site, yard).await?;
     let phase = site.job.phase(PHASE);
     if talking.conversation.is_fresh() || !talking.has_begun(&phase) {
         let prompt = prompt(site, yard).await?;
         talking.say(prompt);
-    } else if yard.state == State::Untouched && !talking.conversation.ledger().touched.is_empty() {
-        talking.say(words::LOST_FILES);
+    } else if yard.state == WorktreeState::Untouched
+        && !talking.conversation.ledger().touched.is_empty()
+    {
+        talking.say(prompts::LOST_FILES);
     }
     site.say("The model is writing the files of the plan.", None)
         .await?;
-    let last_words = talk::ask(site, &mut talking, &yard.toolset, &phase).await?;
+    let last_words = conversation::ask(site, &mut talking, &yard.toolset, &phase).await?;
     site.store(|job| job.work.last_words = Some(last_words))
         .await
 }
 
 /// The conversation in which the plan is carried out and repaired.
-pub(crate) async fn open(site: &mut Site<'_>, yard: &Yard) -> Result<Talking, Halt> {
+pub(crate) async fn open(
+    site: &mut ActiveJob<'_>,
+    yard: &WorkArea,
+) -> Result<ModelConversation, StageHalt> {
     let kind = plan_of(&site.job)?.task_type;
-    let system = vec![Block::stable(kind.system_prompt())];
-    talk::open(site, Talk::Build, system, &yard.tree.workspace).await
+    let system = vec![SystemBlock::stable(kind.system_prompt())];
+    conversation::open(site, ConversationKind::Build, system, &yard.tree.workspace).await
 }
 
-async fn prompt(site: &mut Site<'_>, yard: &Yard) -> Result<String, Halt> {
+async fn prompt(site: &mut ActiveJob<'_>, yard: &WorkArea) -> Result<String, StageHalt> {
     let plan = plan_of(&site.job)?.clone();
     let tree = Arc::clone(&yard.tree.workspace);
     let tokens_max = site.bench.settings.context_max_tokens;
     let gathered = blocking(move || {
-        let atlas = Atlas::draw(&tree)?;
+        let atlas = TreeIndex::draw(&tree)?;
         let gathered = context::gather(&plan, &tree, &atlas, tokens_max);
-        Ok::<_, Halt>((gathered, context::conventions(&tree)))
+        Ok::<_, StageHalt>((gathered, context::conventions(&tree)))
     })
     .await??;
     let (gathered, conventions) = gathered;
@@ -111,36 +120,40 @@ async fn prompt(site: &mut Site<'_>, yard: &Yard) -> Result<String, Halt> {
     site.say(&message, None).await?;
     let plan = plan_of(&site.job)?;
     let conventions = conventions.unwrap_or_default();
-    Ok(words::task(&site.job, plan, &conventions, &gathered.text))
+    Ok(prompts::task(&site.job, plan, &conventions, &gathered.text))
 }
 
 /// The tools of the job. Commands see neither the secrets of the worktree nor those of the
 /// checkout, to which borrowed dependencies lead.
-fn toolset(site: &Site<'_>, tree: &Tree) -> Result<Toolset, Halt> {
+fn toolset(site: &ActiveJob<'_>, tree: &JobWorktree) -> Result<AgentTools, StageHalt> {
     let commands = commands(site)?;
-    standard(&tree.workspace, Commands::Allowed(commands)).map_err(setup)
+    standard(&tree.workspace, CommandAccess::Allowed(commands)).map_err(setup)
 }
 
 /// The surroundings of commands and checks.
-pub(crate) fn commands(site: &Site<'_>) -> Result<agent::tools::CommandSettings, Halt> {
+pub(crate) fn commands(site: &ActiveJob<'_>) -> Result<agent::tools::CommandSettings, StageHalt> {
     let bench = site.bench;
-    let policy = Policy::new(bench.policy)?;
+    let policy = AccessPolicy::new(bench.policy)?;
     let checkout = Workspace::open(bench.project, policy, bench.files)?;
     let mut commands = bench.commands.hiding_secrets_of(&checkout).map_err(setup)?;
-    commands.writable.push(bench.places.tool_cache());
+    commands.tool_cache = Some(bench.places.tool_cache());
     Ok(commands)
 }
 
-/// The commit that holds what was done so far.
-fn saved_commit(job: &Job) -> Option<&String> {
+/// The commit with the work so far.
+fn saved_commit(job: &BuildJob) -> Option<&String> {
     job.work.saved.as_ref().or(job.result.commit.as_ref())
 }
 
-/// Copies what a commit of an earlier attempt has into the fresh worktree.
-async fn bring_back(site: &mut Site<'_>, ground: &Ground, tree: &Tree) -> Result<(), Halt> {
+/// Copies the commit of an earlier attempt into the fresh worktree.
+async fn bring_back(
+    site: &mut ActiveJob<'_>,
+    ground: &JobRepository,
+    tree: &JobWorktree,
+) -> Result<(), StageHalt> {
     let mut saved = base_of(&site.job)?.clone();
     saved.commit = saved_commit(&site.job).cloned().unwrap_or(saved.commit);
-    let commit = vcs::Commit::parse(&saved.commit).map_err(git)?;
+    let commit = vcs::CommitId::parse(&saved.commit).map_err(git)?;
     let mut job = site.job.clone();
     job.base = Some(saved);
     ground.forget_untouched(&site.job.id)?;
@@ -162,6 +175,6 @@ async fn bring_back(site: &mut Site<'_>, ground: &Ground, tree: &Tree) -> Result
     site.say(message, None).await
 }
 
-fn setup(error: agent::Error) -> Halt {
-    Halt::Broken(Error::new(Kind::Setup, error.to_string()))
+fn setup(error: agent::Error) -> StageHalt {
+    StageHalt::Broken(Error::new(BuildErrorKind::Setup, error.to_string()))
 }

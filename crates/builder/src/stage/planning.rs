@@ -1,52 +1,58 @@
-//! Planning: index, one question, and a plan that can be carried out.
+//! Planning: index, one question, and a valid plan.
 
 use std::sync::Arc;
 
-use agent::{Cancel, Limits, Toolset};
-use llm::Block;
-use workspace::{Ledger, RelPath, Root, Workspace, Writes};
+use agent::{AgentTools, CommandCancel, Limits};
+use llm::SystemBlock;
+use workspace::{RelPath, Root, Workspace, WriteCounter, WriteScope};
 
-use crate::atlas::Atlas;
-use crate::bench::Bench;
-use crate::error::{Error, Kind};
-use crate::ground::{Ground, base_of, work_name};
-use crate::job::{FailureCode, Job};
-use crate::plan::{self, Plan, Problems};
-use crate::site::{Halt, Site, blocking};
-use crate::status::Status;
-use crate::store::Talk;
-use crate::talk::{self, Talking};
-use crate::task_type::Checks;
-use crate::validation::{self, Check};
-use crate::words;
-use crate::words::fenced;
+use crate::active_job::{ActiveJob, StageHalt, blocking};
+use crate::build_context::BuildContext;
+use crate::conversation::{self, ModelConversation};
+use crate::error::{BuildErrorKind, Error};
+use crate::job::{BuildJob, FailureCode};
+use crate::job_repository::{JobRepository, base_of, work_name};
+use crate::plan::{self, BuildPlan, PlanProblems};
+use crate::prompts;
+use crate::prompts::fenced;
+use crate::status::JobStatus;
+use crate::store::ConversationKind;
+use crate::task_type::ChecksToRun;
+use crate::tree_index::TreeIndex;
+use crate::validation::{self, ProjectCheck};
 
 /// The phase under which planning is counted.
 const PHASE: &str = "plan";
 
-/// What planning came to.
-pub(crate) struct Planned {
-    plan: Plan,
-    checks: Vec<Check>,
+/// The result of planning.
+pub(crate) struct PlanningResult {
+    plan: BuildPlan,
+    checks: Vec<ProjectCheck>,
     notes: Vec<String>,
 }
 
-/// Notes the commit the job starts from, once and for all.
-pub(crate) async fn begin(site: &mut Site<'_>, ground: &Ground) -> Result<(), Halt> {
+/// Records the job's base commit, once and for all.
+pub(crate) async fn begin(
+    site: &mut ActiveJob<'_>,
+    ground: &JobRepository,
+) -> Result<(), StageHalt> {
     let begun = "The project is being looked at.";
     if site.job.base.is_some() {
-        return site.keep(Status::Planning, begun, |_| {}).await;
+        return site.keep(JobStatus::Planning, begun, |_| {}).await;
     }
     let (base, notes) = ground.base(site.bench, &site.job)?;
-    site.keep(Status::Planning, begun, |job| {
+    site.keep(JobStatus::Planning, begun, |job| {
         job.base = Some(base);
         notes.into_iter().for_each(|note| job.result.note(note));
     })
     .await
 }
 
-/// Asks for a plan until one can be carried out.
-pub(crate) async fn ask(site: &mut Site<'_>, ground: &Ground) -> Result<Planned, Halt> {
+/// Asks for plans until one is valid.
+pub(crate) async fn ask(
+    site: &mut ActiveJob<'_>,
+    ground: &JobRepository,
+) -> Result<PlanningResult, StageHalt> {
     let tree = tree(site.bench, &site.job, ground).await?;
     let index = index(site, &tree).await?;
     let schema = plan::schema().to_string();
@@ -55,12 +61,18 @@ pub(crate) async fn ask(site: &mut Site<'_>, ground: &Ground) -> Result<Planned,
         include_str!("../prompts/planning.md"),
         fenced("json", &schema)
     );
-    let mut talking = talk::open(site, Talk::Plan, vec![Block::stable(system)], &tree).await?;
+    let mut talking = conversation::open(
+        site,
+        ConversationKind::Plan,
+        vec![SystemBlock::stable(system)],
+        &tree,
+    )
+    .await?;
     let phase = site.job.phase(PHASE);
     if talking.conversation.is_fresh() {
-        talking.say(words::request(&site.job, &index));
+        talking.say(prompts::request(&site.job, &index));
     } else if !talking.has_begun(&phase) {
-        talking.say(words::follow_up(&site.job, &index));
+        talking.say(prompts::follow_up(&site.job, &index));
     }
     site.say("The model is asked for a plan.", None).await?;
     let corrections_max = site.bench.settings.plan_corrections_max;
@@ -70,7 +82,7 @@ pub(crate) async fn ask(site: &mut Site<'_>, ground: &Ground) -> Result<Planned,
         match read(site, &answer, &tree) {
             Ok((plan, notes)) => {
                 let checks = checks(site.bench, &plan, &tree)?;
-                return Ok(Planned {
+                return Ok(PlanningResult {
                     plan,
                     checks,
                     notes,
@@ -85,61 +97,64 @@ pub(crate) async fn ask(site: &mut Site<'_>, ground: &Ground) -> Result<Planned,
                     Some(&text),
                 )
                 .await?;
-                talking.say(words::plan_correction(&text));
+                talking.say(prompts::plan_correction(&text));
             }
             Err(problems) => {
                 let message = format!(
                     "no usable plan came, also after the model was told why \
                      (builder.plan_corrections_max = {corrections_max}):\n{problems}"
                 );
-                return Err(Halt::Failed(FailureCode::PlanInvalid, message));
+                return Err(StageHalt::Failed(FailureCode::PlanInvalid, message));
             }
         }
     }
 }
 
-/// What the planner answers. It may look into files first, for as many turns as the settings allow;
-/// then it is told to answer with what it has seen.
+/// Asks the planner. It may read files first, for as many turns as the settings allow; then it is
+/// told to answer with what it has seen.
 async fn answer(
-    site: &mut Site<'_>,
-    talking: &mut Talking,
+    site: &mut ActiveJob<'_>,
+    talking: &mut ModelConversation,
     tree: &Arc<Workspace>,
     phase: &str,
-) -> Result<String, Halt> {
-    let nothing = Toolset::new();
+) -> Result<String, StageHalt> {
+    let nothing = AgentTools::new();
     let turns_max = site.bench.settings.plan_turns_max;
     if turns_max == 0 {
-        return talk::ask(site, talking, &nothing, phase).await;
+        return conversation::ask(site, talking, &nothing, phase).await;
     }
     let reading = agent::tools::reading(tree)
-        .map_err(|error| Halt::Broken(Error::new(Kind::Setup, error.to_string())))?;
+        .map_err(|error| StageHalt::Broken(Error::new(BuildErrorKind::Setup, error.to_string())))?;
     let limits = Limits {
         turns_max: turns_max.min(site.bench.limits.turns_max),
         ..site.bench.limits.clone()
     };
-    match talk::ask_within(site, talking, (&reading, &limits), phase).await {
-        Err(Halt::Failed(FailureCode::Limit, _)) => {
+    match conversation::ask_within(site, talking, (&reading, &limits), phase).await {
+        Err(StageHalt::Failed(FailureCode::Limit, _)) => {
             site.say(
                 "The planner has read enough and is asked for the plan.",
                 None,
             )
             .await?;
-            talking.say(words::PLAN_NOW);
-            talk::ask(site, talking, &nothing, phase).await
+            talking.say(prompts::PLAN_NOW);
+            conversation::ask(site, talking, &nothing, phase).await
         }
         answered => answered,
     }
 }
 
-/// Puts the plan before a person.
-pub(crate) async fn present(site: &mut Site<'_>, planned: Planned) -> Result<(), Halt> {
-    let totals = talk::totals(site).await?;
+/// Presents the plan to a person.
+pub(crate) async fn present(
+    site: &mut ActiveJob<'_>,
+    planned: PlanningResult,
+) -> Result<(), StageHalt> {
+    let totals = conversation::totals(site).await?;
     let message = format!(
         "The plan is ready: {} file(s), {} check(s).",
         planned.plan.files.len(),
         planned.checks.len()
     );
-    site.keep(Status::PlanReady, &message, |job| {
+    site.keep(JobStatus::PlanReady, &message, |job| {
         job.plan = Some(planned.plan);
         job.checks = planned.checks;
         job.result.spent(&totals);
@@ -150,60 +165,72 @@ pub(crate) async fn present(site: &mut Site<'_>, planned: Planned) -> Result<(),
     .await
 }
 
-/// Holds an edited plan against the tree it is for; the checks it would be held against.
+/// Checks an edited plan against its tree, and returns the project checks it would have to pass.
 pub(crate) async fn recheck(
-    bench: &Bench<'_>,
-    job: &Job,
-    plan: &Plan,
-) -> Result<Vec<Check>, Error> {
-    let ground = Ground::open(bench, &Cancel::default())?;
+    bench: &BuildContext<'_>,
+    job: &BuildJob,
+    plan: &BuildPlan,
+) -> Result<Vec<ProjectCheck>, Error> {
+    let ground = JobRepository::open(bench, &CommandCancel::default())?;
     let checked = async {
         let tree = tree(bench, job, &ground).await?;
         let problems = plan::check(plan, &tree, bench.settings.plan_files_max);
         let checks = checks(bench, plan, &tree)?;
-        Ok::<_, Halt>((problems, checks))
+        Ok::<_, StageHalt>((problems, checks))
     };
     let checked = checked.await;
     ground.remove(&job.id)?;
     match checked {
         Ok((Ok(()), checks)) => Ok(checks),
         Ok((Err(problems), _)) => Err(Error::new(
-            Kind::Plan,
+            BuildErrorKind::Plan,
             format!("the plan cannot be carried out:\n{problems}"),
         )),
-        Err(Halt::Broken(error)) => Err(error),
-        Err(Halt::Failed(_, message)) => Err(Error::new(Kind::Setup, message)),
-        Err(Halt::Cancelled | Halt::Interrupted) => Err(Error::new(
-            Kind::Interrupted,
+        Err(StageHalt::Broken(error)) => Err(error),
+        Err(StageHalt::Failed(_, message)) => Err(Error::new(BuildErrorKind::Setup, message)),
+        Err(StageHalt::Cancelled | StageHalt::Interrupted) => Err(Error::new(
+            BuildErrorKind::Interrupted,
             "the plan could not be looked at to the end; try again",
         )),
     }
 }
 
-/// The tree the plan is for: the commit the job starts from, and not what the user is editing.
-async fn tree(bench: &Bench<'_>, job: &Job, ground: &Ground) -> Result<Arc<Workspace>, Halt> {
+/// Opens the tree the plan is for: the job's base commit, without the user's uncommitted edits.
+async fn tree(
+    bench: &BuildContext<'_>,
+    job: &BuildJob,
+    ground: &JobRepository,
+) -> Result<Arc<Workspace>, StageHalt> {
     let (ground_here, base) = (ground.clone(), base_of(job)?.clone());
     let name = work_name(&job.id);
     let (worktree, _) = blocking(move || ground_here.worktree(&name, &base)).await??;
-    let tree = ground.tree(bench, worktree, (Writes::Nothing, Ledger::default()))?;
+    let tree = ground.tree(
+        bench,
+        worktree,
+        (WriteScope::Nothing, WriteCounter::default()),
+    )?;
     Ok(tree.workspace)
 }
 
-async fn index(site: &mut Site<'_>, tree: &Arc<Workspace>) -> Result<String, Halt> {
+async fn index(site: &mut ActiveJob<'_>, tree: &Arc<Workspace>) -> Result<String, StageHalt> {
     let tree = Arc::clone(tree);
     let (prompt, tokens_max) = (
         site.job.prompt.clone(),
         site.bench.settings.index_max_tokens,
     );
     blocking(move || {
-        let atlas = Atlas::draw(&tree)?;
+        let atlas = TreeIndex::draw(&tree)?;
         Ok(atlas.index(tokens_max, &prompt))
     })
     .await?
 }
 
-/// The plan in an answer, or everything wrong with it; and what was left out of it.
-fn read(site: &Site<'_>, answer: &str, tree: &Workspace) -> Result<(Plan, Vec<String>), Problems> {
+/// Parses the plan in an answer, or returns all its problems; also returns what was left out of it.
+fn read(
+    site: &ActiveJob<'_>,
+    answer: &str,
+    tree: &Workspace,
+) -> Result<(BuildPlan, Vec<String>), PlanProblems> {
     let mut plan = plan::read_reply(answer)?;
     if let Some(given) = site.job.options.task_type {
         plan.task_type = given;
@@ -211,7 +238,7 @@ fn read(site: &Site<'_>, answer: &str, tree: &Workspace) -> Result<(Plan, Vec<St
     plan::check(&plan, tree, site.bench.settings.plan_files_max)?;
     let mut notes = Vec::new();
     let readable = |path: &RelPath| match tree.kind(path) {
-        Ok(Some(workspace::Kind::File)) => tree.policy().check_read(path).is_ok(),
+        Ok(Some(workspace::PathKind::File)) => tree.policy().check_read(path).is_ok(),
         _ => false,
     };
     plan.context_files.retain(|path| {
@@ -229,9 +256,13 @@ fn read(site: &Site<'_>, answer: &str, tree: &Workspace) -> Result<(Plan, Vec<St
     Ok((plan, notes))
 }
 
-/// The checks of the settings, else those that the project's files tell of.
-fn checks(bench: &Bench<'_>, plan: &Plan, tree: &Workspace) -> Result<Vec<Check>, Halt> {
-    if plan.task_type.rules().checks == Checks::None {
+/// Returns the checks of the settings, otherwise those detected from the project's files.
+fn checks(
+    bench: &BuildContext<'_>,
+    plan: &BuildPlan,
+    tree: &Workspace,
+) -> Result<Vec<ProjectCheck>, StageHalt> {
+    if plan.task_type.rules().checks == ChecksToRun::None {
         return Ok(Vec::new());
     }
     if let Some(checks) = &bench.settings.checks {

@@ -1,33 +1,40 @@
-//! Publishing: commit, branch, push and pull request, each kept before the next is tried.
+//! Publishing: commit, branch, push and pull request, each stored before the next is tried.
 
-use vcs::{Branch, MANUAL_FIX_LABEL, NOT_JUDGED_LABEL, NewPull, Purpose, Push, Readiness};
+use vcs::{
+    BranchName, BranchPurpose, MANUAL_FIX_LABEL, NOT_JUDGED_LABEL, NewPullRequest, PullReadiness,
+    PushRequest,
+};
 
+use crate::active_job::{ActiveJob, StageHalt, blocking, watched};
 use crate::body;
-use crate::ground::Ground;
-use crate::job::{FailureCode, Publish};
+use crate::job::{FailureCode, PublishMode};
+use crate::job_repository::JobRepository;
 use crate::result::DraftReason;
-use crate::site::{Halt, Site, blocking, watched};
-use crate::stage::generating::Yard;
+use crate::stage::generating::WorkArea;
 use crate::stage::saving;
-use crate::status::Status;
-use crate::validation::Judgement;
+use crate::status::JobStatus;
+use crate::validation::BuildJudgement;
 
-/// Whether the work passes, and so under which name it goes out.
-pub(crate) fn purpose(site: &Site<'_>) -> Purpose {
+/// Returns the kind of branch the work is published on.
+pub(crate) fn purpose(site: &ActiveJob<'_>) -> BranchPurpose {
     if site.job.result.is_draft() {
-        Purpose::Draft
+        BranchPurpose::Draft
     } else {
-        Purpose::Finished
+        BranchPurpose::Finished
     }
 }
 
 /// Makes branch and patch, unless that was done before the process died.
-pub(crate) async fn commit(site: &mut Site<'_>, ground: &Ground, yard: &Yard) -> Result<(), Halt> {
+pub(crate) async fn commit(
+    site: &mut ActiveJob<'_>,
+    ground: &JobRepository,
+    yard: &WorkArea,
+) -> Result<(), StageHalt> {
     site.check().await?;
     let saved = saving::commit(site, ground, &yard.tree, purpose(site))?;
     let Some(saved) = saved else {
         let message = "there is nothing to publish: the files are as they were";
-        return Err(Halt::Failed(
+        return Err(StageHalt::Failed(
             FailureCode::NothingGenerated,
             message.to_owned(),
         ));
@@ -42,8 +49,11 @@ pub(crate) async fn commit(site: &mut Site<'_>, ground: &Ground, yard: &Yard) ->
     site.say(&message, None).await
 }
 
-/// Pushes the branch and opens the pull request, as far as there is somewhere to go.
-pub(crate) async fn send(site: &mut Site<'_>, ground: &Ground) -> Result<(), Halt> {
+/// Pushes the branch and opens the pull request, as far as there is a remote and a forge.
+pub(crate) async fn send(
+    site: &mut ActiveJob<'_>,
+    ground: &JobRepository,
+) -> Result<(), StageHalt> {
     site.check().await?;
     let Some(branch) = site.job.result.branch.clone() else {
         return Ok(());
@@ -51,7 +61,7 @@ pub(crate) async fn send(site: &mut Site<'_>, ground: &Ground) -> Result<(), Hal
     let patch = site.job.result.patch_file.clone().unwrap_or_default();
     let outlet = site.bench.outlet;
     let local = |why: &str| format!("The branch `{branch}` is local: {why}. The patch is {patch}.");
-    if site.job.options.publish == Publish::Local {
+    if site.job.options.publish == PublishMode::Local {
         let note = local("that was asked for");
         return site.store(|job| job.result.note(note)).await;
     }
@@ -60,7 +70,7 @@ pub(crate) async fn send(site: &mut Site<'_>, ground: &Ground) -> Result<(), Hal
         let note = local(&format!("there is no remote `{}`", outlet.remote));
         return site.store(|job| job.result.note(note)).await;
     }
-    let branch = Branch::parse(&branch).map_err(|error| push_failed(&error))?;
+    let branch = BranchName::parse(&branch).map_err(|error| push_failed(&error))?;
     push(site, ground, &branch).await?;
     if outlet.forge.is_none() {
         let note = format!(
@@ -71,8 +81,8 @@ pub(crate) async fn send(site: &mut Site<'_>, ground: &Ground) -> Result<(), Hal
     open_pull(site, branch).await
 }
 
-/// Says that the job is done.
-pub(crate) async fn finish(site: &mut Site<'_>) -> Result<(), Halt> {
+/// Marks the job as done.
+pub(crate) async fn finish(site: &mut ActiveJob<'_>) -> Result<(), StageHalt> {
     let result = &site.job.result;
     let place = match (&result.pr_url, &result.branch) {
         (Some(url), _) => format!(" {url}"),
@@ -80,18 +90,22 @@ pub(crate) async fn finish(site: &mut Site<'_>) -> Result<(), Halt> {
         (None, None) => String::new(),
     };
     let status = match purpose(site) {
-        Purpose::Finished => Status::Completed,
-        Purpose::Draft => Status::CompletedDraft,
+        BranchPurpose::Finished => JobStatus::Completed,
+        BranchPurpose::Draft => JobStatus::CompletedDraft,
     };
     let words = match result.draft {
-        _ if status == Status::Completed => "The build is complete.",
+        _ if status == JobStatus::Completed => "The build is complete.",
         Some(DraftReason::NotJudged) => "The build is a draft: no check could judge it.",
         Some(DraftReason::ChecksFailed) | None => "The build is a draft: some checks fail.",
     };
     site.keep(status, &format!("{words}{place}"), |_| {}).await
 }
 
-async fn push(site: &mut Site<'_>, ground: &Ground, branch: &Branch) -> Result<(), Halt> {
+async fn push(
+    site: &mut ActiveJob<'_>,
+    ground: &JobRepository,
+    branch: &BranchName,
+) -> Result<(), StageHalt> {
     if site.job.result.pushed {
         return Ok(());
     }
@@ -101,7 +115,7 @@ async fn push(site: &mut Site<'_>, ground: &Ground, branch: &Branch) -> Result<(
         None,
     )
     .await?;
-    let mut push = Push::new(branch.clone());
+    let mut push = PushRequest::new(branch.clone());
     push.remote.clone_from(&outlet.remote);
     push.token.clone_from(&outlet.token);
     let repository = ground.repository.clone();
@@ -109,15 +123,15 @@ async fn push(site: &mut Site<'_>, ground: &Ground, branch: &Branch) -> Result<(
     let (bench, id, cancel) = (site.bench, site.job.id.clone(), site.cancel.clone());
     match watched(bench, &id, &cancel, work).await? {
         Ok(_) => site.record(|job| job.result.pushed = true).await,
-        Err(error) if error.kind() == vcs::ErrorKind::Cancelled => {
+        Err(error) if error.kind() == vcs::VcsErrorKind::Cancelled => {
             site.check().await?;
-            Err(Halt::Interrupted)
+            Err(StageHalt::Interrupted)
         }
         Err(error) => Err(push_failed(&error)),
     }
 }
 
-async fn open_pull(site: &mut Site<'_>, head: Branch) -> Result<(), Halt> {
+async fn open_pull(site: &mut ActiveJob<'_>, head: BranchName) -> Result<(), StageHalt> {
     let Some(forge) = site.bench.outlet.forge.as_deref() else {
         return Ok(());
     };
@@ -125,14 +139,14 @@ async fn open_pull(site: &mut Site<'_>, head: Branch) -> Result<(), Halt> {
     let named = site.bench.outlet.base.clone();
     let started_from = site.job.base.as_ref().and_then(|base| base.branch.clone());
     let base = match named.clone().or(started_from) {
-        Some(base) => Branch::parse(&base),
+        Some(base) => BranchName::parse(&base),
         None => forge.default_branch().await,
     };
     let base = base.map_err(|error| forge_failed(&error))?;
     let mut new = new_pull(site, head, base)?;
     let published = match publish(site, forge, &new).await? {
         // The branch the job started from may never have been pushed.
-        Err(error) if error.kind() == vcs::ErrorKind::Refused && named.is_none() => {
+        Err(error) if error.kind() == vcs::VcsErrorKind::Refused && named.is_none() => {
             let default = forge.default_branch().await;
             let default = default.map_err(|error| forge_failed(&error))?;
             if default == new.base {
@@ -159,22 +173,26 @@ async fn open_pull(site: &mut Site<'_>, head: Branch) -> Result<(), Halt> {
     .await
 }
 
-fn new_pull(site: &Site<'_>, head: Branch, base: Branch) -> Result<NewPull, Halt> {
+fn new_pull(
+    site: &ActiveJob<'_>,
+    head: BranchName,
+    base: BranchName,
+) -> Result<NewPullRequest, StageHalt> {
     let purpose = purpose(site);
     let readiness = match purpose {
-        Purpose::Finished => Readiness::Ready,
-        Purpose::Draft => Readiness::Draft,
+        BranchPurpose::Finished => PullReadiness::Ready,
+        BranchPurpose::Draft => PullReadiness::Draft,
     };
     let result = &site.job.result;
     let has_checks = !result.validation.is_empty();
     let label = match (purpose, result.judgement) {
-        // Also where a person allowed it: whoever merges should know.
-        (_, Some(Judgement::NotJudged)) if has_checks => Some(NOT_JUDGED_LABEL),
-        (Purpose::Draft, _) => Some(MANUAL_FIX_LABEL),
-        (Purpose::Finished, _) => None,
+        // Also if a person allowed it: the person who merges should know.
+        (_, Some(BuildJudgement::NotJudged)) if has_checks => Some(NOT_JUDGED_LABEL),
+        (BranchPurpose::Draft, _) => Some(MANUAL_FIX_LABEL),
+        (BranchPurpose::Finished, _) => None,
     };
     let labels = label.map(str::to_owned).into_iter().collect();
-    Ok(NewPull {
+    Ok(NewPullRequest {
         title: saving::title(&site.job)?,
         body: body::pull_request(&site.job),
         head,
@@ -184,15 +202,15 @@ fn new_pull(site: &Site<'_>, head: Branch, base: Branch) -> Result<NewPull, Halt
     })
 }
 
-/// Opens the pull request, as long as it is wanted.
+/// Opens the pull request, unless the job is cancelled.
 async fn publish(
-    site: &mut Site<'_>,
+    site: &mut ActiveJob<'_>,
     forge: &dyn vcs::Forge,
-    new: &NewPull,
-) -> Result<Result<vcs::Published, vcs::Error>, Halt> {
+    new: &NewPullRequest,
+) -> Result<Result<vcs::PublishOutcome, vcs::Error>, StageHalt> {
     let (bench, id, cancel) = (site.bench, site.job.id.clone(), site.cancel.clone());
     let work = watched(bench, &id, &cancel, async {
-        // Asking again finds what was opened, so nothing is lost by not waiting.
+        // A later call finds an already opened request, so not waiting loses nothing.
         tokio::select! {
             published = forge.publish(new) => Some(published),
             () = until(&cancel) => None,
@@ -202,26 +220,26 @@ async fn publish(
         Some(published) => Ok(published),
         None => {
             site.check().await?;
-            Err(Halt::Interrupted)
+            Err(StageHalt::Interrupted)
         }
     }
 }
 
-/// Waits until somebody asks for the end.
-async fn until(cancel: &agent::Cancel) {
+/// Waits for the cancellation.
+async fn until(cancel: &agent::CommandCancel) {
     while !cancel.is_cancelled() {
         tokio::time::sleep(std::time::Duration::from_millis(100)).await;
     }
 }
 
-fn push_failed(error: &vcs::Error) -> Halt {
+fn push_failed(error: &vcs::Error) -> StageHalt {
     let message = format!(
         "{error} The branch and the patch are here; `drawloom builds publish` tries again."
     );
-    Halt::Failed(FailureCode::Push, message)
+    StageHalt::Failed(FailureCode::Push, message)
 }
 
-fn forge_failed(error: &vcs::Error) -> Halt {
+fn forge_failed(error: &vcs::Error) -> StageHalt {
     let message = format!("{error} The branch was pushed; `drawloom builds publish` tries again.");
-    Halt::Failed(FailureCode::Forge, message)
+    StageHalt::Failed(FailureCode::Forge, message)
 }

@@ -1,36 +1,36 @@
-//! Reviewing: what was done, held against the plan and shown as diffs.
+//! Reviewing: compares the work with the plan, and shows it as diffs.
 
 use std::sync::Arc;
 
 use vcs::ChangeKind;
 use workspace::{ChangeSet, RelPath, Root, Workspace};
 
-use crate::atlas::{Atlas, Impact};
-use crate::ground::{Ground, Moved};
-use crate::plan::{FileAction, Plan};
-use crate::result::{Became, BuildResult, ChangedFile, DraftReason, FileDiff, PlanCoverage};
-use crate::review::{self, HunkDecision, Review};
-use crate::site::{Halt, Site, blocking};
-use crate::stage::generating::{Yard, plan_of};
-use crate::stage::validating::{Judged, Next, planned_changes};
-use crate::talk;
-use crate::validation::{Report, Verdict, new_skips};
-use crate::words;
+use crate::active_job::{ActiveJob, StageHalt, blocking};
+use crate::conversation;
+use crate::job_repository::{ChangedPath, JobRepository};
+use crate::plan::{BuildPlan, FileAction};
+use crate::prompts;
+use crate::result::{BuildResult, ChangedFile, DraftReason, FileDiff, FileOutcome, PlanCoverage};
+use crate::review::{self, BuildReview, HunkDecision};
+use crate::stage::generating::{WorkArea, plan_of};
+use crate::stage::validating::{JudgedRound, NextStage, planned_changes};
+use crate::tree_index::{AffectedFiles, TreeIndex};
+use crate::validation::{CheckVerdict, ValidationReport, new_skips};
 
-/// Puts together what a reviewer wants to see.
+/// Collects the data a reviewer wants to see.
 pub(crate) async fn review(
-    site: &mut Site<'_>,
-    ground: &Ground,
-    yard: &Yard,
-    judged: &Judged,
-) -> Result<BuildResult, Halt> {
+    site: &mut ActiveJob<'_>,
+    ground: &JobRepository,
+    yard: &WorkArea,
+    judged: &JudgedRound,
+) -> Result<BuildResult, StageHalt> {
     let changes = planned_changes(site, &yard.tree)?;
     let plan = plan_of(&site.job)?.clone();
     let impact = impact(site, ground, yard, &changes).await?;
     let mut result = site.job.result.clone();
-    // What was saved of an earlier attempt is not what is published.
+    // The saved work of an earlier attempt is not the published work.
     (result.branch, result.commit, result.patch_file) = (None, None, None);
-    let from = |moved: &Moved| {
+    let from = |moved: &ChangedPath| {
         let from = moved.change.from.as_deref()?;
         yard.tree.project_path(from)
     };
@@ -45,9 +45,9 @@ pub(crate) async fn review(
     result.validation.clone_from(&judged.report.checks);
     result.judgement = Some(judged.report.judgement());
     result.draft = match judged.next {
-        Next::Draft => Some(DraftReason::ChecksFailed),
-        Next::NotJudged => Some(DraftReason::NotJudged),
-        Next::Finish | Next::Repair => None,
+        NextStage::Draft => Some(DraftReason::ChecksFailed),
+        NextStage::NotJudged => Some(DraftReason::NotJudged),
+        NextStage::Finish | NextStage::Repair => None,
     };
     result.validation_passed = judged.report.passed();
     if let Some(note) = not_judged(&judged.report) {
@@ -56,18 +56,18 @@ pub(crate) async fn review(
     result.skipped_tests = new_skips(&changes);
     let words = site.job.work.last_words.as_deref().map(str::trim);
     result.closing_words = words.filter(|words| !words.is_empty()).map(str::to_owned);
-    result.validation_errors = words::residual(&judged.report);
+    result.validation_errors = prompts::residual(&judged.report);
     result.proof.clone_from(&judged.proof);
-    result.spent(&talk::totals(site).await?);
+    result.spent(&conversation::totals(site).await?);
     Ok(result)
 }
 
-/// Takes out of the work what a person turned down. Comments stay for the model.
+/// Removes rejected hunks from the work. Comments stay for the model.
 pub(crate) async fn take_out(
-    site: &mut Site<'_>,
-    ground: &Ground,
-    yard: &Yard,
-) -> Result<(), Halt> {
+    site: &mut ActiveJob<'_>,
+    ground: &JobRepository,
+    yard: &WorkArea,
+) -> Result<(), StageHalt> {
     let Some(review) = site.job.work.review.clone() else {
         return Ok(());
     };
@@ -101,7 +101,7 @@ pub(crate) async fn take_out(
         Root::open(yard.tree.path())?.apply(&changes)?;
     }
     yard.tree.put_back(&whole, &untouched)?;
-    let left = review.has_comments().then(|| Review {
+    let left = review.has_comments().then(|| BuildReview {
         remarks: review
             .remarks
             .iter()
@@ -113,10 +113,10 @@ pub(crate) async fn take_out(
     site.store(|job| job.work.review = left).await
 }
 
-/// One sentence about all checks that judged nothing.
-fn not_judged(report: &Report) -> Option<String> {
+/// Returns one sentence about all checks that judged nothing.
+fn not_judged(report: &ValidationReport) -> Option<String> {
     let checks = report.checks.iter();
-    let names = checks.filter(|check| check.verdict == Verdict::NotJudged);
+    let names = checks.filter(|check| check.verdict == CheckVerdict::NotJudged);
     let names: Vec<String> = names.map(|check| format!("`{}`", check.name)).collect();
     (!names.is_empty()).then(|| {
         format!(
@@ -127,7 +127,7 @@ fn not_judged(report: &Report) -> Option<String> {
     })
 }
 
-fn file(moved: &Moved, from: Option<RelPath>) -> ChangedFile {
+fn file(moved: &ChangedPath, from: Option<RelPath>) -> ChangedFile {
     let diff = String::from_utf8_lossy(&moved.change.diff);
     let (mut added, mut removed) = (0, 0);
     let body = diff.lines().skip_while(|line| !line.starts_with("@@"));
@@ -141,10 +141,10 @@ fn file(moved: &Moved, from: Option<RelPath>) -> ChangedFile {
     ChangedFile {
         path: moved.path.clone(),
         action: match moved.change.kind {
-            ChangeKind::Added => Became::Created,
-            ChangeKind::Modified | ChangeKind::Retyped => Became::Modified,
-            ChangeKind::Deleted => Became::Deleted,
-            ChangeKind::Renamed => Became::Renamed,
+            ChangeKind::Added => FileOutcome::Created,
+            ChangeKind::Modified | ChangeKind::Retyped => FileOutcome::Modified,
+            ChangeKind::Deleted => FileOutcome::Deleted,
+            ChangeKind::Renamed => FileOutcome::Renamed,
         },
         from,
         lines_added: added,
@@ -152,11 +152,11 @@ fn file(moved: &Moved, from: Option<RelPath>) -> ChangedFile {
     }
 }
 
-/// The longest diff of one file that is kept with the job; the branch and the patch have it all.
+/// Bytes of one file's diff that are stored with the job; the branch and the patch have it all.
 const DIFF_BYTES_MAX: usize = 512 * 1024;
 
-/// The diff of one file, as far as it is kept.
-pub(crate) fn diff(moved: &Moved) -> FileDiff {
+/// Returns the diff of one file, cut to the stored size.
+pub(crate) fn diff(moved: &ChangedPath) -> FileDiff {
     let whole = &moved.change.diff;
     let shown = &whole[..whole.len().min(DIFF_BYTES_MAX)];
     let mut diff = String::from_utf8_lossy(shown).into_owned();
@@ -172,8 +172,8 @@ pub(crate) fn diff(moved: &Moved) -> FileDiff {
     }
 }
 
-/// What of the plan was done.
-fn coverage(plan: &Plan, changes: &[Moved], tree: &Workspace) -> PlanCoverage {
+/// Returns the parts of the plan that were carried out.
+fn coverage(plan: &BuildPlan, changes: &[ChangedPath], tree: &Workspace) -> PlanCoverage {
     let is_there = |path: &RelPath| matches!(tree.kind(path), Ok(Some(_)));
     let is_changed = |path: &RelPath| changes.iter().any(|moved| moved.path == *path);
     let mut coverage = PlanCoverage::default();
@@ -195,27 +195,27 @@ fn coverage(plan: &Plan, changes: &[Moved], tree: &Workspace) -> PlanCoverage {
     coverage
 }
 
-/// Who may be affected: files that import what was there before and is something else now.
+/// Finds files that may be affected: those that import a file which was changed, moved or deleted.
 async fn impact(
-    site: &Site<'_>,
-    ground: &Ground,
-    yard: &Yard,
-    changes: &[Moved],
-) -> Result<Impact, Halt> {
+    site: &ActiveJob<'_>,
+    ground: &JobRepository,
+    yard: &WorkArea,
+    changes: &[ChangedPath],
+) -> Result<AffectedFiles, StageHalt> {
     let mut changed: Vec<RelPath> = Vec::new();
     let mut gone = false;
     for moved in changes {
         let from = moved.change.from.as_deref();
         let from = from.and_then(|from| yard.tree.project_path(from));
         match moved.change.kind {
-            // Nobody can have known it.
+            // No other file can import a new one yet.
             ChangeKind::Added => continue,
             ChangeKind::Deleted | ChangeKind::Renamed => gone = true,
             ChangeKind::Modified | ChangeKind::Retyped => {}
         }
         changed.push(from.unwrap_or_else(|| moved.path.clone()));
     }
-    // Who imports a file that is gone can be seen only where it is still there.
+    // The importers of a deleted file are found only in a tree that still has it.
     let tree = if gone {
         ground.untouched(site.bench, &site.job)?.workspace
     } else {
@@ -223,7 +223,7 @@ async fn impact(
     };
     let touched: Vec<RelPath> = changes.iter().map(|moved| moved.path.clone()).collect();
     blocking(move || {
-        let mut impact = Atlas::draw(&tree)?.impact(&changed);
+        let mut impact = TreeIndex::draw(&tree)?.impact(&changed);
         let is_other = |path: &RelPath| !touched.contains(path) && !changed.contains(path);
         impact.files.retain(is_other);
         impact.tests.retain(is_other);

@@ -1,55 +1,58 @@
-//! Validating: strays put back, checks run and compared with the untouched tree, rules held.
+//! Validating: reverts stray changes, runs the checks and compares them with the untouched tree,
+//! applies the rules.
 
 use std::sync::Arc;
 
-use vcs::{ChangeKind, Paths};
-use workspace::{Grant, Kind, RelPath, Root};
+use vcs::{ChangeKind, PathSelection};
+use workspace::{PathKind, RelPath, Root, WriteGrant};
 
-use crate::ground::{Ground, Moved, Tree, follows};
-use crate::job::{FailureCode, Job};
-use crate::plan::{FileAction, Plan};
-use crate::site::{Halt, Site, blocking, watched};
-use crate::stage::generating::{Yard, commands, plan_of};
-use crate::task_type::Proof;
-use crate::validation::baseline::Baselines;
-use crate::validation::checks::{self, NotRun, Ran, Surroundings};
-use crate::validation::{Check, CheckReport, Environment, Proven, Report, Verdict, rules};
+use crate::active_job::{ActiveJob, StageHalt, blocking, watched};
+use crate::job::{BuildJob, FailureCode};
+use crate::job_repository::{ChangedPath, JobRepository, JobWorktree, follows};
+use crate::plan::{BuildPlan, FileAction};
+use crate::stage::generating::{WorkArea, commands, plan_of};
+use crate::task_type::ProofRequirement;
+use crate::validation::baseline::BaselineCache;
+use crate::validation::checks::{self, CheckContext, CheckOutcome, NotRun};
+use crate::validation::{
+    CheckEnvironment, CheckReport, CheckVerdict, FixProof, ProjectCheck, ValidationReport, rules,
+};
 
-/// What a round of checks found, and what it means.
-pub(crate) struct Judged {
-    pub(crate) report: Report,
-    pub(crate) proof: Option<Proven>,
-    pub(crate) next: Next,
+/// The report of a round of checks, and the conclusion.
+pub(crate) struct JudgedRound {
+    pub(crate) report: ValidationReport,
+    pub(crate) proof: Option<FixProof>,
+    pub(crate) next: NextStage,
 }
 
-/// What comes after a round of checks.
+/// The stage that follows a round of checks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Next {
-    /// Everything passes that passed before.
+pub(crate) enum NextStage {
+    /// Everything that passed before passes now.
     Finish,
-    /// Something new fails, and the model is told.
+    /// New failures exist, and the model repairs them.
     Repair,
-    /// Something new fails, and telling the model did not help or did not help enough.
+    /// New failures remain, and repairs did not help enough.
     Draft,
-    /// There are checks and none of them could run, so nobody can say whether the work is right.
+    /// The project has checks but none could run, so the work cannot be judged.
     NotJudged,
 }
 
-/// Whether a worktree is as the job's commit has it.
+/// Tells whether a worktree equals the job's commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum State {
-    /// Nobody has worked in it.
+pub(crate) enum WorktreeState {
+    /// Nothing has changed it.
     Untouched,
-    /// Somebody has, or may have.
+    /// A model or a command has changed it, or may have.
     WorkedIn,
 }
 
-/// How the checks end on the untouched tree. Those of which that is not known are run.
+/// Returns the results of the checks on the untouched tree; runs those that are not cached.
 pub(crate) async fn baseline(
-    site: &mut Site<'_>,
-    ground: &Ground,
-    (tree, state): (&Tree, State),
-) -> Result<Vec<Ran>, Halt> {
+    site: &mut ActiveJob<'_>,
+    ground: &JobRepository,
+    (tree, state): (&JobWorktree, WorktreeState),
+) -> Result<Vec<CheckOutcome>, StageHalt> {
     let checks = site.job.checks.clone();
     if checks.is_empty() {
         return Ok(Vec::new());
@@ -58,14 +61,15 @@ pub(crate) async fn baseline(
     let origin = ground.origin(site.bench, &site.job)?;
     let hash = origin.as_ref().unwrap_or(tree).base_hash()?;
     let id = site.job.id.clone();
-    let baselines = Baselines {
+    let baselines = BaselineCache {
         cache: &site.bench.places.cache,
         job: &id,
         tree: &hash,
         environment: &environment,
     };
-    let known: Vec<Option<Ran>> = checks.iter().map(|check| baselines.load(check)).collect();
-    let missing: Vec<Check> = checks
+    let known: Vec<Option<CheckOutcome>> =
+        checks.iter().map(|check| baselines.load(check)).collect();
+    let missing: Vec<ProjectCheck> = checks
         .iter()
         .zip(&known)
         .filter(|(_, known)| known.is_none())
@@ -89,13 +93,13 @@ pub(crate) async fn baseline(
     Ok(all)
 }
 
-/// Runs checks on the untouched tree: this one if nobody has worked in it, else another.
+/// Runs checks on an untouched tree: this one if it is unchanged, otherwise another.
 async fn run_untouched(
-    site: &mut Site<'_>,
-    ground: &Ground,
-    (tree, state): (&Tree, State),
-    checks: &[Check],
-) -> Result<Vec<Ran>, Halt> {
+    site: &mut ActiveJob<'_>,
+    ground: &JobRepository,
+    (tree, state): (&JobWorktree, WorktreeState),
+    checks: &[ProjectCheck],
+) -> Result<Vec<CheckOutcome>, StageHalt> {
     if checks.is_empty() {
         return Ok(Vec::new());
     }
@@ -105,99 +109,86 @@ async fn run_untouched(
         return run_all(site, checks, &origin).await;
     }
     match state {
-        // What the checks build here is used again later.
-        State::Untouched => {
+        // Later checks reuse the build products made here.
+        WorktreeState::Untouched => {
             let ran = run_all(site, checks, tree).await?;
             put_back_strays(site, ground, tree)?;
             Ok(ran)
         }
-        State::WorkedIn => {
+        WorktreeState::WorkedIn => {
             let untouched = ground.untouched(site.bench, &site.job)?;
             run_all(site, checks, &untouched).await
         }
     }
 }
 
-/// What the checks run in.
-async fn environment(site: &Site<'_>, tree: &Tree) -> Result<Environment, Halt> {
+/// Describes the environment of the checks.
+async fn environment(
+    site: &ActiveJob<'_>,
+    tree: &JobWorktree,
+) -> Result<CheckEnvironment, StageHalt> {
     let (commands, checks) = (commands(site)?, site.job.checks.clone());
     let (workspace, borrowed) = (Arc::clone(&tree.workspace), tree.borrowed().to_vec());
     let checkout = site.bench.project.to_path_buf();
-    blocking(move || Environment::probe(&commands, &workspace, (&checkout, &borrowed), &checks))
-        .await
+    blocking(move || {
+        CheckEnvironment::probe(&commands, &workspace, (&checkout, &borrowed), &checks)
+    })
+    .await
 }
 
-/// Runs the checks on the work and decides what comes next.
+/// Runs the checks on the work, and decides on the next stage.
 pub(crate) async fn validate(
-    site: &mut Site<'_>,
-    ground: &Ground,
-    yard: &Yard,
-) -> Result<Judged, Halt> {
+    site: &mut ActiveJob<'_>,
+    ground: &JobRepository,
+    yard: &WorkArea,
+) -> Result<JudgedRound, StageHalt> {
     note_strays(site, put_back_strays(site, ground, &yard.tree)?).await?;
     let changes = planned_changes(site, &yard.tree)?;
     if changes.is_empty() {
         return nothing_done(site);
     }
-    let before = baseline(site, ground, (&yard.tree, State::WorkedIn)).await?;
+    let before = baseline(site, ground, (&yard.tree, WorktreeState::WorkedIn)).await?;
     let all = site.job.checks.clone();
     let now = run_all(site, &all, &yard.tree).await?;
-    // What checks leave behind is nobody's work.
+    // Files that checks leave behind are no part of the work.
     put_back_strays(site, ground, &yard.tree)?;
     let compared = all.iter().zip(&before).zip(&now);
-    let mut report = Report {
+    let mut report = ValidationReport {
         checks: compared
             .map(|((check, before), now)| checks::compare(check, before, now))
             .collect(),
     };
-    explain_denials(site, &mut report);
     report.checks.extend(rules(site, ground, yard, &changes)?);
     let proof = proof(site, ground, &changes, (&before, &now)).await?;
-    if let Some(Proven::NotProven { because }) = &proof {
+    if let Some(FixProof::NotProven { because }) = &proof {
         report
             .checks
             .push(rules::failed("proof", vec![because.clone()]));
     }
     let next = next(site, &report);
-    Ok(Judged {
+    Ok(JudgedRound {
         report,
         proof,
         next,
     })
 }
 
-/// Says of checks that were denied something that the sandbox may be the reason.
-fn explain_denials(site: &Site<'_>, report: &mut Report) {
-    if site.bench.commands.sandbox == exec::sandbox::Requirement::None {
-        return;
-    }
-    for check in &mut report.checks {
-        if let Some(because) = &mut check.because
-            && checks::is_denied(because)
-        {
-            because.push_str(
-                " (the sandbox may forbid it: `drawloom doctor` lists its limits, \
-                 `agent.sandbox.writable` adds folders)",
-            );
-        }
-    }
-}
-
-/// The model is told that it did nothing, as long as telling it may help.
-fn nothing_done(site: &Site<'_>) -> Result<Judged, Halt> {
+/// Tells the model that it changed nothing, as long as repairs are left.
+fn nothing_done(site: &ActiveJob<'_>) -> Result<JudgedRound, StageHalt> {
     let failure = "none of the files of the plan was changed".to_owned();
-    let report = Report {
+    let report = ValidationReport {
         checks: vec![rules::failed("plan", vec![failure])],
     };
     match next(site, &report) {
-        Next::Repair => Ok(Judged {
+        NextStage::Repair => Ok(JudgedRound {
             report,
             proof: None,
-            next: Next::Repair,
+            next: NextStage::Repair,
         }),
-        Next::Finish | Next::Draft | Next::NotJudged => {
+        NextStage::Finish | NextStage::Draft | NextStage::NotJudged => {
             let message = "the model changed none of the files of the plan, also after it was told; \
                            say more precisely what is to be built, and plan it again";
-            Err(Halt::Failed(
+            Err(StageHalt::Failed(
                 FailureCode::NothingGenerated,
                 message.to_owned(),
             ))
@@ -205,21 +196,28 @@ fn nothing_done(site: &Site<'_>) -> Result<Judged, Halt> {
     }
 }
 
-/// What of the work is part of it: the plan's files and the lock files that follow them.
-pub(crate) fn planned_changes(site: &Site<'_>, tree: &Tree) -> Result<Vec<Moved>, Halt> {
+/// Lists the changes that belong to the work: the plan's files and the lock files that follow them.
+pub(crate) fn planned_changes(
+    site: &ActiveJob<'_>,
+    tree: &JobWorktree,
+) -> Result<Vec<ChangedPath>, StageHalt> {
     let plan = plan_of(&site.job)?;
-    let followers = tree.changes(&Paths::All)?;
+    let followers = tree.changes(&PathSelection::All)?;
     let followers = followers.into_iter().map(|change| change.path);
     let followers: Vec<RelPath> = followers.filter(|path| follows(path, plan)).collect();
     tree.changes(&tree.git_paths(plan.touched().chain(&followers)))
 }
 
-/// Puts back what is not as the plan permits: only commands can have changed it. Says what it was.
-fn put_back_strays(site: &Site<'_>, ground: &Ground, tree: &Tree) -> Result<Vec<RelPath>, Halt> {
+/// Reverts changes outside the plan, which only commands can have made, and returns their paths.
+fn put_back_strays(
+    site: &ActiveJob<'_>,
+    ground: &JobRepository,
+    tree: &JobWorktree,
+) -> Result<Vec<RelPath>, StageHalt> {
     let plan = plan_of(&site.job)?.clone();
     let grant = plan.grant();
     let mut strays = Vec::new();
-    for moved in tree.changes(&Paths::All)? {
+    for moved in tree.changes(&PathSelection::All)? {
         let from = moved.change.from.as_deref();
         let from = from.and_then(|from| tree.project_path(from));
         let is_permitted = match &from {
@@ -234,7 +232,7 @@ fn put_back_strays(site: &Site<'_>, ground: &Ground, tree: &Tree) -> Result<Vec<
             strays.extend(from);
         }
     }
-    // Of a pair that looks like a move, one half may be permitted by itself.
+    // If git sees a pair of paths as a move, the plan may permit one of them by itself.
     strays.retain(|path| !is_as_planned(&plan, path));
     if !strays.is_empty() {
         let untouched = ground.untouched(site.bench, &site.job)?;
@@ -243,22 +241,26 @@ fn put_back_strays(site: &Site<'_>, ground: &Ground, tree: &Tree) -> Result<Vec<
     Ok(strays)
 }
 
-/// Puts back files of the plan that a command turned into links: a link leads wherever it likes, and
-/// whoever checks out the branch would follow it.
-pub(crate) fn put_back_links(site: &Site<'_>, ground: &Ground, tree: &Tree) -> Result<(), Halt> {
+/// Reverts files of the plan that a command turned into links: a link can point anywhere, and
+/// everyone who checks out the branch would follow it.
+pub(crate) fn put_back_links(
+    site: &ActiveJob<'_>,
+    ground: &JobRepository,
+    tree: &JobWorktree,
+) -> Result<(), StageHalt> {
     let plan = plan_of(&site.job)?;
     let root = Root::open(tree.path())?;
-    let is_link = |path: &&RelPath| matches!(root.kind(path), Ok(Some(Kind::Symlink)));
+    let is_link = |path: &&RelPath| matches!(root.kind(path), Ok(Some(PathKind::Symlink)));
     let links: Vec<RelPath> = plan.touched().filter(is_link).cloned().collect();
     if links.is_empty() {
         return Ok(());
     }
     let untouched = ground.untouched(site.bench, &site.job)?;
-    // One that was a link before is the project's own.
+    // A path that was a link before belongs to the project.
     tree.put_back(&links, &untouched)
 }
 
-async fn note_strays(site: &mut Site<'_>, strays: Vec<RelPath>) -> Result<(), Halt> {
+async fn note_strays(site: &mut ActiveJob<'_>, strays: Vec<RelPath>) -> Result<(), StageHalt> {
     if strays.is_empty() {
         return Ok(());
     }
@@ -271,21 +273,21 @@ async fn note_strays(site: &mut Site<'_>, strays: Vec<RelPath>) -> Result<(), Ha
     site.store(|job| job.result.note(message)).await
 }
 
-fn permits(grant: &Grant, path: &RelPath, kind: ChangeKind) -> bool {
-    use workspace::Action;
+fn permits(grant: &WriteGrant, path: &RelPath, kind: ChangeKind) -> bool {
+    use workspace::GrantedAction;
     let action = match kind {
-        ChangeKind::Added | ChangeKind::Renamed => Action::Create,
-        ChangeKind::Modified => Action::Modify,
-        ChangeKind::Deleted => Action::Delete,
-        // A file that became a link leads wherever it likes.
+        ChangeKind::Added | ChangeKind::Renamed => GrantedAction::Create,
+        ChangeKind::Modified => GrantedAction::Modify,
+        ChangeKind::Deleted => GrantedAction::Delete,
+        // A file that became a link can point anywhere.
         ChangeKind::Retyped => return false,
     };
     let mut files = grant.iter();
     files.any(|(planned, actions)| planned == path && actions.contains(&action))
 }
 
-/// Whether the plan has this path made or gone, whatever git took it for.
-fn is_as_planned(plan: &Plan, path: &RelPath) -> bool {
+/// Returns true if the plan creates or deletes this path, whatever git detected.
+fn is_as_planned(plan: &BuildPlan, path: &RelPath) -> bool {
     plan.files.iter().any(|file| match &file.action {
         FileAction::Create | FileAction::Delete => file.path == *path,
         FileAction::Rename { from } => file.path == *path || from == path,
@@ -293,13 +295,13 @@ fn is_as_planned(plan: &Plan, path: &RelPath) -> bool {
     })
 }
 
-/// What the plan and the task type ask for beside the project's checks.
+/// Checks the rules of the plan and the task type, beside the project's checks.
 fn rules(
-    site: &Site<'_>,
-    ground: &Ground,
-    yard: &Yard,
-    changes: &[Moved],
-) -> Result<Vec<CheckReport>, Halt> {
+    site: &ActiveJob<'_>,
+    ground: &JobRepository,
+    yard: &WorkArea,
+    changes: &[ChangedPath],
+) -> Result<Vec<CheckReport>, StageHalt> {
     let plan = plan_of(&site.job)?;
     let mut reports = Vec::new();
     let missing = rules::missing(plan, &yard.tree.workspace);
@@ -317,15 +319,15 @@ fn rules(
     Ok(reports)
 }
 
-/// For a bug fix: whether a test of the job fails without the change and passes with it.
+/// For a bug fix: checks that a test of the job fails without the change and passes with it.
 async fn proof(
-    site: &mut Site<'_>,
-    ground: &Ground,
-    changes: &[Moved],
-    (before, now): (&[Ran], &[Ran]),
-) -> Result<Option<Proven>, Halt> {
+    site: &mut ActiveJob<'_>,
+    ground: &JobRepository,
+    changes: &[ChangedPath],
+    (before, now): (&[CheckOutcome], &[CheckOutcome]),
+) -> Result<Option<FixProof>, StageHalt> {
     let plan = plan_of(&site.job)?;
-    if plan.task_type.rules().proof == Proof::No {
+    if plan.task_type.rules().proof == ProofRequirement::No {
         return Ok(None);
     }
     let tests: Vec<usize> = rules::test_checks(&site.job.checks);
@@ -339,7 +341,7 @@ async fn proof(
     {
         let (name, cause) = (&site.job.checks[*at].name, checks::cause(&now[*at]));
         let because = format!("the check `{name}` could not run: {cause}");
-        return Ok(Some(Proven::NotChecked { because }));
+        return Ok(Some(FixProof::NotChecked { because }));
     }
     let passes = tests.iter().all(|at| {
         let new = crate::validation::new_ones(&before[*at].failures, &now[*at].failures);
@@ -347,11 +349,11 @@ async fn proof(
     });
     if !passes {
         let because = "the tests do not pass yet".to_owned();
-        return Ok(Some(Proven::NotChecked { because }));
+        return Ok(Some(FixProof::NotChecked { because }));
     }
     site.say("The job's tests are run without its change.", None)
         .await?;
-    let checks: Vec<Check> = tests
+    let checks: Vec<ProjectCheck> = tests
         .iter()
         .map(|at| site.job.checks[*at].clone())
         .collect();
@@ -359,7 +361,7 @@ async fn proof(
     let work = ground.worktree_root(&site.job.id)?;
     rules::copy(&files, &work, old.path())?;
     let ran = run_all(site, &checks, &old).await;
-    // It is not untouched any more.
+    // The test run has changed it, so it is not untouched any more.
     ground.forget_untouched(&site.job.id)?;
     let without = ran?;
     let mut shown = Vec::new();
@@ -373,19 +375,22 @@ async fn proof(
     Ok(Some(if shown.is_empty() {
         let because = "the tests of this job pass without its change as well: write one that fails \
                        because of the bug";
-        Proven::NotProven {
+        FixProof::NotProven {
             because: because.to_owned(),
         }
     } else {
-        Proven::Proven { tests: shown }
+        FixProof::Proven { tests: shown }
     }))
 }
 
-/// Runs checks one after the other, as long as they are wanted.
-async fn run_all(site: &mut Site<'_>, checks: &[Check], tree: &Tree) -> Result<Vec<Ran>, Halt> {
-    let surroundings = Surroundings {
+/// Runs checks one after the other, until the job is cancelled.
+async fn run_all(
+    site: &mut ActiveJob<'_>,
+    checks: &[ProjectCheck],
+    tree: &JobWorktree,
+) -> Result<Vec<CheckOutcome>, StageHalt> {
+    let surroundings = CheckContext {
         commands: commands(site)?,
-        tool_cache: site.bench.places.tool_cache(),
         seconds_max: site.bench.settings.check_seconds_max,
         cancel: site.cancel.clone(),
     };
@@ -405,23 +410,23 @@ async fn run_all(site: &mut Site<'_>, checks: &[Check], tree: &Tree) -> Result<V
             Ok(ran) => all.push(ran),
             Err(NotRun::Cancelled) => {
                 site.check().await?;
-                return Err(Halt::Interrupted);
+                return Err(StageHalt::Interrupted);
             }
             Err(NotRun::Broken(why)) => {
                 let message = format!("the check `{}` could not be run: {why}", check.name);
-                return Err(Halt::Failed(FailureCode::Checks, message));
+                return Err(StageHalt::Failed(FailureCode::Checks, message));
             }
         }
     }
     Ok(all)
 }
 
-fn next(site: &Site<'_>, report: &Report) -> Next {
+fn next(site: &ActiveJob<'_>, report: &ValidationReport) -> NextStage {
     if !report.has_failed() {
         let is_allowed = site.job.options.allow_unjudged || site.bench.settings.allow_unjudged;
         return match report.judged_nothing() && !is_allowed {
-            true => Next::NotJudged,
-            false => Next::Finish,
+            true => NextStage::NotJudged,
+            false => NextStage::Finish,
         };
     }
     let (attempts, attempts_max) = (repairs_made(&site.job), site.bench.settings.repairs_max);
@@ -430,38 +435,38 @@ fn next(site: &Site<'_>, report: &Report) -> Next {
         None => true,
     };
     if attempts >= attempts_max || !shrank {
-        Next::Draft
+        NextStage::Draft
     } else {
-        Next::Repair
+        NextStage::Repair
     }
 }
 
-/// How many repairs there were since a person last asked for something.
-pub(crate) fn repairs_made(job: &Job) -> u32 {
+/// Counts the repairs since a person's last request.
+pub(crate) fn repairs_made(job: &BuildJob) -> u32 {
     job.result
         .repair_attempts
         .saturating_sub(job.work.repairs_before)
 }
 
 /// The sentence about a round of checks.
-pub(crate) fn sentence(report: &Report) -> String {
+pub(crate) fn sentence(report: &ValidationReport) -> String {
     if report.checks.is_empty() {
         return "There are no checks to run.".to_owned();
     }
-    let names = |wanted: Verdict| {
+    let names = |wanted: CheckVerdict| {
         let checks = report.checks.iter();
         let checks = checks.filter(|check| check.verdict == wanted);
         let names: Vec<&str> = checks.map(|check| check.name.as_str()).collect();
         names.join(", ")
     };
-    let (failed, passed) = (names(Verdict::Failed), names(Verdict::Passed));
-    let old = names(Verdict::FailedBefore);
+    let (failed, passed) = (names(CheckVerdict::Failed), names(CheckVerdict::Passed));
+    let old = names(CheckVerdict::FailedBefore);
     let mut parts = Vec::new();
     for (what, which) in [
         ("fail in new ways", failed),
         ("pass", passed),
         ("fail as before", old),
-        ("not judged", names(Verdict::NotJudged)),
+        ("not judged", names(CheckVerdict::NotJudged)),
     ] {
         if !which.is_empty() {
             parts.push(format!("{which}: {what}"));

@@ -1,7 +1,7 @@
-//! How the checks end on the untouched tree, kept by what tree, check and environment are.
+//! Caches the results of checks on the untouched tree, by tree, check and environment.
 //!
-//! One file for each check. What could not be judged is never kept for other builds: the next one
-//! may find the program installed. It is kept for the build at hand, which asks again after each
+//! One file per check. A check that could not judge is never cached for other builds: the next one
+//! may find the program installed. It is cached for the current build, which asks again after each
 //! repair.
 
 use std::path::{Path, PathBuf};
@@ -10,62 +10,68 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use workspace::fs;
 
-use super::checks::Ran;
-use super::{Check, Environment};
+use super::checks::CheckOutcome;
+use super::{CheckEnvironment, ProjectCheck};
 use crate::job::JobId;
 
-/// Changes when what is kept means something else.
+/// Changes with the meaning of the stored data.
 const VERSION: u32 = 3;
 
 #[derive(Serialize, Deserialize)]
-struct Kept {
+struct CachedBaseline {
     version: u32,
-    ran: Ran,
+    ran: CheckOutcome,
 }
 
-/// Where the baselines of one build's checks are kept.
-pub(crate) struct Baselines<'a> {
+/// The cached baselines of one build's checks.
+pub(crate) struct BaselineCache<'a> {
     pub(crate) cache: &'a Path,
     pub(crate) job: &'a JobId,
     /// The name of the tree the build starts from.
     pub(crate) tree: &'a str,
-    pub(crate) environment: &'a Environment,
+    pub(crate) environment: &'a CheckEnvironment,
 }
 
-impl Baselines<'_> {
-    /// How this check ends on the untouched tree, if that is known. A broken file is as good as none.
-    pub(crate) fn load(&self, check: &Check) -> Option<Ran> {
+impl BaselineCache<'_> {
+    /// Returns the cached result of this check on the untouched tree. A broken file counts as
+    /// missing.
+    pub(crate) fn load(&self, check: &ProjectCheck) -> Option<CheckOutcome> {
         let places = [self.shared(check), self.own(check)];
         places.iter().find_map(|place| {
             let text = fs::read_text(place).ok()??;
-            let kept: Kept = serde_json::from_str(&text).ok()?;
+            let kept: CachedBaseline = serde_json::from_str(&text).ok()?;
             (kept.version == VERSION).then_some(kept.ran)
         })
     }
 
-    /// Keeps how this check ended: for every build if it judged something, else for this one.
-    pub(crate) fn save(&self, check: &Check, ran: &Ran) -> Result<(), workspace::Error> {
+    /// Stores the result of this check: for all builds if it judged something, otherwise for this
+    /// one.
+    pub(crate) fn save(
+        &self,
+        check: &ProjectCheck,
+        ran: &CheckOutcome,
+    ) -> Result<(), workspace::Error> {
         let place = if ran.is_opaque {
             self.own(check)
         } else {
             self.shared(check)
         };
-        let kept = Kept {
+        let kept = CachedBaseline {
             version: VERSION,
             ran: ran.clone(),
         };
         fs::write_atomic(&place, &serde_json::to_vec(&kept).unwrap_or_default())
     }
 
-    fn shared(&self, check: &Check) -> PathBuf {
+    fn shared(&self, check: &ProjectCheck) -> PathBuf {
         self.cache.join(FOLDER).join(self.name(check))
     }
 
-    fn own(&self, check: &Check) -> PathBuf {
+    fn own(&self, check: &ProjectCheck) -> PathBuf {
         own_folder(self.cache, self.job).join(self.name(check))
     }
 
-    fn name(&self, check: &Check) -> String {
+    fn name(&self, check: &ProjectCheck) -> String {
         let mut hasher = Sha256::new();
         for part in [self.tree, self.environment.as_str()] {
             hasher.update(part.len().to_le_bytes());
@@ -82,7 +88,7 @@ impl Baselines<'_> {
     }
 }
 
-/// Forgets what was kept for one build alone.
+/// Deletes the baselines stored for one build alone.
 pub(crate) fn forget(cache: &Path, job: &JobId) -> Result<(), workspace::Error> {
     let folder = own_folder(cache, job);
     if fs::is_dir(&folder) {

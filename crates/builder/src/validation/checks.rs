@@ -1,89 +1,85 @@
-//! Running checks: in the sandbox of commands, with their time, and as failures that compare.
+//! Runs checks: in the sandbox of commands, within their time, and with comparable failures.
 
-use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use agent::Cancel;
+use agent::CommandCancel;
 use agent::tools::CommandSettings;
-use exec::{Invocation, Status};
+use exec::{CommandStatus, Invocation};
 use serde::{Deserialize, Serialize};
 use workspace::{RelPath, Workspace, fs};
 
-use super::failures::{self, Failures, Places, Reading};
-use super::{Check, CheckReport, Verdict};
+use super::failures::{self, FailureCounts, FailurePlaces, ParsedFailures};
+use super::{CheckReport, CheckVerdict, ProjectCheck};
 
-/// How much of a check's output is read for failures.
+/// Bytes of a check's output that are searched for failures.
 const OUTPUT_BYTES_MAX: usize = 4 * 1024 * 1024;
-/// How much of it is kept and shown.
+/// Bytes of it that are stored and shown.
 const SHOWN_BYTES_MAX: usize = 12 * 1024;
 
-/// Where the user has builds put is not this tree's: it may be read-only here, and what it holds
-/// belongs to another state of the files.
-const OWN_OUTPUT: &str = "unset CARGO_TARGET_DIR CARGO_BUILD_TARGET_DIR; ";
-
-/// How a check ended.
+/// The result of running a check.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Ran {
-    /// The code, where it ended by itself.
+pub(crate) struct CheckOutcome {
+    /// The exit code, if it ended by itself.
     pub(crate) exit_code: Option<i32>,
-    /// Whether its time was up.
+    /// True if it ran out of time.
     pub(crate) timed_out: bool,
-    /// What failed; empty if it passed.
-    pub(crate) failures: Failures,
-    /// Where each of them is, with line numbers.
+    /// The failures; empty if it passed.
+    pub(crate) failures: FailureCounts,
+    /// The places of each failure, with line numbers.
     #[serde(default)]
-    pub(crate) places: Places,
-    /// Whether nothing was understood of what it said, and it is one failure as a whole.
+    pub(crate) places: FailurePlaces,
+    /// True if no failure was recognised in the output, so the check counts as one failure.
     pub(crate) is_opaque: bool,
-    /// What it said, shortened.
+    /// The shortened output.
     pub(crate) output: String,
-    /// How long it took.
+    /// If it failed and the sandbox may be the cause: a sentence with the setting to change.
+    #[serde(default)]
+    pub(crate) sandbox: Option<String>,
+    /// Milliseconds it took.
     pub(crate) duration_ms: u64,
 }
 
-/// Why a check could not be run at all.
+/// The reason why a check could not run at all.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum NotRun {
-    /// Somebody asked for the end.
+    /// A cancellation.
     Cancelled,
     /// There is no sandbox, or no shell.
     Broken(String),
 }
 
-impl Ran {
+impl CheckOutcome {
     pub(crate) fn passed(&self) -> bool {
         self.exit_code == Some(0)
     }
 }
 
-/// What checks are run with.
+/// The context in which checks run.
 #[derive(Clone)]
-pub(crate) struct Surroundings {
+pub(crate) struct CheckContext {
     pub(crate) commands: CommandSettings,
-    /// Where compilers may keep what they built, from one check to the next.
-    pub(crate) tool_cache: PathBuf,
     pub(crate) seconds_max: u64,
-    pub(crate) cancel: Cancel,
+    pub(crate) cancel: CommandCancel,
 }
 
 /// Runs one check in this tree.
 pub(crate) fn run(
-    check: &Check,
+    check: &ProjectCheck,
     tree: &Workspace,
-    surroundings: &Surroundings,
-) -> Result<Ran, NotRun> {
+    surroundings: &CheckContext,
+) -> Result<CheckOutcome, NotRun> {
     let seconds = check.timeout_seconds.unwrap_or(surroundings.seconds_max);
     let invocation = invocation(check, tree, surroundings, seconds)?;
     let outcome = exec::run(&invocation).map_err(|error| NotRun::Broken(error.to_string()))?;
-    if outcome.status == Status::Cancelled {
+    if outcome.status == CommandStatus::Cancelled {
         return Err(NotRun::Cancelled);
     }
     let said = format!("{}\n{}", outcome.stdout_text(), outcome.stderr_text());
     let said = without_root(&said, tree);
     let passed = outcome.is_success();
-    let timed_out = outcome.status == Status::TimedOut;
+    let timed_out = outcome.status == CommandStatus::TimedOut;
     let reading = if passed {
-        Reading::default()
+        ParsedFailures::default()
     } else {
         failures::reading(&said)
     };
@@ -95,25 +91,25 @@ pub(crate) fn run(
     } else if !passed && failed.is_empty() {
         failed.insert(format!("{}: {}", check.name, ended(outcome.status)), 1);
     }
-    Ok(Ran {
+    Ok(CheckOutcome {
         exit_code: outcome.status.code(),
         timed_out,
         failures: failed,
         places: reading.places,
         is_opaque,
         output: if passed { String::new() } else { tail(&said) },
+        sandbox: exec::sandbox::likely_cause(&outcome, surroundings.commands.sandbox),
         duration_ms: u64::try_from(outcome.duration.as_millis()).unwrap_or(u64::MAX),
     })
 }
 
 fn invocation(
-    check: &Check,
+    check: &ProjectCheck,
     tree: &Workspace,
-    surroundings: &Surroundings,
+    surroundings: &CheckContext,
     seconds: u64,
 ) -> Result<Invocation, NotRun> {
     let command = command_line(tree, &check.cwd, &check.run);
-    let command = format!("{}{command}", tool_caches(&surroundings.tool_cache));
     let invocation = surroundings
         .commands
         .invocation(tree, &command)
@@ -125,8 +121,9 @@ fn invocation(
         .cancel(surroundings.cancel.clone()))
 }
 
-/// The output with paths as they are in the project: every build has a worktree of another name.
-fn without_root(said: &str, tree: &Workspace) -> String {
+/// Returns the output with paths relative to the project: every build has a worktree of another
+/// name.
+pub(crate) fn without_root(said: &str, tree: &Workspace) -> String {
     let mut said = said.to_owned();
     let canonical = fs::canonical(tree.path()).ok();
     for root in [Some(tree.path().to_path_buf()), canonical]
@@ -139,32 +136,31 @@ fn without_root(said: &str, tree: &Workspace) -> String {
     said
 }
 
-/// The names under which projects keep their Python environment.
+/// Usual names of a project's Python environment.
 const PYTHON_ENVIRONMENTS: [&str; 2] = [".venv", "venv"];
 
-/// A command line in a folder of the tree, with the project's Python environment switched on.
-pub(crate) fn command_line(tree: &Workspace, cwd: &RelPath, run: &str) -> String {
+/// Builds a command line in a folder of the tree, with the folder's own Python environment
+/// activated. The project's environment is active for every command.
+fn command_line(tree: &Workspace, cwd: &RelPath, run: &str) -> String {
+    if cwd.is_root() {
+        return run.to_owned();
+    }
     let here = tree.path().join(cwd.as_str());
-    let mut places = [here.as_path(), tree.path()]
-        .into_iter()
-        .flat_map(|folder| PYTHON_ENVIRONMENTS.map(|name| folder.join(name)));
+    let mut places = PYTHON_ENVIRONMENTS.map(|name| here.join(name)).into_iter();
     let found = places.find(|place| fs::exists(&place.join("bin/python")));
     let activate = found.map_or(String::new(), |place| {
         let place = place.display().to_string().replace('\'', "'\\''");
         format!("VIRTUAL_ENV='{place}'; PATH=\"$VIRTUAL_ENV/bin:$PATH\"; export VIRTUAL_ENV PATH; ")
     });
-    format!("{OWN_OUTPUT}{activate}{run}")
+    format!("{activate}{run}")
 }
 
-/// Gives tools a cache that they can write: their own is in the user's home, which is read-only in
-/// the sandbox, and Go does nothing without one. What the user has set holds.
-fn tool_caches(folder: &Path) -> String {
-    let folder = folder.display().to_string().replace('\'', "'\\''");
-    format!("test -n \"$GOCACHE\" || {{ GOCACHE='{folder}/go-build'; export GOCACHE; }}; ")
-}
-
-/// What became of a check, held against how it was before.
-pub(crate) fn compare(check: &Check, before: &Ran, now: &Ran) -> CheckReport {
+/// Reports on a check by comparing its result with the one on the untouched tree.
+pub(crate) fn compare(
+    check: &ProjectCheck,
+    before: &CheckOutcome,
+    now: &CheckOutcome,
+) -> CheckReport {
     let mut new_failures = failures::new_ones(&before.failures, &now.failures);
     if before.is_opaque && now.is_opaque {
         // A message about the command itself may have a name in it that is new in every run.
@@ -175,13 +171,13 @@ pub(crate) fn compare(check: &Check, before: &Ran, now: &Ran) -> CheckReport {
     }
     let all: usize = now.failures.values().map(|count| *count as usize).sum();
     let verdict = if now.passed() {
-        Verdict::Passed
+        CheckVerdict::Passed
     } else if !new_failures.is_empty() {
-        Verdict::Failed
+        CheckVerdict::Failed
     } else if now.is_opaque {
-        Verdict::NotJudged
+        CheckVerdict::NotJudged
     } else {
-        Verdict::FailedBefore
+        CheckVerdict::FailedBefore
     };
     CheckReport {
         name: check.name.clone(),
@@ -190,16 +186,20 @@ pub(crate) fn compare(check: &Check, before: &Ran, now: &Ran) -> CheckReport {
         exit_code: now.exit_code,
         old_failures: all.saturating_sub(new_failures.len()),
         output: match verdict {
-            Verdict::Failed | Verdict::NotJudged => now.output.clone(),
+            CheckVerdict::Failed | CheckVerdict::NotJudged => now.output.clone(),
             _ => String::new(),
         },
-        because: (verdict == Verdict::NotJudged).then(|| cause(now)),
+        because: (verdict == CheckVerdict::NotJudged).then(|| cause(now)),
+        sandbox: match verdict {
+            CheckVerdict::Failed | CheckVerdict::NotJudged => now.sandbox.clone(),
+            _ => None,
+        },
         new_failures: failures::with_places(new_failures, &now.places),
         duration_ms: now.duration_ms,
     }
 }
 
-/// The words by which a line says why a command could not do its work.
+/// Words in a line that explains why a command could not do its work.
 const CAUSES: [&str; 11] = [
     "not found",
     "Permission denied",
@@ -216,8 +216,8 @@ const CAUSES: [&str; 11] = [
 /// The longest cause that is shown.
 const CAUSE_CHARS_MAX: usize = 200;
 
-/// Why a check judged nothing: the line that says so, else the last one.
-pub(crate) fn cause(ran: &Ran) -> String {
+/// Returns the line that explains why a check judged nothing, otherwise the last line.
+pub(crate) fn cause(ran: &CheckOutcome) -> String {
     if ran.timed_out {
         return "it did not end in time".to_owned();
     }
@@ -234,27 +234,14 @@ pub(crate) fn cause(ran: &Ran) -> String {
     }
 }
 
-/// Whether the reason may be that the sandbox forbids it.
-pub(crate) fn is_denied(because: &str) -> bool {
-    let denials = [
-        "permission denied",
-        "read-only file system",
-        "operation not permitted",
-        "eacces",
-        "erofs",
-    ];
-    let because = because.to_ascii_lowercase();
-    denials.iter().any(|denial| because.contains(denial))
-}
-
-fn ended(status: Status) -> String {
+fn ended(status: CommandStatus) -> String {
     match status {
-        Status::Exited(code) => format!("exited with code {code}"),
+        CommandStatus::Exited(code) => format!("exited with code {code}"),
         other => other.to_string(),
     }
 }
 
-/// The end of a text, where tools say what is wrong, from the beginning of a line.
+/// Returns the end of a text, where tools print errors, from the beginning of a line.
 fn tail(text: &str) -> String {
     let text = text.trim();
     if text.len() <= SHOWN_BYTES_MAX {
@@ -270,33 +257,33 @@ fn tail(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Failures, Ran, SHOWN_BYTES_MAX, compare, tail};
-    use crate::validation::{Check, Verdict};
+    use super::{CheckOutcome, FailureCounts, SHOWN_BYTES_MAX, compare, tail};
+    use crate::validation::{CheckVerdict, ProjectCheck};
     use workspace::RelPath;
 
-    fn ran(failures: &[&str], is_opaque: bool) -> Ran {
-        let failures: Failures = failures
+    fn ran(failures: &[&str], is_opaque: bool) -> CheckOutcome {
+        let failures: FailureCounts = failures
             .iter()
             .map(|name| ((*name).to_owned(), 1))
             .collect();
-        Ran {
+        CheckOutcome {
             exit_code: Some(i32::from(!failures.is_empty())),
             failures,
             is_opaque,
             output: "words".to_owned(),
-            ..Ran::default()
+            ..CheckOutcome::default()
         }
     }
 
     #[test]
     fn only_what_is_new_fails_a_check() {
-        let check = Check {
+        let check = ProjectCheck {
             name: "test".to_owned(),
             run: "run".to_owned(),
             cwd: RelPath::root(),
             timeout_seconds: None,
         };
-        let verdict = |before: &Ran, now: &Ran| {
+        let verdict = |before: &CheckOutcome, now: &CheckOutcome| {
             let report = compare(&check, before, now);
             (
                 report.verdict,
@@ -306,14 +293,14 @@ mod tests {
         };
         let (fine, one, two) = (ran(&[], false), ran(&["a"], false), ran(&["a", "b"], false));
         let opaque = ran(&["test: exited with code 1"], true);
-        assert_eq!(verdict(&fine, &fine), (Verdict::Passed, 0, 0));
-        assert_eq!(verdict(&one, &fine), (Verdict::Passed, 0, 0));
-        assert_eq!(verdict(&fine, &one), (Verdict::Failed, 1, 0));
-        assert_eq!(verdict(&one, &two), (Verdict::Failed, 1, 1));
-        assert_eq!(verdict(&two, &one), (Verdict::FailedBefore, 0, 1));
-        assert_eq!(verdict(&opaque, &opaque), (Verdict::NotJudged, 0, 1));
-        assert_eq!(verdict(&fine, &opaque), (Verdict::Failed, 1, 0));
-        assert_eq!(verdict(&opaque, &one), (Verdict::Failed, 1, 0));
+        assert_eq!(verdict(&fine, &fine), (CheckVerdict::Passed, 0, 0));
+        assert_eq!(verdict(&one, &fine), (CheckVerdict::Passed, 0, 0));
+        assert_eq!(verdict(&fine, &one), (CheckVerdict::Failed, 1, 0));
+        assert_eq!(verdict(&one, &two), (CheckVerdict::Failed, 1, 1));
+        assert_eq!(verdict(&two, &one), (CheckVerdict::FailedBefore, 0, 1));
+        assert_eq!(verdict(&opaque, &opaque), (CheckVerdict::NotJudged, 0, 1));
+        assert_eq!(verdict(&fine, &opaque), (CheckVerdict::Failed, 1, 0));
+        assert_eq!(verdict(&opaque, &one), (CheckVerdict::Failed, 1, 0));
         assert_eq!(compare(&check, &fine, &one).output, "words");
         assert_eq!(compare(&check, &one, &one).output, "");
     }

@@ -1,38 +1,40 @@
-//! Code without its comments, to see whether a job that writes words changed anything else.
+//! Strips comments from code, to see whether a documentation job changed anything else.
 
-/// How comments are written in a language.
+/// The comment syntax of a language.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Style {
+enum CommentStyle {
     /// `//` and `/* */`; strings in quotes and back-ticks.
     Slashes,
     /// `#` to the end of the line.
     Hashes,
-    /// `#`, and strings that stand alone document what they are in.
+    /// `#`, and strings that are a statement of their own (docstrings).
     Python,
 }
 
-/// Whether two texts of a file differ in comments and white space at most. `None` where it is not
-/// known how comments are written.
+/// Returns true if two versions of a file differ at most in comments and white space, or `None` if
+/// the comment syntax is unknown.
 pub(super) fn same_code(extension: &str, old: &str, new: &str) -> Option<bool> {
     let style = style(extension)?;
     Some(code(style, old) == code(style, new))
 }
 
-fn style(extension: &str) -> Option<Style> {
+fn style(extension: &str) -> Option<CommentStyle> {
     Some(match extension.to_ascii_lowercase().as_str() {
         "rs" | "ts" | "tsx" | "mts" | "cts" | "js" | "jsx" | "mjs" | "cjs" | "go" | "java"
         | "kt" | "c" | "h" | "cc" | "cpp" | "hpp" | "cs" | "swift" | "scala" | "php" | "dart" => {
-            Style::Slashes
+            CommentStyle::Slashes
         }
-        "sh" | "bash" | "rb" | "pl" | "yml" | "yaml" | "toml" | "ex" | "exs" | "r" => Style::Hashes,
-        "py" | "pyi" => Style::Python,
+        "sh" | "bash" | "rb" | "pl" | "yml" | "yaml" | "toml" | "ex" | "exs" | "r" => {
+            CommentStyle::Hashes
+        }
+        "py" | "pyi" => CommentStyle::Python,
         _ => return None,
     })
 }
 
-/// The code alone: one space where there is white space or a comment.
-fn code(style: Style, text: &str) -> String {
-    let mut scanner = Scanner {
+/// Returns the code alone, with one space in place of white space and comments.
+fn code(style: CommentStyle, text: &str) -> String {
+    let mut scanner = CommentScanner {
         rest: text,
         code: String::with_capacity(text.len()),
     };
@@ -42,45 +44,50 @@ fn code(style: Style, text: &str) -> String {
     scanner.code.trim_end().to_owned()
 }
 
-struct Scanner<'t> {
+struct CommentScanner<'t> {
     rest: &'t str,
     code: String,
 }
 
-impl Scanner<'_> {
-    fn step(&mut self, style: Style) {
+impl CommentScanner<'_> {
+    fn step(&mut self, style: CommentStyle) {
         let rest = self.rest;
         let line_end = || rest.find('\n').unwrap_or(rest.len());
         match style {
-            Style::Slashes if rest.starts_with("//") => self.skip(line_end()),
-            Style::Slashes if rest.starts_with("/*") => {
+            CommentStyle::Slashes if rest.starts_with("//") => self.skip(line_end()),
+            CommentStyle::Slashes if rest.starts_with("/*") => {
                 let end = rest.find("*/").map_or(rest.len(), |at| at + 2);
                 self.skip(end);
             }
-            Style::Hashes | Style::Python if rest.starts_with('#') && self.is_apart() => {
+            CommentStyle::Hashes | CommentStyle::Python
+                if rest.starts_with('#') && self.is_apart() =>
+            {
                 self.skip(line_end());
             }
-            Style::Python if rest.starts_with("\"\"\"") || rest.starts_with("'''") => {
+            CommentStyle::Python if rest.starts_with("\"\"\"") || rest.starts_with("'''") => {
                 self.long_string();
             }
             _ => match rest.chars().next() {
                 Some(c) if c.is_whitespace() => self.space(c),
                 Some('"') => self.string('"'),
-                Some('`') if style == Style::Slashes => self.string('`'),
-                // In Rust a quote may begin a lifetime, which has no end.
-                Some('\'') if style != Style::Slashes || self.is_short_quote() => self.string('\''),
+                Some('`') if style == CommentStyle::Slashes => self.string('`'),
+                // In Rust a quote may begin a lifetime, which has no closing quote.
+                Some('\'') if style != CommentStyle::Slashes || self.is_short_quote() => {
+                    self.string('\'')
+                }
                 Some(c) => self.keep(c.len_utf8()),
                 None => {}
             },
         }
     }
 
-    /// In shells and YAML a `#` inside a word is part of it.
+    /// Returns true if a `#` here begins a word: in shells and YAML, one inside a word is part of
+    /// it.
     fn is_apart(&self) -> bool {
         self.code.is_empty() || self.code.ends_with([' ', '\n'])
     }
 
-    /// A string that stands alone is a comment; one in an expression is code.
+    /// Skips a string that is a statement of its own; one in an expression is code.
     fn long_string(&mut self) {
         let quote = &self.rest[..3];
         let end = self.rest[3..]
@@ -125,7 +132,7 @@ impl Scanner<'_> {
     }
 
     fn space(&mut self, c: char) {
-        // Lines are kept apart for what stands alone on one; blank ones say nothing.
+        // Keeps line breaks, to recognise a string alone on its line; drops blank lines.
         if c == '\n' {
             while self.code.ends_with(' ') {
                 self.code.pop();
@@ -149,7 +156,7 @@ impl Scanner<'_> {
 
     fn skip(&mut self, bytes: usize) {
         self.rest = &self.rest[bytes..];
-        // Where a whole line was a comment, nothing of the line is left.
+        // A line that was only a comment leaves nothing behind.
         let line = self.code.rsplit('\n').next().unwrap_or_default();
         if line.trim().is_empty() {
             let keep = self.code.len() - line.len();

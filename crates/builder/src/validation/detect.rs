@@ -1,22 +1,22 @@
-//! Which checks a project has, told by the files it has: one function for each ecosystem.
+//! Detects the checks of a project by its files: one function for each ecosystem.
 //!
-//! Nothing is run to find out. Where the root has no manifest, the nearest ones above the files of
-//! the plan are looked at, so that a package inside a larger repository is checked as well.
+//! Detection runs no program. If the root has no manifest, the nearest ones above the files of the
+//! plan are read, so that a package inside a larger repository is checked as well.
 
 use std::collections::BTreeSet;
 
 use serde_json::Value;
 use workspace::{RelPath, Root};
 
-use super::Check;
+use super::ProjectCheck;
 
 /// The largest manifest that is read.
 const MANIFEST_BYTES_MAX: u64 = 1024 * 1024;
-/// The most directories whose manifests are looked at.
+/// The most directories whose manifests are read.
 const DIRS_MAX: usize = 8;
 
 /// The checks of the project in `root`, for a job that touches these files.
-pub fn detect(root: &Root, touched: &[RelPath]) -> Vec<Check> {
+pub fn detect(root: &Root, touched: &[RelPath]) -> Vec<ProjectCheck> {
     let here = checks_in(root, &RelPath::root());
     if !here.is_empty() {
         return here;
@@ -36,8 +36,8 @@ pub fn detect(root: &Root, touched: &[RelPath]) -> Vec<Check> {
     dirs.flat_map(|dir| checks_in(root, dir)).collect()
 }
 
-fn checks_in(root: &Root, dir: &RelPath) -> Vec<Check> {
-    let place = Place { root, dir };
+fn checks_in(root: &Root, dir: &RelPath) -> Vec<ProjectCheck> {
+    let place = ManifestFolder { root, dir };
     let mut checks = cargo(&place);
     checks.extend(node(&place));
     checks.extend(python(&place));
@@ -46,12 +46,12 @@ fn checks_in(root: &Root, dir: &RelPath) -> Vec<Check> {
 }
 
 /// A directory that may hold manifests.
-struct Place<'a> {
+struct ManifestFolder<'a> {
     root: &'a Root,
     dir: &'a RelPath,
 }
 
-impl Place<'_> {
+impl ManifestFolder<'_> {
     fn text(&self, name: &str) -> Option<String> {
         let path = self.path(name)?;
         let bytes = self.root.read_at_most(&path, MANIFEST_BYTES_MAX).ok()??;
@@ -71,13 +71,13 @@ impl Place<'_> {
         names.iter().any(|name| self.has(name))
     }
 
-    fn check(&self, name: &str, run: impl Into<String>) -> Check {
+    fn check(&self, name: &str, run: impl Into<String>) -> ProjectCheck {
         let at = if self.dir.is_root() {
             name.to_owned()
         } else {
             format!("{name} in {}", self.dir)
         };
-        Check {
+        ProjectCheck {
             name: at,
             run: run.into(),
             cwd: self.dir.clone(),
@@ -86,7 +86,7 @@ impl Place<'_> {
     }
 }
 
-fn cargo(place: &Place<'_>) -> Vec<Check> {
+fn cargo(place: &ManifestFolder<'_>) -> Vec<ProjectCheck> {
     let Some(manifest) = place.text("Cargo.toml") else {
         return Vec::new();
     };
@@ -119,7 +119,7 @@ const SCRIPTS: [(&str, &[&str]); 4] = [
     ("build", &["build"]),
 ];
 
-fn node(place: &Place<'_>) -> Vec<Check> {
+fn node(place: &ManifestFolder<'_>) -> Vec<ProjectCheck> {
     let manifest = place.text("package.json");
     let Some(manifest) = manifest.and_then(|text| serde_json::from_str::<Value>(&text).ok()) else {
         return Vec::new();
@@ -132,7 +132,7 @@ fn node(place: &Place<'_>) -> Vec<Check> {
             .iter()
             .find(|name| script(name).is_some_and(|run| !is_placeholder(run)));
         if let Some(name) = found {
-            // Runners that watch files when a person sits there run once when told so.
+            // Test runners that watch files in a terminal run once if `CI` is set.
             checks.push(place.check(check, format!("CI=1 {manager} run {name}")));
         } else if check == "typecheck"
             && uses(&manifest, "typescript")
@@ -144,7 +144,7 @@ fn node(place: &Place<'_>) -> Vec<Check> {
     checks
 }
 
-fn node_manager(place: &Place<'_>, manifest: &Value) -> &'static str {
+fn node_manager(place: &ManifestFolder<'_>, manifest: &Value) -> &'static str {
     let named = manifest.get("packageManager").and_then(Value::as_str);
     let named = named.and_then(|named| named.split('@').next());
     let known = ["npm", "pnpm", "yarn", "bun"].into_iter();
@@ -178,12 +178,12 @@ fn uses(manifest: &Value, package: &str) -> bool {
     })
 }
 
-/// What `npm init` writes where there are no tests.
+/// Recognises the script that `npm init` writes for a project without tests.
 fn is_placeholder(script: &str) -> bool {
     script.contains("no test specified")
 }
 
-fn python(place: &Place<'_>) -> Vec<Check> {
+fn python(place: &ManifestFolder<'_>) -> Vec<ProjectCheck> {
     let project = place.text("pyproject.toml");
     let markers = [
         "setup.py",
@@ -237,7 +237,7 @@ fn python(place: &Place<'_>) -> Vec<Check> {
     checks
 }
 
-fn go(place: &Place<'_>) -> Vec<Check> {
+fn go(place: &ManifestFolder<'_>) -> Vec<ProjectCheck> {
     if !place.has("go.mod") {
         return Vec::new();
     }

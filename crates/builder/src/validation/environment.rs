@@ -1,19 +1,20 @@
-//! What checks run in: part of the name under which a baseline is kept.
+//! The environment of checks: part of a baseline's cache key.
 //!
-//! How a check ends on an untouched tree depends on more than the tree: on the sandbox, on `PATH`, on
-//! the compilers and on the dependencies that are installed. A baseline that was made before `npm
-//! install` would blame the next build for failures that were there all along.
+//! The result of a check on an untouched tree depends on more than the tree: on the sandbox, on
+//! `PATH`, on the compilers and on the dependencies that are installed. A baseline that was made
+//! before `npm install` would blame the next build for failures that were there all along.
 
 use std::path::Path;
 use std::time::Duration;
 
 use agent::tools::CommandSettings;
-use workspace::{Kind, RelPath, Root, Workspace, fs};
+use workspace::{PathKind, RelPath, Root, Workspace, fs};
 
-use super::Check;
-use super::checks::command_line;
+use super::ProjectCheck;
+use super::checks::without_root;
 
-/// The programs whose version is asked for where a check names them, and how.
+/// The programs whose versions are part of the environment if a check names them, with the
+/// arguments that print the version.
 const TOOLS: [(&str, &str); 13] = [
     ("cargo", "cargo --version; rustc --version"),
     ("node", "node --version"),
@@ -29,38 +30,39 @@ const TOOLS: [(&str, &str); 13] = [
     ("go", "go version"),
     ("mvn", "java -version; command -v mvn"),
 ];
-/// How long all versions together may take to be told.
+/// Seconds that asking all tools for their versions may take.
 const VERSIONS_SECONDS_MAX: u64 = 30;
-/// How many levels of a dependency folder are looked at: site-packages of a venv is the third.
+/// Levels of a dependency folder that are read: site-packages of a venv is the third.
 const DEPENDENCY_LEVELS_MAX: usize = 3;
-/// The most directories of one dependency folder that are looked at.
+/// The most directories of one dependency folder that are read.
 const DEPENDENCY_DIRS_MAX: usize = 4_000;
 
-/// Everything about the surroundings of checks that may change how they end.
+/// Everything around checks that may change their result.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Environment(String);
+pub(crate) struct CheckEnvironment(String);
 
-impl Environment {
-    /// Finds out what these checks would run in, in this tree. `dependencies` are folders of the
-    /// checkout that the tree borrows.
+impl CheckEnvironment {
+    /// Describes the environment in which these checks would run in this tree. `dependencies` are
+    /// folders of the checkout that the tree borrows.
     pub(crate) fn probe(
         commands: &CommandSettings,
         tree: &Workspace,
         (checkout, dependencies): (&Path, &[RelPath]),
-        checks: &[Check],
-    ) -> Environment {
+        checks: &[ProjectCheck],
+    ) -> CheckEnvironment {
         let kind = exec::sandbox::probed().choose(commands.sandbox);
         let sandbox = kind.map_or_else(|error| error.to_string(), |kind| kind.to_string());
         let mut text = format!(
             "sandbox {sandbox} network {:?} sockets {:?} writable {:?}\n",
             commands.network, commands.unix_sockets, commands.writable
         );
-        text.push_str(&versions(commands, tree, checks));
+        // The project's Python environment is in `PATH`, under the name of this build's worktree.
+        text.push_str(&without_root(&versions(commands, tree, checks), tree));
         for path in dependencies {
             let folder = checkout.join(path.as_str());
             text.push_str(&format!("\n{path}: {}\n", listing(&folder)));
         }
-        Environment(text)
+        CheckEnvironment(text)
     }
 
     /// The text that becomes part of a baseline's name.
@@ -70,8 +72,8 @@ impl Environment {
 }
 
 /// `PATH` and the versions of the tools that the checks name, as the sandbox sees them.
-fn versions(commands: &CommandSettings, tree: &Workspace, checks: &[Check]) -> String {
-    let words = |check: &Check| -> Vec<String> {
+fn versions(commands: &CommandSettings, tree: &Workspace, checks: &[ProjectCheck]) -> String {
+    let words = |check: &ProjectCheck| -> Vec<String> {
         let words = check
             .run
             .split(|c: char| c.is_whitespace() || "/;&|()".contains(c));
@@ -85,8 +87,7 @@ fn versions(commands: &CommandSettings, tree: &Workspace, checks: &[Check]) -> S
             script.push_str(ask);
         }
     }
-    let line = command_line(tree, &RelPath::root(), &format!("exec 2>&1; {script}"));
-    let invocation = match commands.invocation(tree, &line) {
+    let invocation = match commands.invocation(tree, &format!("exec 2>&1; {script}")) {
         Ok(invocation) => invocation.timeout(Duration::from_secs(VERSIONS_SECONDS_MAX)),
         Err(error) => return error.to_string(),
     };
@@ -96,8 +97,8 @@ fn versions(commands: &CommandSettings, tree: &Workspace, checks: &[Check]) -> S
     }
 }
 
-/// The packages of a dependency folder: the names of its directories and when each was changed.
-/// Caches that tools keep there (`.cache`, `__pycache__`) are left out.
+/// Lists the packages of a dependency folder: its directories with their change times. Leaves out
+/// caches of tools (`.cache`, `__pycache__`).
 fn listing(folder: &Path) -> String {
     let Ok(root) = Root::open(folder) else {
         return "cannot be read".to_owned();
@@ -111,7 +112,7 @@ fn listing(folder: &Path) -> String {
             let entries = root.list(dir).unwrap_or_default();
             let dirs = entries.into_iter().filter(|entry| {
                 let name = entry.path.file_name().unwrap_or_default();
-                entry.kind == Kind::Dir && !name.starts_with('.') && name != "__pycache__"
+                entry.kind == PathKind::Dir && !name.starts_with('.') && name != "__pycache__"
             });
             for entry in dirs {
                 count += 1;

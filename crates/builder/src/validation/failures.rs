@@ -1,54 +1,54 @@
-//! What failed, read out of a command's output as identities that stay the same when lines move.
+//! Parses a command's output into failures, with identities that do not change when lines move.
 //!
 //! The identity of a failed test is its name, that of an error in a file is the file with the
-//! message. Line numbers, times and colours are left out. Output of which nothing is understood is
-//! one failure: the check as a whole.
+//! message. Line numbers, times and colours are left out. Output without a recognised failure
+//! counts as one: the check as a whole.
 
 use std::collections::BTreeMap;
 
-/// Failures and how often each is there: the same message may stand twice in one file.
-pub type Failures = BTreeMap<String, u32>;
+/// Failures and the number of each: the same message may occur twice in one file.
+pub type FailureCounts = BTreeMap<String, u32>;
 
 /// The same failures as people read them, with line and column, in the order of the output.
-pub(crate) type Places = BTreeMap<String, Vec<String>>;
+pub(crate) type FailurePlaces = BTreeMap<String, Vec<String>>;
 
 /// The longest identity.
 const IDENTITY_CHARS_MAX: usize = 300;
-/// The most failures that are told apart in one output.
+/// The most failures recognised in one output.
 const FAILURES_MAX: usize = 500;
 
-/// What was read out of an output.
+/// The failures found in an output.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Reading {
-    pub(crate) failures: Failures,
-    pub(crate) places: Places,
-    /// Whether at least one of them says where it is. The others may be about the command itself:
-    /// a program that is missing, a registry that cannot be reached.
+pub(crate) struct ParsedFailures {
+    pub(crate) failures: FailureCounts,
+    pub(crate) places: FailurePlaces,
+    /// True if at least one failure has a place. The others may be about the command itself: a
+    /// missing program, an unreachable registry.
     pub(crate) has_places: bool,
 }
 
-/// The failures in the output of a command that failed.
-pub fn read(output: &str) -> Failures {
+/// Parses the failures out of the output of a failed command.
+pub fn read(output: &str) -> FailureCounts {
     reading(output).failures
 }
 
-/// As [`read`], saying how much was understood.
-pub(crate) fn reading(output: &str) -> Reading {
-    let mut reader = Reader::default();
+/// Works like [`read`], and tells how much was understood.
+pub(crate) fn reading(output: &str) -> ParsedFailures {
+    let mut reader = FailureParser::default();
     for line in output.lines() {
         let line = plain(line);
         reader.take(line.trim_end());
     }
     reader.end();
-    Reading {
+    ParsedFailures {
         failures: reader.found,
         places: reader.places,
         has_places: reader.has_places,
     }
 }
 
-/// What is in `now` more often than it was `before`.
-pub fn new_ones(before: &Failures, now: &Failures) -> Vec<String> {
+/// Returns the failures that occur more often `now` than `before`.
+pub fn new_ones(before: &FailureCounts, now: &FailureCounts) -> Vec<String> {
     let mut new = Vec::new();
     for (identity, count) in now {
         let known = before.get(identity).copied().unwrap_or(0);
@@ -59,9 +59,9 @@ pub fn new_ones(before: &Failures, now: &Failures) -> Vec<String> {
     new
 }
 
-/// New failures with their places. Of a message that was there before and is there once more, the
-/// last place is taken: nobody can tell which one is new.
-pub(crate) fn with_places(new: Vec<String>, places: &Places) -> Vec<String> {
+/// Returns new failures with their places. If a message was there before and occurs once more now,
+/// takes its last place: the output does not tell which one is new.
+pub(crate) fn with_places(new: Vec<String>, places: &FailurePlaces) -> Vec<String> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for identity in &new {
         *counts.entry(identity).or_default() += 1;
@@ -77,11 +77,10 @@ pub(crate) fn with_places(new: Vec<String>, places: &Places) -> Vec<String> {
     spelled
 }
 
-/// The fewest and the most characters of a name that a program makes up, such as `GxeHI7` in
-/// `targetGxeHI7`.
+/// The shortest and longest random name, such as `GxeHI7` in `targetGxeHI7`.
 const RANDOM_CHARS: std::ops::RangeInclusive<usize> = 4..=40;
 
-/// Whether two messages are the same but for made-up names in paths and for numbers: words at the
+/// Returns true if two messages differ only in random names in paths and in numbers: words at the
 /// same places, each equal or a path of which one part of the same length looks random in both.
 pub(crate) fn differ_in_random_names(old: &str, new: &str) -> bool {
     let (old, new): (Vec<&str>, Vec<&str>) = (
@@ -122,17 +121,17 @@ fn is_same_word(old: &str, new: &str) -> bool {
 }
 
 #[derive(Default)]
-struct Reader {
-    found: Failures,
-    places: Places,
+struct FailureParser {
+    found: FailureCounts,
+    places: FailurePlaces,
     has_places: bool,
     /// The message of a compiler that puts the place on a later line.
     message: Option<String>,
-    /// The file whose lines follow, as linters print them.
+    /// The file that the following lines are about, as linters print it.
     file: Option<String>,
 }
 
-impl Reader {
+impl FailureParser {
     fn take(&mut self, line: &str) {
         let text = line.trim_start();
         if text.is_empty() {
@@ -167,7 +166,7 @@ impl Reader {
         }
     }
 
-    /// A message without a place stands for itself.
+    /// Records a message that has no place.
     fn end(&mut self) {
         if let Some(message) = self.message.take()
             && !is_summary(&message)
@@ -268,7 +267,7 @@ fn failed_test(line: &str) -> Option<String> {
     {
         return Some(format!("test {}", rest.trim()));
     }
-    // node: `✖ name (1.2ms)`, which has the name of a file where the file could not be loaded
+    // node: `✖ name (1.2ms)`, with the name of a file if the file could not be loaded
     if let Some(rest) = text.strip_prefix("✖ ")
         && rest.ends_with("ms)")
     {
@@ -277,7 +276,8 @@ fn failed_test(line: &str) -> Option<String> {
     None
 }
 
-/// `file:3:5: message`, `file(3,5): error message`, `file:3: error: message`: what it is, and where.
+/// Splits `file:3:5: message`, `file(3,5): error message`, `file:3: error: message` into the
+/// failure and its place.
 fn located(text: &str) -> Option<(String, String)> {
     // tsc: `src/a.ts(3,5): error TS2322: …`
     if let Some((place, message)) = text.split_once("): error ")
@@ -325,7 +325,7 @@ fn spelled(file: &str, numbers: &str, message: &str) -> (String, String) {
     )
 }
 
-/// Whether a message that begins with this word is none about an error: `note:`, `warning:`,
+/// Returns true if a message that begins with this word is not about an error: `note:`, `warning:`,
 /// `PytestCacheWarning:`.
 fn is_remark(word: &str) -> bool {
     word == "note:" || word.to_ascii_lowercase().ends_with("warning:")
@@ -338,7 +338,7 @@ fn rust_message(line: &str) -> Option<String> {
     is_message.then(|| spaced(line))
 }
 
-/// Sentences that only count what was said before.
+/// Recognises sentences that only count the errors printed before.
 fn is_summary(message: &str) -> bool {
     let starts = [
         "error: could not compile",
@@ -381,7 +381,7 @@ fn untimed(text: &str) -> &str {
     }
 }
 
-/// With one space wherever there is white space.
+/// Collapses white space to one space.
 fn spaced(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -1,11 +1,10 @@
-//! The project's checks: found, run on the untouched tree, and run on the work.
+//! The project's checks: detected, run on the untouched tree, and run on the work.
 //!
-//! Only *new* failures count. What failed before the job fails after it without being the job's
-//! fault; what is compared are identities such as a test's name or a file with a message, not line
-//! numbers, which move.
+//! Only *new* failures count. A failure from before the job is not the job's fault. The comparison
+//! uses identities such as a test's name or a file with a message, not line numbers, which move.
 //!
-//! A check that cannot run, before and after, has *not judged* the work. That is neither a pass nor a
-//! failure, and [`Report::judgement`] keeps the three apart for the whole build.
+//! A check that cannot run, before and after, has *not judged* the work. That is neither a pass nor
+//! a failure, and [`ValidationReport::judgement`] keeps the three apart for the whole build.
 
 pub(crate) mod baseline;
 pub(crate) mod checks;
@@ -20,35 +19,35 @@ use serde::{Deserialize, Serialize};
 use workspace::RelPath;
 
 pub use detect::detect;
-pub(crate) use environment::Environment;
-pub use failures::{Failures, new_ones, read as read_failures};
+pub(crate) use environment::CheckEnvironment;
+pub use failures::{FailureCounts, new_ones, read as read_failures};
 pub(crate) use skips::new_skips;
 
 /// A check of the project: one command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Check {
-    /// What it is called: `typecheck`, `lint`, `test`, `build`, or a name of the settings.
+pub struct ProjectCheck {
+    /// The check's name: `typecheck`, `lint`, `test`, `build`, or a name from the settings.
     pub name: String,
     /// The command line.
     pub run: String,
-    /// Where it is run; the project's root if left out.
+    /// The directory to run in; the project's root if absent.
     #[serde(default = "RelPath::root")]
     pub cwd: RelPath,
-    /// How long it may take; `builder.check_seconds_max` if left out.
+    /// Time limit; `builder.check_seconds_max` if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_seconds: Option<u64>,
 }
 
-/// What one round of checks found.
+/// The results of one round of checks.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-pub struct Report {
+pub struct ValidationReport {
     /// One entry for each check, in their order.
     pub checks: Vec<CheckReport>,
 }
 
-/// What became of one check.
+/// The result of one check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CheckReport {
@@ -56,58 +55,61 @@ pub struct CheckReport {
     pub name: String,
     /// Its command line.
     pub command: String,
-    /// All in all.
-    pub verdict: Verdict,
-    /// How the command ended, where it ended by itself.
+    /// The verdict.
+    pub verdict: CheckVerdict,
+    /// The command's exit code, if it ended by itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
     /// Failures that were not there before.
     pub new_failures: Vec<String>,
-    /// How many failures were there before and still are.
+    /// Number of failures that were there before and still are.
     pub old_failures: usize,
-    /// Why the check judged nothing: what the command said last.
+    /// The reason why the check judged nothing: the last output of the command.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub because: Option<String>,
-    /// The end of what the command said, where something new failed or nothing could be judged.
+    /// If it failed and the sandbox may be the cause: a sentence with the setting to change.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<String>,
+    /// The end of the output, if something new failed or nothing could be judged.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub output: String,
-    /// How long it took.
+    /// Milliseconds it took.
     pub duration_ms: u64,
 }
 
-/// What a check came to.
+/// The verdict of one check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Verdict {
+pub enum CheckVerdict {
     /// The command ended with code 0.
     Passed,
-    /// It fails, and it failed in the same ways before.
+    /// It fails, and failed in the same ways before.
     FailedBefore,
     /// It fails before and after the change without naming a place: it could not run.
     #[serde(alias = "unjudged")]
     NotJudged,
     /// It fails in ways that are new.
     Failed,
-    /// It was not run, and is not said to have passed.
+    /// It was not run, and does not count as passed.
     Skipped,
 }
 
-/// What the checks say about a whole build.
+/// The judgement of all checks about a build.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Judgement {
-    /// At least one check judged the work, and nothing fails that passed before.
+pub enum BuildJudgement {
+    /// At least one check judged the work, and everything that passed before still passes.
     Passed,
-    /// Something fails that passed before.
+    /// A check fails that passed before.
     Failed,
-    /// No check could judge the work, or the project has none.
+    /// No check could judge the work, or the project has no checks.
     NotJudged,
 }
 
-/// Whether a test shows that a bug is fixed.
+/// Tells whether a test shows that a bug is fixed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "status", rename_all = "snake_case")]
-pub enum Proven {
+pub enum FixProof {
     /// These tests fail without the change and pass with it.
     Proven {
         /// Their names, or the name of the check.
@@ -125,58 +127,62 @@ pub enum Proven {
     },
 }
 
-impl Report {
-    /// Whether something is new and fails.
+impl ValidationReport {
+    /// Returns true if there is a new failure.
     pub fn has_failed(&self) -> bool {
         self.checks
             .iter()
-            .any(|check| check.verdict == Verdict::Failed)
+            .any(|check| check.verdict == CheckVerdict::Failed)
     }
 
-    /// What the checks say about the build as a whole.
-    pub fn judgement(&self) -> Judgement {
-        let judged =
-            |check: &CheckReport| !matches!(check.verdict, Verdict::Skipped | Verdict::NotJudged);
+    /// Judges the build as a whole.
+    pub fn judgement(&self) -> BuildJudgement {
+        let judged = |check: &CheckReport| {
+            !matches!(
+                check.verdict,
+                CheckVerdict::Skipped | CheckVerdict::NotJudged
+            )
+        };
         if self.has_failed() {
-            Judgement::Failed
+            BuildJudgement::Failed
         } else if self.checks.iter().any(judged) {
-            Judgement::Passed
+            BuildJudgement::Passed
         } else {
-            Judgement::NotJudged
+            BuildJudgement::NotJudged
         }
     }
 
-    /// Whether there were checks and none of them could judge the work. A project without checks
-    /// is another matter: the plan says so before anybody approves it.
+    /// Returns true if there were checks and none of them could judge the work. A project without
+    /// checks is another case: its plan says so before a person approves it.
     pub fn judged_nothing(&self) -> bool {
-        !self.checks.is_empty() && self.judgement() == Judgement::NotJudged
+        !self.checks.is_empty() && self.judgement() == BuildJudgement::NotJudged
     }
 
-    /// Whether everything passes that passed before; `None` where nothing was judged.
+    /// Returns true if everything passes that passed before, or `None` if nothing was judged.
     pub fn passed(&self) -> Option<bool> {
         match self.judgement() {
-            Judgement::Passed => Some(true),
-            Judgement::Failed => Some(false),
-            Judgement::NotJudged => None,
+            BuildJudgement::Passed => Some(true),
+            BuildJudgement::Failed => Some(false),
+            BuildJudgement::NotJudged => None,
         }
     }
 
-    /// Whether there is less to mend than there was: fewer checks fail, or the same fail in fewer
-    /// ways, or what kept tests from running at all is mended.
-    pub fn is_better_than(&self, before: &Report) -> bool {
-        let failing = |report: &Report| {
-            let failed = |check: &&CheckReport| check.verdict == Verdict::Failed;
+    /// Returns true if fewer failures remain than before: fewer checks fail, or the same fail in
+    /// fewer ways, or the cause that kept tests from running is repaired.
+    pub fn is_better_than(&self, before: &ValidationReport) -> bool {
+        let failing = |report: &ValidationReport| {
+            let failed = |check: &&CheckReport| check.verdict == CheckVerdict::Failed;
             report.checks.iter().filter(failed).count()
         };
-        let left = |report: &Report| (failing(report), report.new_failures());
-        let blocks = |report: &Report| {
+        let left = |report: &ValidationReport| (failing(report), report.new_failures());
+        let blocks = |report: &ValidationReport| {
             let mut failures = report.checks.iter().flat_map(|check| &check.new_failures);
             failures.any(|failure| !failure.starts_with("test "))
         };
         left(self) < left(before) || (blocks(before) && !blocks(self))
     }
 
-    /// How many new failures there are.
+    /// Counts the new failures.
     pub fn new_failures(&self) -> usize {
         self.checks
             .iter()

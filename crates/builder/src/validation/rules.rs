@@ -1,34 +1,35 @@
-//! What a plan and a task type ask for beside the project's own checks.
+//! Rules that a plan and a task type add to the project's own checks.
 
 use std::path::Path;
 
-use workspace::{Change, ChangeSet, RelPath, Root, Workspace};
+use workspace::{ChangeSet, PathChange, RelPath, Root, Workspace};
 
 use super::comments::same_code;
-use super::{Check, CheckReport, Proven, Verdict};
-use crate::ground::Moved;
-use crate::plan::{FileAction, Plan};
-use crate::role::Role;
-use crate::task_type::Touches;
+use super::{CheckReport, CheckVerdict, FixProof, ProjectCheck};
+use crate::job_repository::ChangedPath;
+use crate::plan::{BuildPlan, FileAction};
+use crate::role::FileRole;
+use crate::task_type::AllowedFiles;
 
-/// A rule that is not kept, as a check that fails.
+/// Reports a violated rule as a failed check.
 pub(crate) fn failed(name: &str, new_failures: Vec<String>) -> CheckReport {
     CheckReport {
         name: name.to_owned(),
         command: String::new(),
-        verdict: Verdict::Failed,
+        verdict: CheckVerdict::Failed,
         exit_code: None,
         new_failures,
         old_failures: 0,
         because: None,
+        sandbox: None,
         output: String::new(),
         duration_ms: 0,
     }
 }
 
-/// Files of the plan that should be there and are not, or the other way round. A file that was to
-/// be changed and is not is no failure: the work may do without, and the coverage says so.
-pub(crate) fn missing(plan: &Plan, tree: &Workspace) -> Vec<String> {
+/// Lists files of the plan that should exist and do not, or the other way round. A planned change
+/// that was not made is no failure: the work may not need it, and the coverage shows it.
+pub(crate) fn missing(plan: &BuildPlan, tree: &Workspace) -> Vec<String> {
     let is_there = |path: &RelPath| matches!(tree.kind(path), Ok(Some(_)));
     let mut missing = Vec::new();
     for file in &plan.files {
@@ -53,19 +54,22 @@ pub(crate) fn missing(plan: &Plan, tree: &Workspace) -> Vec<String> {
     missing
 }
 
-/// Whether the rules have to look into code files.
-pub(crate) fn reads_code<'p>(plan: &Plan, mut changed: impl Iterator<Item = &'p RelPath>) -> bool {
-    plan.task_type.rules().touches == Touches::Words
-        && changed.any(|path| Role::of(path) != Role::Document)
+/// Returns true if the rules have to read code files.
+pub(crate) fn reads_code<'p>(
+    plan: &BuildPlan,
+    mut changed: impl Iterator<Item = &'p RelPath>,
+) -> bool {
+    plan.task_type.rules().touches == AllowedFiles::Words
+        && changed.any(|path| FileRole::of(path) != FileRole::Document)
 }
 
-/// Code files in which more than words changed.
+/// Lists code files in which more than comments changed.
 pub(crate) fn words_only(changed: &[&RelPath], before: &Workspace, now: &Workspace) -> Vec<String> {
     let text = |tree: &Workspace, path: &RelPath| tree.read_text(path).ok().flatten();
     let mut wrong = Vec::new();
     for path in changed
         .iter()
-        .filter(|path| Role::of(path) != Role::Document)
+        .filter(|path| FileRole::of(path) != FileRole::Document)
     {
         let (old, new) = (text(before, path), text(now, path));
         let same = match (old, new) {
@@ -84,23 +88,26 @@ pub(crate) fn words_only(changed: &[&RelPath], before: &Workspace, now: &Workspa
 }
 
 /// The places of the checks that run tests.
-pub(crate) fn test_checks(checks: &[Check]) -> Vec<usize> {
+pub(crate) fn test_checks(checks: &[ProjectCheck]) -> Vec<usize> {
     let places = checks.iter().enumerate();
     let tests = places.filter(|(_, check)| check.name.split(' ').next() == Some("test"));
     tests.map(|(at, _)| at).collect()
 }
 
-/// The test files of a job, or why they prove nothing.
-pub(crate) fn proof_files(changes: &[Moved], has_tests: bool) -> (Vec<RelPath>, Option<Proven>) {
+/// Returns the test files of a job, or the reason why they prove nothing.
+pub(crate) fn proof_files(
+    changes: &[ChangedPath],
+    has_tests: bool,
+) -> (Vec<RelPath>, Option<FixProof>) {
     let not_checked = |because: &str| {
         let because = because.to_owned();
-        (Vec::new(), Some(Proven::NotChecked { because }))
+        (Vec::new(), Some(FixProof::NotChecked { because }))
     };
     if !has_tests {
         return not_checked("the project has no check called `test`");
     }
-    let is_test = |moved: &&Moved| {
-        Role::of(&moved.path) == Role::Test && moved.change.kind != vcs::ChangeKind::Deleted
+    let is_test = |moved: &&ChangedPath| {
+        FileRole::of(&moved.path) == FileRole::Test && moved.change.kind != vcs::ChangeKind::Deleted
     };
     let files: Vec<RelPath> = changes
         .iter()
@@ -110,7 +117,7 @@ pub(crate) fn proof_files(changes: &[Moved], has_tests: bool) -> (Vec<RelPath>, 
     if !files.is_empty() {
         return (files, None);
     }
-    // Tests that stand in the file they test cannot be run without the change beside them.
+    // Tests inside the file they test cannot run without the change beside them.
     let has_inner = changes.iter().any(|moved| {
         let diff = String::from_utf8_lossy(&moved.change.diff);
         let added = diff.lines().filter(|line| line.starts_with('+'));
@@ -132,7 +139,7 @@ pub(crate) fn proof_files(changes: &[Moved], has_tests: bool) -> (Vec<RelPath>, 
     }
     let because =
         "no test was added or changed: write one that fails because of the bug".to_owned();
-    (Vec::new(), Some(Proven::NotProven { because }))
+    (Vec::new(), Some(FixProof::NotProven { because }))
 }
 
 /// Copies files from one tree into another.
@@ -142,7 +149,7 @@ pub(crate) fn copy(files: &[RelPath], from: &Path, to: &Path) -> Result<(), work
     for path in files {
         if let Some(bytes) = from.read(path)? {
             let executable = from.is_executable(path)?;
-            changes.put(path.clone(), Change::Write { bytes, executable });
+            changes.put(path.clone(), PathChange::Write { bytes, executable });
         }
     }
     to.apply(&changes)?;

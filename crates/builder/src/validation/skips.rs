@@ -1,13 +1,14 @@
-//! Tests that a change turns off: skipped, ignored, or left out because another one is `only`.
+//! Finds tests that a change turns off: skipped, ignored, or left out because another one is
+//! `only`.
 //!
-//! A check that passes says nothing about a test that does not run any more, so the reviewer is told.
+//! A passing check says nothing about a test that does not run any more, so the reviewer must know.
 
 use workspace::RelPath;
 
-use crate::ground::Moved;
-use crate::role::Role;
+use crate::job_repository::ChangedPath;
+use crate::role::FileRole;
 
-/// What turns tests off, by the endings of the files it is written in.
+/// The markers that turn tests off, by file extension.
 const MARKS: [(&[&str], &[&str]); 5] = [
     (
         &[
@@ -46,13 +47,13 @@ const MARKS: [(&[&str], &[&str]); 5] = [
 ];
 
 /// The lines by which these changes turn tests off, as `file:line: text`.
-pub(crate) fn new_skips(changes: &[Moved]) -> Vec<String> {
+pub(crate) fn new_skips(changes: &[ChangedPath]) -> Vec<String> {
     let mut found = Vec::new();
     for moved in changes {
         let diff = String::from_utf8_lossy(&moved.change.diff);
         found.extend(of_diff(&moved.path, &diff));
         let is_gone = moved.change.kind == vcs::ChangeKind::Deleted;
-        if is_gone && Role::of(&moved.path) == Role::Test {
+        if is_gone && FileRole::of(&moved.path) == FileRole::Test {
             found.push(format!("{}: the test file is deleted", moved.path));
         }
     }
@@ -86,11 +87,11 @@ fn of_diff(path: &RelPath, diff: &str) -> Vec<String> {
             _ => line += 1,
         }
     }
-    // A skip that only moved, or was reworded, turned nothing off.
+    // A skip that only moved, or was reworded, turned off no test.
     added.split_off(removed.min(added.len()))
 }
 
-/// Whether the mark is there as a word of its own: `fit(` is not in `benefit(`.
+/// Returns true if the mark occurs as a whole word: `fit(` is not in `benefit(`.
 fn marked(text: &str, mark: &str) -> bool {
     text.match_indices(mark).any(|(at, _)| {
         let before = text[..at].chars().next_back();

@@ -1,13 +1,13 @@
-//! From an approved plan to a branch: what is made, and what is left alone.
+//! From an approved plan to a branch: the files that change, and those left alone.
 
-use builder::{Became, Jobs, Options, Status, decide, run};
+use builder::{FileOutcome, JobStatus, JobStore, Options, decide, run};
 use serde_json::json;
 
 use crate::scripted::{calls, says};
-use crate::shop::{PROMPT, Shop, plan, planned, runs, writes};
+use crate::test_builder::{PROMPT, TestBuilder, plan, planned, runs, writes};
 
 /// A greeting in a file of its own, listed in another.
-fn greeting() -> Shop {
+fn greeting() -> TestBuilder {
     let edits = json!([{"old": "one", "new": "one\nhello"}]);
     let script = vec![
         planned(
@@ -18,7 +18,7 @@ fn greeting() -> Shop {
         calls(&[("modify_file", json!({"path": "list.txt", "edits": edits}))]),
         says("The greeting is there."),
     ];
-    Shop::new(&[("list.txt", "one\n")], script).checking("grep hello list.txt")
+    TestBuilder::new(&[("list.txt", "one\n")], script).checking("grep hello list.txt")
 }
 
 #[tokio::test]
@@ -26,7 +26,7 @@ async fn an_approved_plan_becomes_a_branch_and_a_patch() {
     let mut shop = greeting();
     let before = shop.picture();
     let job = shop.run(Options::default()).await;
-    assert_eq!(job.status(), Status::Completed, "{:?}", job.error);
+    assert_eq!(job.status(), JobStatus::Completed, "{:?}", job.error);
     assert_eq!(shop.picture(), before);
     assert_eq!(shop.worktrees(), 0);
     let branch = job.result.branch.unwrap();
@@ -47,21 +47,21 @@ async fn an_approved_plan_becomes_a_branch_and_a_patch() {
 }
 
 #[tokio::test]
-async fn progress_is_told_and_kept_for_every_status() {
+async fn progress_is_reported_and_stored_for_every_status() {
     let mut shop = greeting();
     let job = shop.run(Options::default()).await;
     let kept = shop.jobs.progress(&job.id).await.unwrap();
-    let mut statuses: Vec<Status> = kept.iter().map(|one| one.status).collect();
+    let mut statuses: Vec<JobStatus> = kept.iter().map(|one| one.status).collect();
     statuses.dedup();
     assert_eq!(
         statuses,
         [
-            Status::Planning,
-            Status::PlanReady,
-            Status::Generating,
-            Status::Validating,
-            Status::Publishing,
-            Status::Completed
+            JobStatus::Planning,
+            JobStatus::PlanReady,
+            JobStatus::Generating,
+            JobStatus::Validating,
+            JobStatus::Publishing,
+            JobStatus::Completed
         ]
     );
     assert!(kept.iter().all(|one| !one.message.is_empty()));
@@ -82,7 +82,7 @@ async fn progress_is_told_and_kept_for_every_status() {
 }
 
 #[tokio::test]
-async fn the_result_says_what_was_done_and_what_it_took() {
+async fn the_result_lists_the_changes_and_the_cost() {
     let mut shop = greeting();
     let result = shop.run(Options::default()).await.result;
     let files = result.files.iter();
@@ -92,8 +92,8 @@ async fn the_result_says_what_was_done_and_what_it_took() {
     assert_eq!(
         files,
         [
-            ("list.txt", Became::Modified),
-            ("src/hello.txt", Became::Created)
+            ("list.txt", FileOutcome::Modified),
+            ("src/hello.txt", FileOutcome::Created)
         ]
     );
     assert!(
@@ -116,7 +116,7 @@ async fn the_result_is_the_seeds_json() {
         writes("a.txt", "a"),
         says("Done."),
     ];
-    let mut shop = Shop::new(&[], script).checking("true");
+    let mut shop = TestBuilder::new(&[], script).checking("true");
     let job = shop.run(Options::default()).await;
     let json = serde_json::to_value(&job.result).unwrap();
     for key in [
@@ -161,9 +161,9 @@ async fn a_file_outside_the_plan_is_refused_and_the_model_is_told() {
         ]),
         says("Done."),
     ];
-    let mut shop = Shop::new(&[("list.txt", "one\n"), (".env", "KEY=1\n")], script);
+    let mut shop = TestBuilder::new(&[("list.txt", "one\n"), (".env", "KEY=1\n")], script);
     let job = shop.run(Options::default()).await;
-    assert_eq!(job.status(), Status::Completed, "{:?}", job.error);
+    assert_eq!(job.status(), JobStatus::Completed, "{:?}", job.error);
     let sent = shop.server.sent(2).join("\n");
     assert!(
         sent.contains("the approved plan does not name it"),
@@ -178,19 +178,19 @@ async fn a_file_outside_the_plan_is_refused_and_the_model_is_told() {
 }
 
 #[tokio::test]
-async fn what_commands_change_outside_the_plan_is_put_back() {
+async fn changes_of_commands_outside_the_plan_are_reverted() {
     let script = vec![
         planned("refactor", &[("a.txt", "modify")]),
         runs("echo two > a.txt; echo no > list.txt; rm b.txt; echo stray > stray.txt"),
         says("Done."),
     ];
     let files = [("a.txt", "one\n"), ("list.txt", "yes\n"), ("b.txt", "b\n")];
-    let mut shop = Shop::new(&files, script)
+    let mut shop = TestBuilder::new(&files, script)
         .checking("grep yes list.txt && test -f b.txt && test ! -e stray.txt");
     let job = shop.run(Options::default()).await;
     assert_eq!(
         job.status(),
-        Status::Completed,
+        JobStatus::Completed,
         "{:?} {:?}",
         job.error,
         job.result
@@ -220,9 +220,9 @@ async fn files_are_moved_and_deleted_as_planned() {
         ("old.txt", "one\ntwo\nthree\nfour\nfive\n"),
         ("gone.txt", "x\n"),
     ];
-    let mut shop = Shop::new(&files, script);
+    let mut shop = TestBuilder::new(&files, script);
     let job = shop.run(Options::default()).await;
-    assert_eq!(job.status(), Status::Completed, "{:?}", job.error);
+    assert_eq!(job.status(), JobStatus::Completed, "{:?}", job.error);
     let branch = job.result.branch.clone().unwrap();
     assert_eq!(shop.at(&branch, "old.txt"), None);
     assert_eq!(shop.at(&branch, "gone.txt"), None);
@@ -234,7 +234,7 @@ async fn files_are_moved_and_deleted_as_planned() {
         .result
         .files
         .iter()
-        .find(|file| file.action == Became::Renamed)
+        .find(|file| file.action == FileOutcome::Renamed)
         .unwrap();
     assert_eq!(renamed.from.as_ref().unwrap().as_str(), "old.txt");
     assert_eq!((renamed.lines_added, renamed.lines_removed), (1, 1));
@@ -249,9 +249,9 @@ async fn planned_files_that_are_missing_go_back_to_the_model() {
         writes("b.txt", "b"),
         says("Now it is."),
     ];
-    let mut shop = Shop::new(&[], script);
+    let mut shop = TestBuilder::new(&[], script);
     let job = shop.run(Options::default()).await;
-    assert_eq!(job.status(), Status::Completed, "{:?}", job.error);
+    assert_eq!(job.status(), JobStatus::Completed, "{:?}", job.error);
     assert!(
         shop.told(3)
             .contains("b.txt: the plan creates it, and it is not there"),
@@ -268,9 +268,9 @@ async fn a_model_that_changes_nothing_fails_the_job() {
         planned("new-resource", &[("a.txt", "create")]),
         says("Done."),
     ];
-    let mut shop = Shop::new(&[], script);
+    let mut shop = TestBuilder::new(&[], script);
     let job = shop.run(Options::default()).await;
-    assert_eq!(job.status(), Status::Failed);
+    assert_eq!(job.status(), JobStatus::Failed);
     let error = job.error.unwrap();
     assert_eq!(error.code, builder::FailureCode::NothingGenerated);
     let told = shop.told(2);
@@ -278,7 +278,7 @@ async fn a_model_that_changes_nothing_fails_the_job() {
         told.contains("none of the files of the plan was changed"),
         "{told}"
     );
-    assert_eq!(error.step, Status::Validating);
+    assert_eq!(error.step, JobStatus::Validating);
     assert_eq!(shop.worktrees(), 0);
     assert!(shop.branches().is_empty());
 }
@@ -290,7 +290,7 @@ async fn a_dry_run_leaves_everything_byte_for_byte_and_shows_it_all() {
         writes("a.txt", "a"),
         says("Done."),
     ];
-    let mut shop = Shop::new(&[("list.txt", "one\n")], script).checking("test -f a.txt");
+    let mut shop = TestBuilder::new(&[("list.txt", "one\n")], script).checking("test -f a.txt");
     let before = shop.picture();
     let refs = shop.git(&["for-each-ref"]);
     let objects = shop.git(&["count-objects", "-v"]);
@@ -299,7 +299,7 @@ async fn a_dry_run_leaves_everything_byte_for_byte_and_shows_it_all() {
         ..Options::default()
     };
     let job = shop.run(options).await;
-    assert_eq!(job.status(), Status::Completed, "{:?}", job.error);
+    assert_eq!(job.status(), JobStatus::Completed, "{:?}", job.error);
     assert_eq!(shop.picture(), before);
     assert_eq!(shop.git(&["for-each-ref"]), refs);
     assert_eq!(shop.git(&["count-objects", "-v"]), objects);
@@ -325,7 +325,7 @@ async fn a_dirty_checkout_is_neither_seen_nor_touched() {
         )]),
         says("Done."),
     ];
-    let mut shop = Shop::new(&[("a.txt", "committed\n"), ("b.txt", "b\n")], script);
+    let mut shop = TestBuilder::new(&[("a.txt", "committed\n"), ("b.txt", "b\n")], script);
     shop.write("a.txt", "being edited\n");
     shop.write("staged.txt", "staged\n");
     shop.git(&["add", "staged.txt"]);
@@ -333,7 +333,7 @@ async fn a_dirty_checkout_is_neither_seen_nor_touched() {
     std::fs::remove_file(shop.path("b.txt")).unwrap();
     let before = shop.picture();
     let job = shop.run(Options::default()).await;
-    assert_eq!(job.status(), Status::Completed, "{:?}", job.error);
+    assert_eq!(job.status(), JobStatus::Completed, "{:?}", job.error);
     assert_eq!(shop.picture(), before);
     let branch = job.result.branch.unwrap();
     assert_eq!(shop.at(&branch, "a.txt").unwrap(), "built\n");
@@ -344,7 +344,7 @@ async fn a_dirty_checkout_is_neither_seen_nor_touched() {
 #[tokio::test]
 async fn of_two_approvals_at_once_one_gets_a_conflict() {
     let script = vec![planned("new-resource", &[("a.txt", "create")])];
-    let mut shop = Shop::new(&[], script);
+    let mut shop = TestBuilder::new(&[], script);
     let job = shop.plan(Options::default()).await;
     let bench = shop.bench();
     let (first, second) = tokio::join!(
@@ -356,44 +356,46 @@ async fn of_two_approvals_at_once_one_gets_a_conflict() {
     } else {
         (second, first)
     };
-    assert_eq!(won.unwrap().status(), Status::Generating);
-    assert_eq!(lost.unwrap_err().kind(), builder::Kind::Conflict);
+    assert_eq!(won.unwrap().status(), JobStatus::Generating);
+    assert_eq!(lost.unwrap_err().kind(), builder::BuildErrorKind::Conflict);
     let error = decide::reject(&bench, &job.id).await.unwrap_err();
-    assert_eq!(error.kind(), builder::Kind::Conflict);
+    assert_eq!(error.kind(), builder::BuildErrorKind::Conflict);
 }
 
 #[tokio::test]
 async fn a_rejected_plan_is_the_end() {
     let script = vec![planned("new-resource", &[("a.txt", "create")])];
-    let mut shop = Shop::new(&[], script);
+    let mut shop = TestBuilder::new(&[], script);
     let job = shop.plan(Options::default()).await;
     let bench = shop.bench();
     let rejected = decide::reject(&bench, &job.id).await.unwrap();
-    assert_eq!(rejected.status(), Status::Rejected);
+    assert_eq!(rejected.status(), JobStatus::Rejected);
     assert_eq!(
         decide::approve(&bench, &job.id).await.unwrap_err().kind(),
-        builder::Kind::Conflict
+        builder::BuildErrorKind::Conflict
     );
-    let same = run::resume(&bench, &job.id, &mut agent::Nobody)
+    let same = run::resume(&bench, &job.id, &mut agent::NoAgentObserver)
         .await
         .unwrap();
-    assert_eq!(same.status(), Status::Rejected);
+    assert_eq!(same.status(), JobStatus::Rejected);
     assert_eq!(shop.worktrees(), 0);
 }
 
 #[tokio::test]
 async fn two_processes_do_not_work_on_one_job() {
-    let shop = Shop::new(&[], vec![planned("new-resource", &[("a.txt", "create")])]);
+    let shop = TestBuilder::new(&[], vec![planned("new-resource", &[("a.txt", "create")])]);
     let id = shop.new_job(PROMPT, Options::default()).await;
     let bench = shop.bench();
-    let hold = builder::Jobs::hold(&shop.jobs, &id).await.unwrap();
-    let error = run::plan(&bench, &id, &mut agent::Nobody)
+    let hold = builder::JobStore::hold(&shop.jobs, &id).await.unwrap();
+    let error = run::plan(&bench, &id, &mut agent::NoAgentObserver)
         .await
         .unwrap_err();
-    assert_eq!(error.kind(), builder::Kind::Held);
+    assert_eq!(error.kind(), builder::BuildErrorKind::Held);
     drop(hold);
-    let job = run::plan(&bench, &id, &mut agent::Nobody).await.unwrap();
-    assert_eq!(job.status(), Status::PlanReady);
+    let job = run::plan(&bench, &id, &mut agent::NoAgentObserver)
+        .await
+        .unwrap();
+    assert_eq!(job.status(), JobStatus::PlanReady);
 }
 
 #[tokio::test]
@@ -406,21 +408,21 @@ async fn an_edited_plan_is_checked_and_is_the_permission() {
         ]),
         says("Done."),
     ];
-    let mut shop = Shop::new(&[], script);
+    let mut shop = TestBuilder::new(&[], script);
     let job = shop.plan(Options::default()).await;
     let read = |files: &[(&str, &str)]| {
         builder::plan::read(&plan("new-resource", files).to_string()).unwrap()
     };
     let bad = decide::edit(&shop.bench(), &job.id, read(&[(".env", "create")])).await;
     let error = bad.unwrap_err();
-    assert_eq!(error.kind(), builder::Kind::Plan);
+    assert_eq!(error.kind(), builder::BuildErrorKind::Plan);
     assert!(error.to_string().contains(".env"), "{error}");
     let edited = decide::edit(&shop.bench(), &job.id, read(&[("a.txt", "create")]))
         .await
         .unwrap();
-    assert_eq!(edited.status(), Status::PlanReady);
+    assert_eq!(edited.status(), JobStatus::PlanReady);
     assert_eq!(shop.worktrees(), 0);
     let job = shop.build(&job.id).await;
-    assert_eq!(job.status(), Status::Completed, "{:?}", job.error);
+    assert_eq!(job.status(), JobStatus::Completed, "{:?}", job.error);
     assert_eq!(shop.at(&job.result.branch.unwrap(), "b.txt"), None);
 }

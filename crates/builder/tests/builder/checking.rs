@@ -1,10 +1,10 @@
-//! Real toolchains in the real sandbox: what they print is understood, what is new is told.
+//! Real toolchains in the real sandbox: their output is understood, and new failures are reported.
 
-use builder::validation::Verdict;
-use builder::{Options, Status};
+use builder::validation::CheckVerdict;
+use builder::{JobStatus, Options};
 
 use crate::scripted::says;
-use crate::shop::{Shop, planned, writes};
+use crate::test_builder::{TestBuilder, planned, writes};
 
 const MANIFEST: &str =
     "[package]\nname = \"tiny\"\nversion = \"0.1.0\"\nedition = \"2021\"\n\n[workspace]\n";
@@ -28,7 +28,7 @@ async fn a_cargo_project_is_built_tested_and_compared_with_before() {
         writes("src/lib.rs", &TESTED.replace("a - b", "a + b")),
         says("It is a number now."),
     ];
-    let mut shop = Shop::new(&files, script).detecting().sandboxed();
+    let mut shop = TestBuilder::new(&files, script).detecting().sandboxed();
     let job = shop.run(Options::default()).await;
     assert_eq!(
         shop.server.asked(),
@@ -44,7 +44,7 @@ async fn a_cargo_project_is_built_tested_and_compared_with_before() {
     );
     assert_eq!(
         job.status(),
-        Status::Completed,
+        JobStatus::Completed,
         "{:?} {:#?}",
         job.error,
         job.result.validation
@@ -58,8 +58,8 @@ async fn a_cargo_project_is_built_tested_and_compared_with_before() {
     assert_eq!(
         verdicts,
         [
-            ("typecheck", Verdict::Passed, 0),
-            ("test", Verdict::FailedBefore, 1)
+            ("typecheck", CheckVerdict::Passed, 0),
+            ("test", CheckVerdict::FailedBefore, 1)
         ],
     );
     let changed = shop.git(&["diff", "--name-only", "main", &job.result.branch.unwrap()]);
@@ -98,7 +98,7 @@ async fn check_borrowed_dependencies(folder: tempfile::TempDir) {
         writes("a.js", "exports.add = (a, b) => b + a;"),
         says("Mended."),
     ];
-    let mut shop = Shop::in_folder(folder, &files, script)
+    let mut shop = TestBuilder::in_folder(folder, &files, script)
         .detecting()
         .sandboxed();
     shop.write(
@@ -117,12 +117,12 @@ async fn check_borrowed_dependencies(folder: tempfile::TempDir) {
     assert!(shop.told(3).contains("test adds"), "{}", shop.told(3));
     assert_eq!(
         job.status(),
-        Status::Completed,
+        JobStatus::Completed,
         "{:?} {:#?}",
         job.error,
         job.result.validation
     );
-    assert_eq!(job.result.validation[0].verdict, Verdict::Passed);
+    assert_eq!(job.result.validation[0].verdict, CheckVerdict::Passed);
     let impacted: Vec<_> = job
         .result
         .impacted_tests
@@ -140,18 +140,43 @@ async fn commands_do_not_see_the_secrets_of_the_checkout() {
     let files = [("a.txt", "one\n"), (".gitignore", ".env\nnode_modules\n")];
     let script = vec![
         planned("refactor", &[("a.txt", "modify")]),
-        crate::shop::runs(
+        crate::test_builder::runs(
             "cat node_modules/../.env node_modules/a/../../.env; readlink -f node_modules | xargs dirname | xargs -I{} cat {}/.env",
         ),
         writes("a.txt", "two"),
         says("Done."),
     ];
-    let mut shop = Shop::new(&files, script).sandboxed();
+    let mut shop = TestBuilder::new(&files, script).sandboxed();
     shop.write(".env", "KEY=hunter2\n");
     shop.write("node_modules/a/index.js", "\n");
     let job = shop.run(Options::default()).await;
-    assert_eq!(job.status(), Status::Completed, "{:?}", job.error);
+    assert_eq!(job.status(), JobStatus::Completed, "{:?}", job.error);
     let sent = shop.server.sent(2).join("\n");
     assert!(sent.contains(".env"), "{sent}");
     assert!(!sent.contains("hunter2"), "{sent}");
+}
+
+/// A project need not ignore its dependencies: git does not see them in the worktree all the same.
+#[tokio::test]
+async fn dependencies_that_the_project_does_not_ignore_are_no_part_of_the_work() {
+    let folders = [
+        tempfile::tempdir().unwrap(),
+        tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap(),
+    ];
+    for folder in folders {
+        let script = vec![
+            planned("refactor", &[("a.txt", "modify")]),
+            writes("a.txt", "two"),
+            says("Done."),
+        ];
+        let unseen =
+            "test -e node_modules/a/b && test -z \"$(git status --porcelain node_modules)\"";
+        let files = [("a.txt", "one\n"), ("package.json", "{}\n")];
+        let mut shop = TestBuilder::in_folder(folder, &files, script).checking(unseen);
+        shop.write("node_modules/a/b", "dependency\n");
+        let job = shop.run(Options::default()).await;
+        assert_eq!(job.status(), JobStatus::Completed, "{:#?}", job.result);
+        let verdicts = job.result.validation.iter().map(|check| check.verdict);
+        assert_eq!(verdicts.collect::<Vec<_>>(), [CheckVerdict::Passed]);
+    }
 }

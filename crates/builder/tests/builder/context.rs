@@ -1,12 +1,13 @@
-//! What the model is shown before it writes: near files first, within the budget, cuts said.
+//! The context shown to the model before it writes: near files first, within the budget, cuts
+//! marked.
 
-use builder::{Options, Status};
+use builder::{JobStatus, Options};
 use serde_json::json;
 
 use crate::scripted::says;
-use crate::shop::{Shop, plan, writes};
+use crate::test_builder::{TestBuilder, plan, writes};
 
-/// Builds with these context files and returns what the model was told first.
+/// Builds with these context files and returns the first message to the model.
 async fn told(files: &[(&str, &str)], context: &[&str], tokens_max: usize) -> String {
     let mut planned = plan(
         "new-resource",
@@ -18,10 +19,10 @@ async fn told(files: &[(&str, &str)], context: &[&str], tokens_max: usize) -> St
         writes("src/user.ts", "export const user = 1;"),
         says("Done."),
     ];
-    let mut shop = Shop::new(files, script);
+    let mut shop = TestBuilder::new(files, script);
     shop.settings.context_max_tokens = tokens_max;
     let job = shop.run(Options::default()).await;
-    assert_eq!(job.status(), Status::Completed, "{:?}", job.error);
+    assert_eq!(job.status(), JobStatus::Completed, "{:?}", job.error);
     shop.told(1)
 }
 
@@ -45,7 +46,7 @@ fn in_order(text: &str, words: &[&str]) {
 }
 
 #[tokio::test]
-async fn nearer_files_come_first_whatever_the_plans_order_is() {
+async fn nearer_files_come_first_in_any_order_of_the_plan() {
     let files = [ROUTES, DB, GENERAL, SCHEMA];
     let context = ["docs/history.md", "lib/user.schema.ts", "src/db.ts"];
     let told = told(&files, &context, 8_000).await;
@@ -62,7 +63,7 @@ async fn nearer_files_come_first_whatever_the_plans_order_is() {
 }
 
 #[tokio::test]
-async fn what_does_not_fit_is_cut_or_left_out_and_said() {
+async fn files_that_do_not_fit_are_cut_or_left_out_with_a_note() {
     let long: String = (0..400)
         .map(|n| format!("export const line{n} = {n};\n"))
         .collect();
@@ -134,16 +135,21 @@ async fn lock_generated_and_binary_files_are_never_context() {
             "src/b.ts",
         ],
     ] {
-        let mut plan = crate::shop::plan("refactor", &[("src/a.ts", "modify")]);
+        let mut plan = crate::test_builder::plan("refactor", &[("src/a.ts", "modify")]);
         plan["contextFiles"] = serde_json::json!(named);
         let script = vec![
             crate::scripted::says(&plan.to_string()),
-            crate::shop::writes("src/a.ts", "export const a = 2;"),
+            crate::test_builder::writes("src/a.ts", "export const a = 2;"),
             crate::scripted::says("Done."),
         ];
-        let mut shop = Shop::new(&files, script);
+        let mut shop = TestBuilder::new(&files, script);
         let job = shop.run(Options::default()).await;
-        assert_eq!(job.status(), builder::Status::Completed, "{:?}", job.error);
+        assert_eq!(
+            job.status(),
+            builder::JobStatus::Completed,
+            "{:?}",
+            job.error
+        );
         let told = shop.told(1);
         assert!(told.contains("File `src/b.ts`"), "{told}");
         for never in ["lockfileVersion", "made = 1", "no picture"] {

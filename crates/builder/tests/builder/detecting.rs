@@ -1,4 +1,4 @@
-//! Which checks a project has, by the files it has: a folder as data, the commands as data.
+//! Detecting the checks of a project by its files: a folder as data, the commands as data.
 
 use builder::validation::detect;
 use workspace::{RelPath, Root};

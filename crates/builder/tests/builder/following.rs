@@ -1,20 +1,25 @@
 //! More is asked for after the end of a build: in the same branch and the same conversation.
 
-use builder::validation::{Judgement, Verdict};
-use builder::{Job, JobId, Kind, Options, Status, decide, run};
+use builder::validation::{BuildJudgement, CheckVerdict};
+use builder::{BuildErrorKind, BuildJob, JobId, JobStatus, Options, decide, run};
 
 use crate::scripted::says;
-use crate::shop::{Recorder, Shop, planned, writes};
+use crate::test_builder::{Recorder, TestBuilder, planned, writes};
 
 const MORE: &str = "also say it in the second file";
 
-async fn followed(shop: &mut Shop, id: &JobId) -> Job {
+async fn followed(shop: &mut TestBuilder, id: &JobId) -> BuildJob {
     decide::follow_up(&shop.bench(), id, MORE).await.unwrap();
     let planned = {
         let mut recorder = Recorder::default();
         run::plan(&shop.bench(), id, &mut recorder).await.unwrap()
     };
-    assert_eq!(planned.status(), Status::PlanReady, "{:?}", planned.error);
+    assert_eq!(
+        planned.status(),
+        JobStatus::PlanReady,
+        "{:?}",
+        planned.error
+    );
     shop.build(id).await
 }
 
@@ -29,11 +34,11 @@ async fn a_follow_up_goes_on_in_the_branch_and_the_conversation() {
         writes("b.txt", "second"),
         says("Both now."),
     ];
-    let mut shop = Shop::new(&[], script).checking("true");
+    let mut shop = TestBuilder::new(&[], script).checking("true");
     let job = shop.run(Options::default()).await;
     let (branch, first) = (job.result.branch.unwrap(), job.result.commit.unwrap());
     let job = followed(&mut shop, &job.id).await;
-    assert_eq!(job.status(), Status::Completed, "{:?}", job.error);
+    assert_eq!(job.status(), JobStatus::Completed, "{:?}", job.error);
     assert_eq!(job.result.branch.as_deref(), Some(branch.as_str()));
     assert_eq!(shop.branches(), std::slice::from_ref(&branch));
     let parent = shop.git(&["rev-parse", &format!("{branch}^")]);
@@ -53,9 +58,9 @@ async fn a_follow_up_goes_on_in_the_branch_and_the_conversation() {
     assert_eq!(shop.worktrees(), 0);
 }
 
-/// What the draft left red is red still: it is compared with the commit before the build.
+/// A failure that the draft left still fails: the comparison is with the commit before the build.
 #[tokio::test]
-async fn a_follow_up_on_a_draft_has_to_mend_what_the_draft_left() {
+async fn a_follow_up_on_a_draft_has_to_repair_the_drafts_failures() {
     let check = "if grep -n bad a.txt; then echo 'a.txt:1:1: bad word'; exit 1; fi";
     let script = |second: &str| {
         vec![
@@ -68,13 +73,13 @@ async fn a_follow_up_on_a_draft_has_to_mend_what_the_draft_left() {
         ]
     };
     for (second, status, verdict) in [
-        ("good", Status::Completed, Verdict::Passed),
-        ("bad still", Status::CompletedDraft, Verdict::Failed),
+        ("good", JobStatus::Completed, CheckVerdict::Passed),
+        ("bad still", JobStatus::CompletedDraft, CheckVerdict::Failed),
     ] {
-        let mut shop = Shop::new(&[("a.txt", "start\n")], script(second)).checking(check);
+        let mut shop = TestBuilder::new(&[("a.txt", "start\n")], script(second)).checking(check);
         shop.settings.repairs_max = 0;
         let job = shop.run(Options::default()).await;
-        assert_eq!(job.status(), Status::CompletedDraft, "{:?}", job.error);
+        assert_eq!(job.status(), JobStatus::CompletedDraft, "{:?}", job.error);
         let branch = job.result.branch.clone().unwrap();
         let job = followed(&mut shop, &job.id).await;
         assert_eq!(
@@ -90,7 +95,7 @@ async fn a_follow_up_on_a_draft_has_to_mend_what_the_draft_left() {
             Some(branch),
             "the pull request stays the same"
         );
-        assert_ne!(job.result.judgement, Some(Judgement::NotJudged));
+        assert_ne!(job.result.judgement, Some(BuildJudgement::NotJudged));
     }
 }
 
@@ -104,12 +109,12 @@ async fn a_branch_that_the_user_has_checked_out_is_left_alone() {
         writes("a.txt", "second"),
         says("Done."),
     ];
-    let mut shop = Shop::new(&[("x", "x\n")], script).checking("true");
+    let mut shop = TestBuilder::new(&[("x", "x\n")], script).checking("true");
     let job = shop.run(Options::default()).await;
     let branch = job.result.branch.clone().unwrap();
     shop.git(&["checkout", "--quiet", &branch]);
     let job = followed(&mut shop, &job.id).await;
-    assert_eq!(job.status(), Status::Completed, "{:?}", job.error);
+    assert_eq!(job.status(), JobStatus::Completed, "{:?}", job.error);
     assert_ne!(job.result.branch, Some(branch.clone()));
     assert_eq!(shop.at(&branch, "a.txt").unwrap(), "first\n");
     assert_eq!(shop.git(&["status", "--porcelain"]), "");
@@ -118,16 +123,16 @@ async fn a_branch_that_the_user_has_checked_out_is_left_alone() {
 #[tokio::test]
 async fn only_a_build_with_a_branch_is_gone_on_with() {
     let script = vec![planned("new-resource", &[("a.txt", "create")])];
-    let mut shop = Shop::new(&[], script);
+    let mut shop = TestBuilder::new(&[], script);
     let job = shop.plan(Options::default()).await;
     let error = decide::follow_up(&shop.bench(), &job.id, MORE)
         .await
         .unwrap_err();
-    assert_eq!(error.kind(), Kind::Conflict, "{error}");
+    assert_eq!(error.kind(), BuildErrorKind::Conflict, "{error}");
     let error = decide::follow_up(&shop.bench(), &job.id, "more")
         .await
         .unwrap_err();
-    assert_eq!(error.kind(), Kind::Invalid, "{error}");
+    assert_eq!(error.kind(), BuildErrorKind::Invalid, "{error}");
 }
 
 #[tokio::test]
@@ -135,16 +140,16 @@ async fn the_planner_may_read_files_within_its_turns() {
     let reads = || crate::scripted::calls(&[("read_file", serde_json::json!({"path": "a.txt"}))]);
     let looks = || crate::scripted::calls(&[("list_files", serde_json::json!({}))]);
     let plan = || planned("refactor", &[("a.txt", "modify")]);
-    let mut shop = Shop::new(&[("a.txt", "what it says\n")], vec![reads(), plan()]);
+    let mut shop = TestBuilder::new(&[("a.txt", "what it says\n")], vec![reads(), plan()]);
     let job = shop.plan(Options::default()).await;
-    assert_eq!(job.status(), Status::PlanReady, "{:?}", job.error);
+    assert_eq!(job.status(), JobStatus::PlanReady, "{:?}", job.error);
     assert!(shop.told(1).contains("what it says"), "{}", shop.told(1));
     assert_eq!(job.result.cost.calls, 2);
 
-    let mut shop = Shop::new(&[("a.txt", "x\n")], vec![reads(), looks(), plan()]);
+    let mut shop = TestBuilder::new(&[("a.txt", "x\n")], vec![reads(), looks(), plan()]);
     shop.settings.plan_turns_max = 2;
     let job = shop.plan(Options::default()).await;
-    assert_eq!(job.status(), Status::PlanReady, "{:?}", job.error);
+    assert_eq!(job.status(), JobStatus::PlanReady, "{:?}", job.error);
     assert!(
         shop.told(2).contains("no more turns for reading"),
         "{}",
@@ -155,9 +160,9 @@ async fn the_planner_may_read_files_within_its_turns() {
         "write_file",
         serde_json::json!({"path": "a.txt", "content": "y"}),
     )]);
-    let mut shop = Shop::new(&[("a.txt", "x\n")], vec![writes, plan()]);
+    let mut shop = TestBuilder::new(&[("a.txt", "x\n")], vec![writes, plan()]);
     let job = shop.plan(Options::default()).await;
-    assert_eq!(job.status(), Status::PlanReady, "{:?}", job.error);
+    assert_eq!(job.status(), JobStatus::PlanReady, "{:?}", job.error);
     let told = shop.told(1);
     assert!(told.contains("write_file"), "{told}");
 }

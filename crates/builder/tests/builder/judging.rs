@@ -1,30 +1,30 @@
-//! What the checks say about a build: passed, failed or not judged, and on what ground.
+//! The judgement of the checks about a build: passed, failed or not judged, and the grounds for it.
 
-use builder::validation::{Judgement, Proven, Verdict};
-use builder::{DraftReason, Job, Options, Status};
+use builder::validation::{BuildJudgement, CheckVerdict, FixProof};
+use builder::{BuildJob, DraftReason, JobStatus, Options};
 use serde_json::json;
 
 use crate::scripted::{calls, says};
-use crate::shop::{Shop, planned, writes};
+use crate::test_builder::{TestBuilder, planned, writes};
 
 /// A build that changes one file, held against these checks.
-async fn built(checks: &[(&str, &str)], options: Options) -> (Shop, Job) {
+async fn built(checks: &[(&str, &str)], options: Options) -> (TestBuilder, BuildJob) {
     let script = vec![
         planned("refactor", &[("a.txt", "modify")]),
         writes("a.txt", "two"),
         says("Done."),
         says("This is not asked for."),
     ];
-    let mut shop = Shop::new(&[("a.txt", "one\n")], script)
+    let mut shop = TestBuilder::new(&[("a.txt", "one\n")], script)
         .with_checks(checks)
         .sandboxed();
     let job = shop.run(options).await;
     (shop, job)
 }
 
-/// How a build with these checks ends.
+/// Checks the end of a build.
 #[track_caller]
-fn check(job: &Job, status: Status, judgement: Judgement, draft: Option<DraftReason>) {
+fn check(job: &BuildJob, status: JobStatus, judgement: BuildJudgement, draft: Option<DraftReason>) {
     let came = (job.status(), job.result.judgement, job.result.draft);
     let (error, checks) = (&job.error, &job.result.validation);
     assert_eq!(
@@ -42,14 +42,14 @@ async fn a_build_that_no_check_could_judge_is_a_draft_and_no_repair_is_paid_for(
     let (shop, job) = built(&checks, Options::default()).await;
     check(
         &job,
-        Status::CompletedDraft,
-        Judgement::NotJudged,
+        JobStatus::CompletedDraft,
+        BuildJudgement::NotJudged,
         Some(DraftReason::NotJudged),
     );
     assert_eq!(shop.server.asked(), 3);
     assert_eq!(job.result.validation_passed, None);
     for report in &job.result.validation {
-        assert_eq!(report.verdict, Verdict::NotJudged);
+        assert_eq!(report.verdict, CheckVerdict::NotJudged);
         let because = report.because.as_deref().unwrap();
         assert!(because.contains("not found"), "{because}");
     }
@@ -73,30 +73,30 @@ async fn a_dry_run_that_no_check_could_judge_is_a_draft_as_well() {
     let (_, job) = built(&[("test", CANNOT_RUN)], options).await;
     check(
         &job,
-        Status::CompletedDraft,
-        Judgement::NotJudged,
+        JobStatus::CompletedDraft,
+        BuildJudgement::NotJudged,
         Some(DraftReason::NotJudged),
     );
 }
 
 #[tokio::test]
-async fn a_person_may_allow_what_no_check_could_judge() {
+async fn a_person_may_allow_work_that_no_check_could_judge() {
     let options = Options {
         allow_unjudged: true,
         ..Options::default()
     };
     let (_, job) = built(&[("test", CANNOT_RUN)], options).await;
-    check(&job, Status::Completed, Judgement::NotJudged, None);
+    check(&job, JobStatus::Completed, BuildJudgement::NotJudged, None);
 
     let script = vec![
         planned("refactor", &[("a.txt", "modify")]),
         writes("a.txt", "two"),
         says("Done."),
     ];
-    let mut shop = Shop::new(&[("a.txt", "one\n")], script).checking(CANNOT_RUN);
+    let mut shop = TestBuilder::new(&[("a.txt", "one\n")], script).checking(CANNOT_RUN);
     shop.settings.allow_unjudged = true;
     let job = shop.run(Options::default()).await;
-    check(&job, Status::Completed, Judgement::NotJudged, None);
+    check(&job, JobStatus::Completed, BuildJudgement::NotJudged, None);
 }
 
 #[tokio::test]
@@ -106,9 +106,9 @@ async fn one_check_that_judges_is_enough_and_a_build_without_checks_is_complete(
         Options::default(),
     )
     .await;
-    check(&job, Status::Completed, Judgement::Passed, None);
+    check(&job, JobStatus::Completed, BuildJudgement::Passed, None);
     let (_, job) = built(&[], Options::default()).await;
-    check(&job, Status::Completed, Judgement::NotJudged, None);
+    check(&job, JobStatus::Completed, BuildJudgement::NotJudged, None);
 }
 
 #[tokio::test]
@@ -120,20 +120,18 @@ async fn a_failure_that_names_a_new_random_path_each_time_is_no_new_failure() {
         Options::default(),
     )
     .await;
-    check(&job, Status::Completed, Judgement::Passed, None);
+    check(&job, JobStatus::Completed, BuildJudgement::Passed, None);
     assert_eq!(shop.server.asked(), 3);
     let typecheck = &job.result.validation[0];
-    assert_eq!(typecheck.verdict, Verdict::NotJudged);
+    assert_eq!(typecheck.verdict, CheckVerdict::NotJudged);
     let because = typecheck.because.as_deref().unwrap();
-    assert!(
-        because.contains("Permission denied") && because.contains("sandbox"),
-        "{because}"
-    );
+    assert!(because.contains("Permission denied"), "{because}");
+    assert!(typecheck.sandbox.is_some(), "{typecheck:#?}");
     assert!(!because.contains("worktrees"), "{because}");
 }
 
 #[tokio::test]
-async fn what_could_not_be_judged_is_judged_anew_when_dependencies_are_installed() {
+async fn a_check_that_could_not_judge_runs_again_after_dependencies_are_installed() {
     let red = "test -e node_modules/tool/run || exit 127; echo 'a.txt:1:1: red before'; exit 1";
     let script = vec![
         planned("refactor", &[("a.txt", "modify")]),
@@ -148,18 +146,18 @@ async fn what_could_not_be_judged_is_judged_anew_when_dependencies_are_installed
         ("package.json", "{}\n"),
         (".gitignore", "node_modules\n"),
     ];
-    let mut shop = Shop::new(&files, script).checking(red);
+    let mut shop = TestBuilder::new(&files, script).checking(red);
     let job = shop.run(Options::default()).await;
     check(
         &job,
-        Status::CompletedDraft,
-        Judgement::NotJudged,
+        JobStatus::CompletedDraft,
+        BuildJudgement::NotJudged,
         Some(DraftReason::NotJudged),
     );
     shop.write("node_modules/tool/run", "\n");
     let job = shop.run(Options::default()).await;
-    check(&job, Status::Completed, Judgement::Passed, None);
-    assert_eq!(job.result.validation[0].verdict, Verdict::FailedBefore);
+    check(&job, JobStatus::Completed, BuildJudgement::Passed, None);
+    assert_eq!(job.result.validation[0].verdict, CheckVerdict::FailedBefore);
 }
 
 #[tokio::test]
@@ -178,16 +176,61 @@ async fn a_baseline_does_not_outlive_the_dependencies_it_was_made_with() {
         ("package.json", "{}\n"),
         (".gitignore", "node_modules\n"),
     ];
-    let mut shop = Shop::new(&files, script).checking(red);
+    let mut shop = TestBuilder::new(&files, script).checking(red);
     let job = shop.run(Options::default()).await;
-    check(&job, Status::Completed, Judgement::Passed, None);
+    check(&job, JobStatus::Completed, BuildJudgement::Passed, None);
     shop.write(
         "node_modules/tool/red",
         "a.txt:1:1: the tool is stricter now\n",
     );
     let job = shop.run(Options::default()).await;
-    check(&job, Status::Completed, Judgement::Passed, None);
-    assert_eq!(job.result.validation[0].verdict, Verdict::FailedBefore);
+    check(&job, JobStatus::Completed, BuildJudgement::Passed, None);
+    assert_eq!(job.result.validation[0].verdict, CheckVerdict::FailedBefore);
+}
+
+/// The same check ends otherwise in another sandbox, so a baseline of the one says nothing about the other.
+#[tokio::test]
+async fn a_baseline_does_not_outlive_the_sandbox_it_was_made_in() {
+    // `/var/tmp` of the machine is not seen in a sandbox.
+    let seen = tempfile::tempdir_in("/var/tmp").unwrap();
+    let red = format!(
+        "test -e {} && exit 0; echo 'a.txt:1:1: no such place'; exit 1",
+        seen.path().display()
+    );
+    let script = ["two", "three"].into_iter().flat_map(|text| {
+        [
+            planned("refactor", &[("a.txt", "modify")]),
+            writes("a.txt", text),
+            says("Done."),
+        ]
+    });
+    let mut shop = TestBuilder::new(&[("a.txt", "one\n")], script.collect())
+        .checking(&red)
+        .unsandboxed();
+    let job = shop.run(Options::default()).await;
+    check(&job, JobStatus::Completed, BuildJudgement::Passed, None);
+    assert_eq!(job.result.validation[0].verdict, CheckVerdict::Passed);
+    let mut shop = shop.sandboxed();
+    let job = shop.run(Options::default()).await;
+    check(&job, JobStatus::Completed, BuildJudgement::Passed, None);
+    assert_eq!(job.result.validation[0].verdict, CheckVerdict::FailedBefore);
+}
+
+/// The sandbox is named where the check fails: in the result and in the pull request.
+#[tokio::test]
+async fn a_check_that_the_sandbox_may_have_stopped_says_so() {
+    let (shop, job) = built(&[("test", "touch /etc/made || exit 1")], Options::default()).await;
+    check(
+        &job,
+        JobStatus::CompletedDraft,
+        BuildJudgement::NotJudged,
+        Some(DraftReason::NotJudged),
+    );
+    let report = &job.result.validation[0];
+    let cause = report.sandbox.as_deref().unwrap_or_default();
+    assert!(cause.contains("agent.sandbox.writable"), "{report:#?}");
+    let branch = job.result.branch.as_deref().unwrap();
+    assert_eq!(shop.at(branch, "a.txt").as_deref(), Some("two\n"));
 }
 
 #[tokio::test]
@@ -204,16 +247,17 @@ async fn a_bug_fix_whose_tests_cannot_run_is_not_judged_and_not_blamed() {
         says("Done."),
         says("This is not asked for."),
     ];
-    let mut shop = Shop::new(&[("a.txt", "one\n")], script).checking("python3 -m no_such_runner");
+    let mut shop =
+        TestBuilder::new(&[("a.txt", "one\n")], script).checking("python3 -m no_such_runner");
     let job = shop.run(Options::default()).await;
     check(
         &job,
-        Status::CompletedDraft,
-        Judgement::NotJudged,
+        JobStatus::CompletedDraft,
+        BuildJudgement::NotJudged,
         Some(DraftReason::NotJudged),
     );
     assert_eq!(shop.server.asked(), 3);
-    let Some(Proven::NotChecked { because }) = &job.result.proof else {
+    let Some(FixProof::NotChecked { because }) = &job.result.proof else {
         panic!("{:?}", job.result.proof);
     };
     assert!(because.contains("No module named"), "{because}");
@@ -227,13 +271,14 @@ async fn the_python_environment_of_the_checkout_is_switched_on() {
         says("Done."),
     ];
     let files = [("a.txt", "one\n"), (".gitignore", ".venv\n")];
-    let mut shop = Shop::new(&files, script).checking("only-in-venv && test -d \"$VIRTUAL_ENV\"");
+    let mut shop =
+        TestBuilder::new(&files, script).checking("only-in-venv && test -d \"$VIRTUAL_ENV\"");
     for name in ["python", "only-in-venv"] {
         shop.write(&format!(".venv/bin/{name}"), "#!/bin/sh\nexit 0\n");
         shop.make_executable(&format!(".venv/bin/{name}"));
     }
     let job = shop.run(Options::default()).await;
-    check(&job, Status::Completed, Judgement::Passed, None);
+    check(&job, JobStatus::Completed, BuildJudgement::Passed, None);
 }
 
 #[tokio::test]
@@ -244,9 +289,9 @@ async fn tests_that_are_turned_off_are_remarked_upon() {
         says("Done."),
     ];
     let mut shop =
-        Shop::new(&[("a.test.js", "test('adds', () => {});\n")], script).checking("true");
+        TestBuilder::new(&[("a.test.js", "test('adds', () => {});\n")], script).checking("true");
     let job = shop.run(Options::default()).await;
-    check(&job, Status::Completed, Judgement::Passed, None);
+    check(&job, JobStatus::Completed, BuildJudgement::Passed, None);
     assert_eq!(
         job.result.skipped_tests,
         ["a.test.js:1: test.skip('adds', () => {});"]
@@ -256,9 +301,9 @@ async fn tests_that_are_turned_off_are_remarked_upon() {
 #[tokio::test]
 async fn a_plan_that_cannot_be_used_was_paid_for_all_the_same() {
     let script = vec![says("I cannot."), says("I cannot."), says("I cannot.")];
-    let mut shop = Shop::new(&[("a.txt", "one\n")], script);
+    let mut shop = TestBuilder::new(&[("a.txt", "one\n")], script);
     let job = shop.plan(Options::default()).await;
-    assert_eq!(job.status(), Status::Failed);
+    assert_eq!(job.status(), JobStatus::Failed);
     assert_eq!(job.result.cost.calls, 3);
     assert_eq!(job.result.token_usage.input, 300);
 }

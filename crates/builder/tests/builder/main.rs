@@ -18,7 +18,7 @@ mod scripted;
 mod peer;
 
 mod mortal;
-mod shop;
+mod test_builder;
 
 mod building;
 mod cancelling;

@@ -3,17 +3,20 @@
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use agent::{History, Journal, Note, Stored, Turn};
-use builder::{Change, Hold, Job, JobId, Jobs, Kept, MemoryJobs, Progress, Status, Talk};
+use agent::{ConversationTurn, JournalFuture, TurnHistory, TurnJournal, TurnNote};
+use builder::{
+    BuildJob, BuildProgress, ConversationKind, JobChange, JobFuture, JobId, JobLock, JobStatus,
+    JobStore, MemoryJobs,
+};
 use tokio::sync::Notify;
 
-/// Where it dies.
+/// The point at which it dies.
 #[derive(Clone, Debug, Default)]
 pub(crate) enum Death {
     #[default]
     Never,
     /// After this has been said.
-    At(Status, &'static str),
+    At(JobStatus, &'static str),
     /// After so many writes.
     After(Arc<AtomicI64>),
 }
@@ -31,7 +34,7 @@ impl Mortal {
     }
 
     /// Hangs for ever if this was the last write.
-    async fn written(&self, progress: Option<&Progress>) {
+    async fn written(&self, progress: Option<&BuildProgress>) {
         let death = self.death.lock().unwrap().clone();
         let is_last = match &death {
             Death::Never => false,
@@ -47,25 +50,25 @@ impl Mortal {
     }
 }
 
-impl Jobs for Mortal {
-    fn create<'a>(&'a self, job: &'a Job) -> Kept<'a, ()> {
+impl JobStore for Mortal {
+    fn create<'a>(&'a self, job: &'a BuildJob) -> JobFuture<'a, ()> {
         self.inner.create(job)
     }
 
-    fn get<'a>(&'a self, id: &'a JobId) -> Kept<'a, Job> {
+    fn get<'a>(&'a self, id: &'a JobId) -> JobFuture<'a, BuildJob> {
         self.inner.get(id)
     }
 
     fn list(
         &self,
-        status: Option<Status>,
+        status: Option<JobStatus>,
         after: Option<JobId>,
         count: usize,
-    ) -> Kept<'_, Vec<Job>> {
+    ) -> JobFuture<'_, Vec<BuildJob>> {
         self.inner.list(status, after, count)
     }
 
-    fn compare_and_set<'a>(&'a self, change: &'a Change) -> Kept<'a, ()> {
+    fn compare_and_set<'a>(&'a self, change: &'a JobChange) -> JobFuture<'a, ()> {
         Box::pin(async move {
             let done = self.inner.compare_and_set(change).await;
             self.written(None).await;
@@ -73,7 +76,7 @@ impl Jobs for Mortal {
         })
     }
 
-    fn note<'a>(&'a self, progress: &'a Progress) -> Kept<'a, ()> {
+    fn note<'a>(&'a self, progress: &'a BuildProgress) -> JobFuture<'a, ()> {
         Box::pin(async move {
             let done = self.inner.note(progress).await;
             self.written(Some(progress)).await;
@@ -81,34 +84,38 @@ impl Jobs for Mortal {
         })
     }
 
-    fn progress<'a>(&'a self, id: &'a JobId) -> Kept<'a, Vec<Progress>> {
+    fn progress<'a>(&'a self, id: &'a JobId) -> JobFuture<'a, Vec<BuildProgress>> {
         self.inner.progress(id)
     }
 
-    fn conversation<'a>(&'a self, id: &'a JobId, talk: Talk) -> Kept<'a, Box<dyn Journal + 'a>> {
+    fn conversation<'a>(
+        &'a self,
+        id: &'a JobId,
+        talk: ConversationKind,
+    ) -> JobFuture<'a, Box<dyn TurnJournal + 'a>> {
         Box::pin(async move {
             let inner = self.inner.conversation(id, talk).await?;
-            let journal: Box<dyn Journal + 'a> = Box::new(MortalJournal { inner, store: self });
+            let journal: Box<dyn TurnJournal + 'a> = Box::new(MortalJournal { inner, store: self });
             Ok(journal)
         })
     }
 
-    fn hold<'a>(&'a self, id: &'a JobId) -> Kept<'a, Hold> {
+    fn hold<'a>(&'a self, id: &'a JobId) -> JobFuture<'a, JobLock> {
         self.inner.hold(id)
     }
 }
 
 struct MortalJournal<'a> {
-    inner: Box<dyn Journal + 'a>,
+    inner: Box<dyn TurnJournal + 'a>,
     store: &'a Mortal,
 }
 
-impl Journal for MortalJournal<'_> {
-    fn load(&mut self) -> Stored<'_, History> {
+impl TurnJournal for MortalJournal<'_> {
+    fn load(&mut self) -> JournalFuture<'_, TurnHistory> {
         self.inner.load()
     }
 
-    fn note<'a>(&'a mut self, note: &'a Note) -> Stored<'a, ()> {
+    fn note<'a>(&'a mut self, note: &'a TurnNote) -> JournalFuture<'a, ()> {
         Box::pin(async move {
             let done = self.inner.note(note).await;
             self.store.written(None).await;
@@ -116,7 +123,7 @@ impl Journal for MortalJournal<'_> {
         })
     }
 
-    fn commit<'a>(&'a mut self, turn: &'a Turn) -> Stored<'a, ()> {
+    fn commit<'a>(&'a mut self, turn: &'a ConversationTurn) -> JournalFuture<'a, ()> {
         Box::pin(async move {
             let done = self.inner.commit(turn).await;
             self.store.written(None).await;

@@ -1,10 +1,10 @@
 //! From a sentence to a plan that can be carried out, or to a failure that says why not.
 
-use builder::{FailureCode, Options, Status, TaskType, decide};
+use builder::{FailureCode, JobStatus, Options, TaskType, decide};
 use serde_json::json;
 
-use crate::scripted::{Act, says};
-use crate::shop::{PROMPT, Shop, plan, planned};
+use crate::scripted::{ServerAct, says};
+use crate::test_builder::{PROMPT, TestBuilder, plan, planned};
 
 #[tokio::test]
 async fn the_planner_sees_the_request_and_the_index() {
@@ -12,12 +12,12 @@ async fn the_planner_sees_the_request_and_the_index() {
         "src/user.ts",
         "export class User {}\nexport const limit = 1;\n",
     )];
-    let mut shop = Shop::new(
+    let mut shop = TestBuilder::new(
         &files,
         vec![planned("new-resource", &[("a.txt", "create")])],
     );
     let job = shop.plan(Options::default()).await;
-    assert_eq!(job.status(), Status::PlanReady);
+    assert_eq!(job.status(), JobStatus::PlanReady);
     let sent = shop.server.sent(0).join("\n");
     assert!(sent.contains(PROMPT), "{sent}");
     assert!(
@@ -40,7 +40,7 @@ async fn the_planner_sees_the_request_and_the_index() {
 
 #[tokio::test]
 async fn the_users_task_type_wins() {
-    let mut shop = Shop::new(&[], vec![planned("refactor", &[("a.txt", "create")])]);
+    let mut shop = TestBuilder::new(&[], vec![planned("refactor", &[("a.txt", "create")])]);
     let options = Options {
         task_type: Some(TaskType::NewResource),
         ..Options::default()
@@ -71,9 +71,9 @@ async fn a_plan_with_problems_goes_back_with_all_of_them() {
         says(&bad.to_string()),
         planned("new-resource", &[("a.txt", "create")]),
     ];
-    let mut shop = Shop::new(&[("there.txt", "x\n"), ("src/a.rs", "\n")], script);
+    let mut shop = TestBuilder::new(&[("there.txt", "x\n"), ("src/a.rs", "\n")], script);
     let job = shop.plan(Options::default()).await;
-    assert_eq!(job.status(), Status::PlanReady, "{:?}", job.error);
+    assert_eq!(job.status(), JobStatus::PlanReady, "{:?}", job.error);
     let told = shop.told(1);
     for words in [
         "`there.txt` exists already",
@@ -98,10 +98,10 @@ async fn a_plan_that_is_too_large_names_the_limit() {
         .iter()
         .map(|(path, action)| (path.as_str(), *action))
         .collect();
-    let mut shop = Shop::new(&[], vec![planned("new-resource", &files)]);
+    let mut shop = TestBuilder::new(&[], vec![planned("new-resource", &files)]);
     shop.settings.plan_files_max = 5;
     let job = shop.plan(Options::default()).await;
-    assert_eq!(job.status(), Status::Failed);
+    assert_eq!(job.status(), JobStatus::Failed);
     let error = job.error.unwrap();
     assert_eq!(error.code, FailureCode::PlanInvalid);
     assert!(
@@ -120,36 +120,36 @@ async fn a_plan_that_is_too_large_names_the_limit() {
 
 #[tokio::test]
 async fn prose_and_silence_are_no_plan() {
-    let mut shop = Shop::new(&[], vec![says("I cannot do that.")]);
+    let mut shop = TestBuilder::new(&[], vec![says("I cannot do that.")]);
     let job = shop.plan(Options::default()).await;
     assert_eq!(job.error.unwrap().code, FailureCode::PlanInvalid);
-    let mut shop = Shop::new(&[], vec![says("")]);
+    let mut shop = TestBuilder::new(&[], vec![says("")]);
     let job = shop.plan(Options::default()).await;
     assert_eq!(job.error.unwrap().code, FailureCode::Refused);
 }
 
 #[tokio::test]
 async fn a_provider_that_is_down_fails_the_job_and_it_can_be_tried_again() {
-    let mut shop = Shop::new(&[], vec![Act::Status(500)]);
+    let mut shop = TestBuilder::new(&[], vec![ServerAct::Status(500)]);
     let job = shop.plan(Options::default()).await;
-    assert_eq!(job.status(), Status::Failed);
+    assert_eq!(job.status(), JobStatus::Failed);
     let error = job.error.unwrap();
     assert_eq!(
         (error.code, error.step),
-        (FailureCode::Provider, Status::Planning)
+        (FailureCode::Provider, JobStatus::Planning)
     );
     shop.answering(vec![planned("new-resource", &[("a.txt", "create")])]);
     let job = decide::retry(&shop.bench(), &job.id).await.unwrap();
-    assert_eq!((job.status(), job.error), (Status::Planning, None));
+    assert_eq!((job.status(), job.error), (JobStatus::Planning, None));
     let job = shop.go_on(&job.id).await;
-    assert_eq!(job.status(), Status::PlanReady);
+    assert_eq!(job.status(), JobStatus::PlanReady);
 }
 
 #[tokio::test]
 async fn context_that_may_not_be_read_is_left_out_and_said() {
     let mut with_context = plan("new-resource", &[("a.txt", "create")]);
     with_context["contextFiles"] = json!(["ok.txt", ".env", "missing.txt", "ok.txt"]);
-    let mut shop = Shop::new(
+    let mut shop = TestBuilder::new(
         &[("ok.txt", "x\n"), (".env", "K=1\n")],
         vec![says(&with_context.to_string())],
     );
@@ -163,13 +163,13 @@ async fn context_that_may_not_be_read_is_left_out_and_said() {
 }
 
 #[tokio::test]
-async fn a_directory_without_git_is_told_what_to_do() {
-    // The folder of builds may stand inside a repository itself.
+async fn a_directory_without_git_gets_advice() {
+    // The folder of builds may itself be inside a repository.
     let dir = tempfile::tempdir().unwrap();
-    let shop = Shop::in_folder(dir, &[], vec![says("")]);
+    let shop = TestBuilder::in_folder(dir, &[], vec![says("")]);
     std::fs::remove_dir_all(shop.path(".git")).unwrap();
     let id = shop.new_job(PROMPT, Options::default()).await;
-    let error = builder::run::plan(&shop.bench(), &id, &mut agent::Nobody)
+    let error = builder::run::plan(&shop.bench(), &id, &mut agent::NoAgentObserver)
         .await
         .unwrap_err();
     assert!(error.to_string().contains("git init"), "{error}");

@@ -1,4 +1,4 @@
-//! Where work goes: pushed to a remote, refused by one, or kept here; and published again.
+//! Publishing: pushed to a remote, refused by one, or kept local; and published again.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -6,14 +6,14 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::thread;
 
-use builder::{FailureCode, Options, Publish, Status, decide};
-use vcs::{ForgeLimits, GitHub, MANUAL_FIX_LABEL, Project, Secret};
+use builder::{FailureCode, JobStatus, Options, PublishMode, decide};
+use vcs::{ForgeLimits, ForgeProject, ForgeToken, GitHub, MANUAL_FIX_LABEL};
 
 use crate::peer::{Emulator, TOKEN};
-use crate::scripted::{Act, says};
-use crate::shop::{Shop, git, planned, writes};
+use crate::scripted::{ServerAct, says};
+use crate::test_builder::{TestBuilder, git, planned, writes};
 
-fn script() -> Vec<Act> {
+fn script() -> Vec<ServerAct> {
     vec![
         planned("new-resource", &[("a.txt", "create")]),
         writes("a.txt", "a"),
@@ -22,8 +22,8 @@ fn script() -> Vec<Act> {
 }
 
 /// A shop with a bare repository as its origin.
-fn shop(script: Vec<Act>) -> Shop {
-    let shop = Shop::new(&[("list.txt", "one\n")], script);
+fn shop(script: Vec<ServerAct>) -> TestBuilder {
+    let shop = TestBuilder::new(&[("list.txt", "one\n")], script);
     let origin = shop.beside("origin.git");
     std::fs::create_dir(&origin).unwrap();
     git(&origin, &["init", "--quiet", "--bare", "-b", "main"]);
@@ -31,7 +31,7 @@ fn shop(script: Vec<Act>) -> Shop {
     shop
 }
 
-fn refuse(shop: &Shop, words: &str) {
+fn refuse(shop: &TestBuilder, words: &str) {
     let hook = shop.beside("origin.git/hooks/pre-receive");
     std::fs::create_dir_all(hook.parent().unwrap()).unwrap();
     std::fs::write(&hook, format!("#!/bin/sh\necho '{words}'\nexit 1\n")).unwrap();
@@ -39,10 +39,10 @@ fn refuse(shop: &Shop, words: &str) {
 }
 
 #[tokio::test]
-async fn without_a_forge_the_branch_is_pushed_and_that_is_said() {
+async fn without_a_forge_the_branch_is_pushed_with_a_note() {
     let mut shop = shop(script());
     let job = shop.run(Options::default()).await;
-    assert_eq!(job.status(), Status::Completed, "{:?}", job.error);
+    assert_eq!(job.status(), JobStatus::Completed, "{:?}", job.error);
     assert!(job.result.pushed);
     let branch = job.result.branch.unwrap();
     let theirs = git(
@@ -59,19 +59,22 @@ async fn without_a_forge_the_branch_is_pushed_and_that_is_said() {
 }
 
 #[tokio::test]
-async fn what_is_to_stay_here_is_not_pushed() {
+async fn local_work_is_not_pushed() {
     let mut shop = shop(script());
     let options = Options {
-        publish: Publish::Local,
+        publish: PublishMode::Local,
         ..Options::default()
     };
     let job = shop.run(options).await;
-    assert_eq!(job.status(), Status::Completed, "{:?}", job.error);
+    assert_eq!(job.status(), JobStatus::Completed, "{:?}", job.error);
     assert!(!job.result.pushed);
     assert_eq!(git(&shop.beside("origin.git"), &["for-each-ref"]), "");
     let job = decide::publish(&shop.bench(), &job.id).await.unwrap();
     let job = shop.go_on(&job.id).await;
-    assert_eq!((job.status(), job.result.pushed), (Status::Completed, true));
+    assert_eq!(
+        (job.status(), job.result.pushed),
+        (JobStatus::Completed, true)
+    );
 }
 
 #[tokio::test]
@@ -79,11 +82,11 @@ async fn a_push_that_is_refused_loses_nothing_and_can_be_tried_again() {
     let mut shop = shop(script());
     refuse(&shop, "Not on a Monday.");
     let job = shop.run(Options::default()).await;
-    assert_eq!(job.status(), Status::Failed);
+    assert_eq!(job.status(), JobStatus::Failed);
     let error = job.error.clone().unwrap();
     assert_eq!(
         (error.code, error.step),
-        (FailureCode::Push, Status::Publishing)
+        (FailureCode::Push, JobStatus::Publishing)
     );
     assert!(
         error.message.contains("Not on a Monday."),
@@ -98,27 +101,27 @@ async fn a_push_that_is_refused_loses_nothing_and_can_be_tried_again() {
     std::fs::remove_file(shop.beside("origin.git/hooks/pre-receive")).unwrap();
     decide::publish(&shop.bench(), &job.id).await.unwrap();
     let job = shop.go_on(&job.id).await;
-    assert_eq!(job.status(), Status::Completed, "{:?}", job.error);
+    assert_eq!(job.status(), JobStatus::Completed, "{:?}", job.error);
     assert_eq!((job.error, job.result.pushed), (None, true));
     assert_eq!(shop.branches(), [branch]);
 }
 
 #[tokio::test]
-async fn what_was_never_made_cannot_be_published() {
+async fn a_job_without_work_cannot_be_published() {
     let mut shop = shop(vec![planned("new-resource", &[("a.txt", "create")])]);
     let job = shop.plan(Options::default()).await;
     let error = decide::publish(&shop.bench(), &job.id).await.unwrap_err();
-    assert_eq!(error.kind(), builder::Kind::Conflict);
+    assert_eq!(error.kind(), builder::BuildErrorKind::Conflict);
     let error = decide::retry(&shop.bench(), &job.id).await.unwrap_err();
-    assert_eq!(error.kind(), builder::Kind::Conflict);
+    assert_eq!(error.kind(), builder::BuildErrorKind::Conflict);
 }
 
 /// A shop whose pull requests go to an emulated GitHub.
-fn forged(script: Vec<Act>, emulator: &Emulator, name: &str) -> Shop {
+fn forged(script: Vec<ServerAct>, emulator: &Emulator, name: &str) -> TestBuilder {
     let mut shop = shop(script);
-    let project = Project::new("github.com", name).unwrap();
+    let project = ForgeProject::new("github.com", name).unwrap();
     let limits = ForgeLimits::default();
-    let github = GitHub::new(&emulator.url, &project, Secret::new(TOKEN), limits).unwrap();
+    let github = GitHub::new(&emulator.url, &project, ForgeToken::new(TOKEN), limits).unwrap();
     shop.outlet.forge = Some(Box::new(github));
     shop
 }
@@ -128,7 +131,7 @@ async fn an_approved_plan_becomes_a_pull_request() {
     let emulator = Emulator::start();
     let mut shop = forged(script(), &emulator, "octo/hello").checking("true");
     let job = shop.run(Options::default()).await;
-    assert_eq!(job.status(), Status::Completed, "{:?}", job.error);
+    assert_eq!(job.status(), JobStatus::Completed, "{:?}", job.error);
     let number = job.result.pr_number.unwrap();
     let pull = emulator.ask(&format!("pulls/{number}"));
     assert_eq!(pull["html_url"].as_str(), job.result.pr_url.as_deref());
@@ -154,7 +157,7 @@ async fn an_approved_plan_becomes_a_pull_request() {
 }
 
 #[tokio::test]
-async fn a_draft_says_what_passes_what_fails_and_what_is_left() {
+async fn a_draft_lists_passing_checks_failing_checks_and_remaining_failures() {
     let emulator = Emulator::start();
     let script = vec![
         planned("new-resource", &[("a.txt", "create")]),
@@ -167,7 +170,7 @@ async fn a_draft_says_what_passes_what_fails_and_what_is_left() {
     let mut shop =
         forged(script, &emulator, "octo/hello").with_checks(&[("lint", "true"), ("test", check)]);
     let job = shop.run(Options::default()).await;
-    assert_eq!(job.status(), Status::CompletedDraft, "{:?}", job.error);
+    assert_eq!(job.status(), JobStatus::CompletedDraft, "{:?}", job.error);
     let pull = emulator.ask(&format!("pulls/{}", job.result.pr_number.unwrap()));
     assert_eq!(pull["draft"], true);
     assert_eq!(pull["labels"][0]["name"], MANUAL_FIX_LABEL);
@@ -191,11 +194,11 @@ async fn a_forge_that_refuses_keeps_branch_and_patch() {
     let emulator = Emulator::start();
     let mut shop = forged(script(), &emulator, "octo/nope");
     let job = shop.run(Options::default()).await;
-    assert_eq!(job.status(), Status::Failed);
+    assert_eq!(job.status(), JobStatus::Failed);
     let error = job.error.clone().unwrap();
     assert_eq!(
         (error.code, error.step),
-        (FailureCode::Forge, Status::Publishing)
+        (FailureCode::Forge, JobStatus::Publishing)
     );
     assert!(
         error.message.contains("builds publish"),
@@ -243,13 +246,13 @@ fn strict_forge() -> String {
 #[tokio::test]
 async fn a_branch_the_forge_does_not_know_is_no_base() {
     let mut shop = shop(script());
-    let project = Project::new("github.com", "octo/hello").unwrap();
+    let project = ForgeProject::new("github.com", "octo/hello").unwrap();
     let limits = ForgeLimits::default();
-    let github = GitHub::new(&strict_forge(), &project, Secret::new(TOKEN), limits);
+    let github = GitHub::new(&strict_forge(), &project, ForgeToken::new(TOKEN), limits);
     shop.outlet.forge = Some(Box::new(github.unwrap()));
     shop.git(&["switch", "--quiet", "-c", "never-pushed"]);
     let job = shop.run(Options::default()).await;
-    assert_eq!(job.status(), Status::Completed, "{:?}", job.error);
+    assert_eq!(job.status(), JobStatus::Completed, "{:?}", job.error);
     assert_eq!(job.base.unwrap().branch.as_deref(), Some("never-pushed"));
     assert_eq!(job.result.pr_number, Some(7));
     let notes = job.result.notes.join("\n");

@@ -3,15 +3,15 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicI64;
 
-use builder::{Jobs, Options, Status, decide, run};
+use builder::{JobStatus, JobStore, Options, decide, run};
 
 use crate::mortal::Death;
 use crate::scripted::says;
-use crate::shop::{PROMPT, Recorder, Shop, planned, writes};
+use crate::test_builder::{PROMPT, Recorder, TestBuilder, planned, writes};
 
 const CHECK: &str = "! grep bad a.txt";
 
-fn shop() -> Shop {
+fn shop() -> TestBuilder {
     let script = vec![
         planned("refactor", &[("a.txt", "modify")]),
         writes("a.txt", "bad"),
@@ -19,27 +19,27 @@ fn shop() -> Shop {
         writes("a.txt", "good"),
         says("Mended."),
     ];
-    Shop::new(&[("a.txt", "start\n")], script).checking(CHECK)
+    TestBuilder::new(&[("a.txt", "start\n")], script).checking(CHECK)
 }
 
 /// Dies at each of these places in turn, and then goes on to the end.
-async fn check(places: &[(Status, &'static str)]) {
+async fn check(places: &[(JobStatus, &'static str)]) {
     let mut shop = shop();
     let before = shop.picture();
     let id = shop.new_job(PROMPT, Options::default()).await;
     for place in places {
-        if shop.jobs.get(&id).await.unwrap().status() == Status::PlanReady {
+        if shop.jobs.get(&id).await.unwrap().status() == JobStatus::PlanReady {
             decide::approve(&shop.bench(), &id).await.unwrap();
         }
         shop.die_at(&id, *place).await;
     }
     let mut job = shop.go_on(&id).await;
-    if job.status() == Status::PlanReady {
+    if job.status() == JobStatus::PlanReady {
         job = shop.build(&id).await;
     }
     assert_eq!(
         job.status(),
-        Status::Completed,
+        JobStatus::Completed,
         "{places:?}: {:?}",
         job.error
     );
@@ -64,56 +64,56 @@ async fn a_job_that_was_queued_is_planned() {
 
 #[tokio::test]
 async fn planning_is_gone_on_with() {
-    check(&[(Status::Planning, "The project is being looked at")]).await;
+    check(&[(JobStatus::Planning, "The project is being looked at")]).await;
 }
 
 #[tokio::test]
 async fn a_plan_that_was_paid_for_is_not_asked_for_again() {
-    // Told after the plan is kept; the worktree of planning is still there.
+    // Reported after the plan is stored; the worktree of planning still exists.
     let mut shop = shop();
     let id = shop.new_job(PROMPT, Options::default()).await;
-    shop.die_at(&id, (Status::PlanReady, "The plan is ready"))
+    shop.die_at(&id, (JobStatus::PlanReady, "The plan is ready"))
         .await;
     let removed = run::reconcile(&shop.bench()).await.unwrap();
     assert_eq!((removed, shop.worktrees()), (1, 0));
     let job = shop.build(&id).await;
-    assert_eq!(job.status(), Status::Completed);
+    assert_eq!(job.status(), JobStatus::Completed);
     assert_eq!(shop.server.asked(), 5);
 }
 
 #[tokio::test]
 async fn generating_is_gone_on_with_before_and_after_files_are_written() {
-    let at = Status::Generating;
+    let at = JobStatus::Generating;
     for place in [
         (at, "The context is gathered"),
         (at, "Modifying"),
         (at, "Running the check"),
     ] {
-        check(&[(Status::PlanReady, "The plan is ready"), place]).await;
+        check(&[(JobStatus::PlanReady, "The plan is ready"), place]).await;
     }
 }
 
 #[tokio::test]
 async fn validating_is_gone_on_with() {
-    let ready = (Status::PlanReady, "The plan is ready");
-    check(&[ready, (Status::Validating, "The files are written")]).await;
-    check(&[ready, (Status::Validating, "Running the check")]).await;
-    check(&[ready, (Status::Validating, "The checks are run again")]).await;
+    let ready = (JobStatus::PlanReady, "The plan is ready");
+    check(&[ready, (JobStatus::Validating, "The files are written")]).await;
+    check(&[ready, (JobStatus::Validating, "Running the check")]).await;
+    check(&[ready, (JobStatus::Validating, "The checks are run again")]).await;
 }
 
 #[tokio::test]
 async fn repairing_is_gone_on_with() {
-    let ready = (Status::PlanReady, "The plan is ready");
-    check(&[ready, (Status::Repairing, "The checks ended")]).await;
-    check(&[ready, (Status::Repairing, "The model is mending")]).await;
-    check(&[ready, (Status::Repairing, "Modifying")]).await;
+    let ready = (JobStatus::PlanReady, "The plan is ready");
+    check(&[ready, (JobStatus::Repairing, "The checks ended")]).await;
+    check(&[ready, (JobStatus::Repairing, "The model is mending")]).await;
+    check(&[ready, (JobStatus::Repairing, "Modifying")]).await;
 }
 
 #[tokio::test]
 async fn publishing_is_gone_on_with() {
-    let ready = (Status::PlanReady, "The plan is ready");
-    check(&[ready, (Status::Publishing, "The checks ended")]).await;
-    check(&[ready, (Status::Publishing, "The work is on the branch")]).await;
+    let ready = (JobStatus::PlanReady, "The plan is ready");
+    check(&[ready, (JobStatus::Publishing, "The checks ended")]).await;
+    check(&[ready, (JobStatus::Publishing, "The work is on the branch")]).await;
 }
 
 /// Whatever was kept last before the process died, the job comes to the same end.
@@ -129,8 +129,8 @@ async fn dying_after_any_even_write_changes_nothing() {
 
 async fn die_after(first: i64) {
     let mut deaths = 0;
-    // Every file is written twice: of the one call that was under way nobody knows whether it was
-    // made, and the model is only told so.
+    // Every file is written twice: it is unknown whether the interrupted call was made, and the
+    // model is only told so.
     let script = || {
         vec![
             planned("refactor", &[("a.txt", "modify")]),
@@ -143,23 +143,23 @@ async fn die_after(first: i64) {
         ]
     };
     for writes in (first..).step_by(2) {
-        let mut shop = Shop::new(&[("a.txt", "start\n")], script()).checking(CHECK);
+        let mut shop = TestBuilder::new(&[("a.txt", "start\n")], script()).checking(CHECK);
         let id = shop.new_job(PROMPT, Options::default()).await;
         let left = Arc::new(AtomicI64::new(writes));
         let mut died = false;
         for _ in 0..2 {
-            if shop.jobs.get(&id).await.unwrap().status() == Status::PlanReady {
+            if shop.jobs.get(&id).await.unwrap().status() == JobStatus::PlanReady {
                 decide::approve(&shop.bench(), &id).await.unwrap();
             }
             let death = Death::After(Arc::clone(&left));
             died |= shop.die(&id, death, &mut Recorder::default()).await;
         }
         let mut job = shop.go_on(&id).await;
-        if job.status() == Status::PlanReady {
+        if job.status() == JobStatus::PlanReady {
             job = shop.build(&id).await;
         }
         let at = format!("after {writes} writes");
-        assert_eq!(job.status(), Status::Completed, "{at}: {:?}", job.error);
+        assert_eq!(job.status(), JobStatus::Completed, "{at}: {:?}", job.error);
         assert_eq!(shop.server.asked(), 7, "{at}");
         assert_eq!(job.result.token_usage.input, 700, "{at}");
         assert_eq!(job.result.repair_attempts, 1, "{at}");
@@ -177,21 +177,21 @@ async fn die_after(first: i64) {
 }
 
 #[tokio::test]
-async fn a_worktree_that_was_lost_is_made_again_and_the_model_is_told() {
+async fn a_lost_worktree_is_made_again_and_the_model_gets_a_note() {
     let script = vec![
         planned("refactor", &[("a.txt", "modify")]),
         writes("a.txt", "good"),
         says("Done."),
     ];
-    let mut shop = Shop::new(&[("a.txt", "start\n")], script);
+    let mut shop = TestBuilder::new(&[("a.txt", "start\n")], script);
     let id = shop.new_job(PROMPT, Options::default()).await;
     shop.go_on(&id).await;
     decide::approve(&shop.bench(), &id).await.unwrap();
-    shop.die_at(&id, (Status::Generating, "Modifying")).await;
+    shop.die_at(&id, (JobStatus::Generating, "Modifying")).await;
     std::fs::remove_dir_all(shop.beside("worktrees")).unwrap();
     shop.answering(vec![writes("a.txt", "good again"), says("Done.")]);
     let job = shop.go_on(&id).await;
-    assert_eq!(job.status(), Status::Completed, "{:?}", job.error);
+    assert_eq!(job.status(), JobStatus::Completed, "{:?}", job.error);
     let sent = shop.server.sent(0).join("\n");
     assert!(sent.contains("was lost and has been made again"), "{sent}");
     assert_eq!(
@@ -207,16 +207,16 @@ async fn an_interruption_keeps_the_job_as_it_is() {
     shop.go_on(&id).await;
     decide::approve(&shop.bench(), &id).await.unwrap();
     shop.cancel.cancel();
-    let error = run::build(&shop.bench(), &id, &mut agent::Nobody)
+    let error = run::build(&shop.bench(), &id, &mut agent::NoAgentObserver)
         .await
         .unwrap_err();
-    assert_eq!(error.kind(), builder::Kind::Interrupted);
+    assert_eq!(error.kind(), builder::BuildErrorKind::Interrupted);
     assert_eq!(
         shop.jobs.get(&id).await.unwrap().status(),
-        Status::Generating
+        JobStatus::Generating
     );
-    shop.cancel = agent::Cancel::default();
-    assert_eq!(shop.go_on(&id).await.status(), Status::Completed);
+    shop.cancel = agent::CommandCancel::default();
+    assert_eq!(shop.go_on(&id).await.status(), JobStatus::Completed);
 }
 
 #[tokio::test]

@@ -1,33 +1,33 @@
 //! A person looks at the work before anything is pushed: accepts, turns down, comments.
 
-use builder::review::{HunkDecision, HunkRemark, Review, hunks};
-use builder::{Job, JobId, Kind, Options, Status, decide};
+use builder::review::{BuildReview, HunkDecision, HunkRemark, hunks};
+use builder::{BuildErrorKind, BuildJob, JobId, JobStatus, Options, decide};
 use workspace::RelPath;
 
 use crate::scripted::says;
-use crate::shop::{Shop, planned, writes};
+use crate::test_builder::{TestBuilder, planned, writes};
 
 const OLD: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\nnine\nten\n";
 
 /// A build whose work has two hunks and waits for a review.
-async fn waiting(more: Vec<crate::scripted::Act>) -> (Shop, Job) {
+async fn waiting(more: Vec<crate::scripted::ServerAct>) -> (TestBuilder, BuildJob) {
     let mut script = vec![
         planned("refactor", &[("a.txt", "modify")]),
         writes("a.txt", &OLD.replace("one", "ONE").replace("ten", "TEN")),
         says("Both ends are louder."),
     ];
     script.extend(more);
-    let mut shop = Shop::new(&[("a.txt", OLD)], script).checking("! grep bad a.txt");
+    let mut shop = TestBuilder::new(&[("a.txt", OLD)], script).checking("! grep bad a.txt");
     let options = Options {
         review: true,
         ..Options::default()
     };
     let job = shop.run(options).await;
-    assert_eq!(job.status(), Status::ReviewReady, "{:?}", job.error);
+    assert_eq!(job.status(), JobStatus::ReviewReady, "{:?}", job.error);
     (shop, job)
 }
 
-async fn decided(shop: &mut Shop, id: &JobId, review: Review) -> Job {
+async fn decided(shop: &mut TestBuilder, id: &JobId, review: BuildReview) -> BuildJob {
     decide::review(&shop.bench(), id, review).await.unwrap();
     shop.go_on(id).await
 }
@@ -40,8 +40,8 @@ fn remark(number: usize, decision: HunkDecision) -> HunkRemark {
     }
 }
 
-fn about(remarks: Vec<HunkRemark>) -> Review {
-    Review {
+fn about(remarks: Vec<HunkRemark>) -> BuildReview {
+    BuildReview {
         remarks,
         comment: None,
     }
@@ -54,8 +54,8 @@ async fn work_that_is_accepted_is_published_as_it_was_shown() {
     assert_eq!(shop.branches(), [""; 0], "nothing leaves before the review");
     assert_eq!(shop.worktrees(), 0);
     assert!(std::path::Path::new(&job.result.patch_file.clone().unwrap()).exists());
-    let job = decided(&mut shop, &job.id, Review::default()).await;
-    assert_eq!(job.status(), Status::Completed, "{:?}", job.error);
+    let job = decided(&mut shop, &job.id, BuildReview::default()).await;
+    assert_eq!(job.status(), JobStatus::Completed, "{:?}", job.error);
     let text = shop.at(&job.result.branch.unwrap(), "a.txt").unwrap();
     assert!(
         text.starts_with("ONE\n") && text.ends_with("TEN\n"),
@@ -72,11 +72,11 @@ async fn a_hunk_that_is_turned_down_is_taken_out_and_the_rest_is_shown_again() {
         remark(2, HunkDecision::Accept),
     ]);
     let job = decided(&mut shop, &job.id, review).await;
-    assert_eq!(job.status(), Status::ReviewReady, "{:?}", job.error);
+    assert_eq!(job.status(), JobStatus::ReviewReady, "{:?}", job.error);
     assert_eq!(hunks(&job.result.diffs).len(), 1);
     assert_eq!(shop.server.asked(), 3, "no model is needed for that");
-    let job = decided(&mut shop, &job.id, Review::default()).await;
-    assert_eq!(job.status(), Status::Completed, "{:?}", job.error);
+    let job = decided(&mut shop, &job.id, BuildReview::default()).await;
+    assert_eq!(job.status(), JobStatus::Completed, "{:?}", job.error);
     let text = shop.at(&job.result.branch.unwrap(), "a.txt").unwrap();
     assert!(
         text.starts_with("one\n") && text.ends_with("TEN\n"),
@@ -94,7 +94,7 @@ async fn a_comment_goes_back_to_the_model_and_the_work_waits_again() {
     let text = "say it in Spanish, with one capital".to_owned();
     let review = about(vec![remark(1, HunkDecision::Comment { text })]);
     let job = decided(&mut shop, &job.id, review).await;
-    assert_eq!(job.status(), Status::ReviewReady, "{:?}", job.error);
+    assert_eq!(job.status(), JobStatus::ReviewReady, "{:?}", job.error);
     let told = shop.told(3);
     for piece in ["say it in Spanish", "+ONE", "`a.txt`"] {
         assert!(told.contains(piece), "{piece} is not in {told}");
@@ -104,13 +104,13 @@ async fn a_comment_goes_back_to_the_model_and_the_work_waits_again() {
         job.result.repair_attempts, 0,
         "a comment is no repair of a check"
     );
-    let job = decided(&mut shop, &job.id, Review::default()).await;
+    let job = decided(&mut shop, &job.id, BuildReview::default()).await;
     let text = shop.at(&job.result.branch.unwrap(), "a.txt").unwrap();
     assert!(text.starts_with("Uno\n"), "{text}");
 }
 
 #[tokio::test]
-async fn what_fails_after_a_comment_is_repaired_as_always() {
+async fn a_failure_after_a_comment_is_repaired_as_always() {
     let more = vec![
         writes("a.txt", "bad"),
         says("So?"),
@@ -118,18 +118,18 @@ async fn what_fails_after_a_comment_is_repaired_as_always() {
         says("Mended."),
     ];
     let (mut shop, job) = waiting(more).await;
-    let review = Review {
+    let review = BuildReview {
         comment: Some("make it shorter".to_owned()),
-        ..Review::default()
+        ..BuildReview::default()
     };
     let job = decided(&mut shop, &job.id, review).await;
-    assert_eq!(job.status(), Status::ReviewReady, "{:?}", job.error);
+    assert_eq!(job.status(), JobStatus::ReviewReady, "{:?}", job.error);
     assert_eq!(job.result.repair_attempts, 1);
     assert!(shop.told(3).contains("make it shorter"));
 }
 
 #[tokio::test]
-async fn a_review_of_what_is_not_there_is_refused_and_the_work_can_be_dropped() {
+async fn an_invalid_review_is_refused_and_the_work_can_be_dropped() {
     let (shop, job) = waiting(Vec::new()).await;
     let bench = shop.bench();
     for wrong in [
@@ -142,11 +142,11 @@ async fn a_review_of_what_is_not_there_is_refused_and_the_work_can_be_dropped() 
         )]),
     ] {
         let error = decide::review(&bench, &job.id, wrong).await.unwrap_err();
-        assert_eq!(error.kind(), Kind::Invalid, "{error}");
+        assert_eq!(error.kind(), BuildErrorKind::Invalid, "{error}");
     }
     let job = decide::reject(&bench, &job.id).await.unwrap();
-    assert_eq!(job.status(), Status::Rejected);
-    let late = decide::review(&bench, &job.id, Review::default()).await;
-    assert_eq!(late.unwrap_err().kind(), Kind::Conflict);
+    assert_eq!(job.status(), JobStatus::Rejected);
+    let late = decide::review(&bench, &job.id, BuildReview::default()).await;
+    assert_eq!(late.unwrap_err().kind(), BuildErrorKind::Conflict);
     assert_eq!(shop.branches(), [""; 0]);
 }

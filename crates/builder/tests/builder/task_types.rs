@@ -1,11 +1,11 @@
-//! What the kinds of work change: which files may be touched, what is checked, what is proven.
+//! The effects of the kinds of work: the files that may be touched, the checks, the proof.
 
-use builder::validation::Proven;
-use builder::{Options, Status};
+use builder::validation::FixProof;
+use builder::{JobStatus, Options};
 use serde_json::json;
 
 use crate::scripted::{calls, says};
-use crate::shop::{Shop, planned, writes};
+use crate::test_builder::{TestBuilder, planned, writes};
 
 #[tokio::test]
 async fn test_gen_touches_tests_only() {
@@ -16,12 +16,12 @@ async fn test_gen_touches_tests_only() {
         ),
         planned("test-gen", &[("tests/test_a.py", "create")]),
     ];
-    let mut shop = Shop::new(&[("src/a.py", "x = 1\n")], script);
+    let mut shop = TestBuilder::new(&[("src/a.py", "x = 1\n")], script);
     let job = shop.plan(Options::default()).await;
-    assert_eq!(job.status(), Status::PlanReady, "{:?}", job.error);
+    assert_eq!(job.status(), JobStatus::PlanReady, "{:?}", job.error);
     let told = shop.told(1);
     assert!(
-        told.contains("a `test-gen` job touches tests only, and `src/a.py` is none"),
+        told.contains("a `test-gen` job touches tests only, and `src/a.py` is not a test"),
         "{told}"
     );
 }
@@ -44,10 +44,10 @@ async fn doc_gen_changes_words_only_and_runs_no_compiler() {
         writes("a.py", "# One.\nx = 1"),
         says("Only words now."),
     ];
-    let mut shop =
-        Shop::new(&[("README.md", "# Title\n"), ("a.py", "x = 1\n")], script).checking("exit 1");
+    let mut shop = TestBuilder::new(&[("README.md", "# Title\n"), ("a.py", "x = 1\n")], script)
+        .checking("exit 1");
     let job = shop.run(Options::default()).await;
-    assert_eq!(job.status(), Status::Completed, "{:?}", job.error);
+    assert_eq!(job.status(), JobStatus::Completed, "{:?}", job.error);
     assert!(job.checks.is_empty());
     assert!(
         shop.told(3)
@@ -90,17 +90,17 @@ async fn a_bug_fix_is_proven_by_a_test_that_fails_without_it() {
         ("add.sh", "echo $1\n"),
         ("tests/one.sh", "test $(sh add.sh 1 0) = 1\n"),
     ];
-    let mut shop = Shop::new(&files, script).checking(TEST);
+    let mut shop = TestBuilder::new(&files, script).checking(TEST);
     let job = shop.run(Options::default()).await;
     assert_eq!(
         job.status(),
-        Status::Completed,
+        JobStatus::Completed,
         "{:?} {:?}",
         job.error,
         job.result.validation
     );
     let tests = vec!["test tests/two.sh".to_owned()];
-    assert_eq!(job.result.proof, Some(Proven::Proven { tests }));
+    assert_eq!(job.result.proof, Some(FixProof::Proven { tests }));
     assert_eq!(shop.worktrees(), 0);
 }
 
@@ -129,13 +129,13 @@ async fn a_bug_fix_whose_test_proves_nothing_goes_back() {
         ("add.sh", "echo $1\n"),
         ("tests/one.sh", "test $(sh add.sh 1 0) = 1\n"),
     ];
-    let mut shop = Shop::new(&files, script).checking(TEST);
+    let mut shop = TestBuilder::new(&files, script).checking(TEST);
     let job = shop.run(Options::default()).await;
-    assert_eq!(job.status(), Status::Completed, "{:?}", job.error);
+    assert_eq!(job.status(), JobStatus::Completed, "{:?}", job.error);
     let told = shop.told(3);
     assert!(told.contains("pass without its change as well"), "{told}");
     assert!(
-        matches!(job.result.proof, Some(Proven::Proven { .. })),
+        matches!(job.result.proof, Some(FixProof::Proven { .. })),
         "{:?}",
         job.result.proof
     );
@@ -152,8 +152,8 @@ async fn a_bug_fix_without_a_test_is_a_draft() {
         ("add.sh", "echo $1\n"),
         ("tests/one.sh", "test $(sh add.sh 1 0) = 1\n"),
     ];
-    let mut shop = Shop::new(&files, script).checking(TEST);
+    let mut shop = TestBuilder::new(&files, script).checking(TEST);
     let job = shop.run(Options::default()).await;
-    assert_eq!(job.status(), Status::CompletedDraft, "{:?}", job.error);
+    assert_eq!(job.status(), JobStatus::CompletedDraft, "{:?}", job.error);
     assert!(job.result.validation_errors[0].contains("no test was added or changed"));
 }

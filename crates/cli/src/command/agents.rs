@@ -1,27 +1,30 @@
 //! `drawloom agents`: users with a prompt, whom automated steps can be given to.
 
-use app::people::{Nature, Slug, User, Who};
+use app::people::{Slug, User, UserFilter, UserKind};
 use clap::{Args, Subcommand};
 use serde_json::json;
 
-use super::records::{Changes, Listed, New, Records, document, standing};
+use super::stored_records::{
+    DatabaseJsonArgs, EditUserArgs, NewUserArgs, PrintedList, document, standing,
+};
 use super::workflow::text_of;
-use crate::exit::{Exit, Trouble};
-use crate::live::shown;
-use crate::session::Session;
+use crate::agent_progress::shown;
+use crate::exit::{CliError, CliExit};
+use crate::session::CliSession;
 
-/// How much of a prompt the list shows.
+/// Characters of a prompt that the list shows.
 const PROMPT_CHARS_MAX: usize = 60;
 
-/// Agents: users with a prompt, whom automated steps can be given to
+/// Manage agents: users with a prompt that automated steps are assigned to
 ///
-/// Steps name them as `defaultAssigneeId`; the prompt is the second layer of what the model is asked. An
-/// agent that belongs to the code can be a section `[agents.NAME]` of drawloom.toml instead.
+/// Steps name them as `defaultAssigneeId`; the agent's prompt is the second part of the model's
+/// prompt. An agent that belongs to the code can be a section `[agents.NAME]` of drawloom.toml
+/// instead.
 #[derive(Debug, Subcommand)]
-pub(crate) enum Agents {
-    Add(Add),
-    List(List),
-    Edit(Edit),
+pub(crate) enum AgentsCommand {
+    Add(AgentsAddArgs),
+    List(AgentsListArgs),
+    Edit(AgentsEditArgs),
 }
 
 /// Add an agent
@@ -30,47 +33,47 @@ pub(crate) enum Agents {
 Examples:
   drawloom agents add code-reviewer --prompt \"You are an expert code reviewer.\"
   drawloom agents add writer --name \"The writer\" --prompt @prompts/writer.md")]
-pub(crate) struct Add {
-    /// What workflows call it: small letters, digits and `-`
+pub(crate) struct AgentsAddArgs {
+    /// Its name in workflows: small letters, digits and `-`
     slug: Slug,
     /// Its prompt: the text, @FILE, or - for stdin
     #[arg(long, value_name = "TEXT")]
     prompt: String,
     #[command(flatten)]
-    new: New,
+    new: NewUserArgs,
 }
 
-/// List the agents of this project: those that were added, and those of drawloom.toml
+/// List the agents of this project, added ones and those of drawloom.toml
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Examples:
   drawloom agents list
   drawloom agents list --json | jq -r '.agents[0].agentPrompt'")]
-pub(crate) struct List {
+pub(crate) struct AgentsListArgs {
     #[command(flatten)]
-    records: Records,
+    records: DatabaseJsonArgs,
 }
 
 /// Edit an agent that was added
 ///
-/// Refused when somebody else has edited it meanwhile; nothing is lost then.
+/// Refused if it was edited in the meantime; nothing is lost then.
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Examples:
   drawloom agents edit code-reviewer --prompt @prompts/reviewer.md
   drawloom agents edit code-reviewer --inactive")]
-pub(crate) struct Edit {
-    /// Which
+pub(crate) struct AgentsEditArgs {
+    /// The agent's name
     slug: Slug,
     /// Its prompt: the text, @FILE, or - for stdin
     #[arg(long, value_name = "TEXT")]
     prompt: Option<String>,
     #[command(flatten)]
-    changes: Changes,
+    changes: EditUserArgs,
 }
 
-impl Agents {
-    pub(crate) fn run(&self, session: &Session) -> Result<Exit, Trouble> {
+impl AgentsCommand {
+    pub(crate) fn run(&self, session: &CliSession) -> Result<CliExit, CliError> {
         match self {
             Self::Add(add) => add.run(session),
             Self::List(list) => list.run(session),
@@ -79,17 +82,18 @@ impl Agents {
     }
 }
 
-impl Add {
-    fn run(&self, session: &Session) -> Result<Exit, Trouble> {
+impl AgentsAddArgs {
+    fn run(&self, session: &CliSession) -> Result<CliExit, CliError> {
         let (prompt, _) = text_of(session, &self.prompt)?;
-        self.new.add(session, &self.slug, Nature::Agent { prompt })
+        self.new
+            .add(session, &self.slug, UserKind::Agent { prompt })
     }
 }
 
-impl List {
-    fn run(&self, session: &Session) -> Result<Exit, Trouble> {
+impl AgentsListArgs {
+    fn run(&self, session: &CliSession) -> Result<CliExit, CliError> {
         let (project, register) = self.records.register(session)?;
-        let agents = register.list(Who::Agents)?;
+        let agents = session.wait(register.list(UserFilter::Agents))?;
         let declared = &project.settings.workflows.agents;
         let documents = agents.iter().map(document);
         let documents = documents.chain(declared.iter().map(|(slug, agent)| {
@@ -103,7 +107,7 @@ impl List {
             let (name, prompt) = (shown(&agent.display_name), opening(&agent.prompt));
             vec![slug.clone(), "drawloom.toml".to_owned(), name, prompt]
         }));
-        self.records.list(Listed {
+        self.records.list(PrintedList {
             name: "agents",
             documents: documents.collect(),
             rows: rows.collect(),
@@ -112,14 +116,14 @@ impl List {
     }
 }
 
-impl Edit {
-    fn run(&self, session: &Session) -> Result<Exit, Trouble> {
+impl AgentsEditArgs {
+    fn run(&self, session: &CliSession) -> Result<CliExit, CliError> {
         let given = self.prompt.as_deref().map(|given| text_of(session, given));
         let nature = given
             .transpose()?
-            .map(|(prompt, _)| Nature::Agent { prompt });
+            .map(|(prompt, _)| UserKind::Agent { prompt });
         self.changes
-            .apply(session, (&self.slug, Who::Agents), nature)
+            .apply(session, (&self.slug, UserFilter::Agents), nature)
     }
 }
 
@@ -132,7 +136,7 @@ fn row(agent: &User) -> Vec<String> {
     ]
 }
 
-/// How a prompt begins.
+/// Returns the beginning of a prompt.
 fn opening(prompt: &str) -> String {
     shown(prompt).chars().take(PROMPT_CHARS_MAX).collect()
 }

@@ -1,34 +1,34 @@
 //! `drawloom build`: from a sentence to a reviewed branch, with a person in between.
 
 use app::Project;
-use app::builds::{self, Done};
-use builder::decide::Approval;
-use builder::review::Review;
-use builder::{JobId, Options, Publish, StartFrom, Status, TaskType};
+use app::builds::{self, BuildOutcome};
+use builder::decide::PlanApproval;
+use builder::review::BuildReview;
+use builder::{JobId, JobStatus, Options, PublishMode, StartFrom, TaskType};
 use clap::{Args, ValueEnum};
 use dialoguer::Select;
 use dialoguer::theme::ColorfulTheme;
 
-use crate::building::{decided, report, watched};
+use crate::agent_args::AgentModeArgs;
+use crate::build_run::{decided, report, watched};
 use crate::command::builds::{edit, review};
-use crate::exit::{Exit, Trouble};
-use crate::output::{self, Form};
-use crate::session::Session;
-use crate::working::Hands;
-use crate::{input, interrupt, sheet};
+use crate::exit::{CliError, CliExit};
+use crate::output::{self, OutputFormat};
+use crate::session::CliSession;
+use crate::{build_report, input, interrupt};
 
-/// Have something built: planned, approved, written, checked, and put on a branch
+/// Build a change: plan it, approve it, write it, check it, and put it on a branch
 ///
-/// A model makes a plan of your sentence: which files become what. You approve it, edit it or drop
-/// it; `--yes` approves it unseen. Then the files are written in a git worktree of their own, with
-/// the plan as the permission to write, and held against the project's checks; what fails in new
-/// ways goes back to the model, twice at most. The result is a branch, a patch, and a pull request
-/// where there is a forge: a draft one if checks still fail. Your checkout is never touched.
+/// A model turns your sentence into a plan that lists the files to change. You approve it, edit it
+/// or drop it; `--yes` approves it unseen. Then the model writes the files in a separate git
+/// worktree, within the limits of the plan, and the project's checks run on them; new failures go
+/// back to the model, twice at most. The result is a branch, a patch, and a pull request if there
+/// is a forge: a draft one if checks still fail. Your checkout is never touched.
 ///
-/// Without a terminal and without `--yes` the command ends when the plan is ready, with exit code 0,
-/// and says how to go on. A build that failed, or whose checks fail, ends with 1; one that no check
-/// could judge is a draft and ends with 3. Everything is kept in .drawloom/drawloom.db: a build that was
-/// interrupted or failed goes on with `--resume`.
+/// Without a terminal and without `--yes` the command ends when the plan is ready, with exit code
+/// 0, and prints the next command. A build that failed, or whose checks fail, ends with 1; one that
+/// no check could judge is a draft and ends with 3. Everything is stored in .drawloom/drawloom.db:
+/// `--resume` continues a build that was interrupted or failed.
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Examples:
@@ -38,20 +38,20 @@ Examples:
   drawloom build --resume last
   drawloom build --follow-up last \"also limit password resets\"
   drawloom build \"explain the cache\" --yes --json | jq 'select(.event == \"result\")'")]
-pub(crate) struct Build {
-    /// What is to be built, in a sentence or a few; `-` reads it from stdin
+pub(crate) struct BuildArgs {
+    /// The change to build, in a sentence or a few; `-` reads it from stdin
     #[arg(value_name = "SENTENCE", required_unless_present = "resume")]
     prompt: Option<String>,
-    /// Go on in the branch and the conversation of a build that is complete or a draft: its id, or
+    /// Continue the branch and the conversation of a build that is complete or a draft: its id, or
     /// `last`
     #[arg(long, value_name = "ID", conflicts_with_all = ["resume", "kind", "dry_run", "no_pr",
         "uncommitted", "allow_unjudged"])]
     follow_up: Option<String>,
-    /// Go on with a build that was interrupted or failed: its id, or `last`
+    /// Continue a build that was interrupted or failed: its id, or `last`
     #[arg(long, value_name = "ID", conflicts_with_all = ["prompt", "kind", "dry_run", "no_pr", "uncommitted",
         "allow_unjudged"])]
     resume: Option<String>,
-    /// What kind of work it is; the plan says if you do not: new-resource, refactor, bugfix,
+    /// The kind of work; the plan decides by default: new-resource, refactor, bugfix,
     /// schema-migration, test-gen or doc-gen
     #[arg(id = "kind", long = "type", value_name = "TYPE", value_enum)]
     #[arg(hide_possible_values = true)]
@@ -79,7 +79,7 @@ pub(crate) struct Build {
     #[arg(long)]
     allow_unjudged: bool,
     #[command(flatten)]
-    hands: Hands,
+    hands: AgentModeArgs,
     /// Print every event as one line of JSON, the result last
     #[arg(long, help_heading = "Output")]
     json: bool,
@@ -108,52 +108,52 @@ impl From<TypeFlag> for TaskType {
     }
 }
 
-/// What a person wants done about a plan.
+/// A person's decision about a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Choice {
+enum PlanChoice {
     Approve,
     Edit,
     Reject,
     Later,
 }
 
-impl Build {
-    pub(crate) fn run(&self, session: &Session) -> Result<Exit, Trouble> {
+impl BuildArgs {
+    pub(crate) fn run(&self, session: &CliSession) -> Result<CliExit, CliError> {
         let project = session.project()?;
         let mut done = self.begin(session, &project)?;
         loop {
             let id = done.job.id.clone();
-            if done.job.status() == Status::ReviewReady {
+            if done.job.status() == JobStatus::ReviewReady {
                 match self.reviewed(&done)? {
                     None => break,
                     Some(review) => {
                         let how = (&self.hands, self.form());
-                        done = watched(session, &project, how, |order| {
-                            builds::review(order, &id, review)
+                        done = watched(session, &project, how, async |order| {
+                            builds::review(order, &id, review).await
                         })?;
                     }
                 }
                 continue;
             }
-            if done.job.status() != Status::PlanReady {
+            if done.job.status() != JobStatus::PlanReady {
                 break;
             }
             match self.choice(&done) {
-                Choice::Later => break,
-                Choice::Edit => edit::in_editor(session, &project, &mut done)?,
-                Choice::Reject => {
-                    done = decided(session, &project, self.form(), |order| {
-                        builds::reject(order, &id)
+                PlanChoice::Later => break,
+                PlanChoice::Edit => edit::in_editor(session, &project, &mut done)?,
+                PlanChoice::Reject => {
+                    done = decided(session, &project, self.form(), async |order| {
+                        builds::reject(order, &id).await
                     })?;
                 }
-                Choice::Approve => {
+                PlanChoice::Approve => {
                     let how = (&self.hands, self.form());
-                    let approval = Approval {
+                    let approval = PlanApproval {
                         review: self.review || self.has_reviewer(),
-                        ..Approval::default()
+                        ..PlanApproval::default()
                     };
-                    done = watched(session, &project, how, |order| {
-                        builds::approve(order, &id, approval)
+                    done = watched(session, &project, how, async |order| {
+                        builds::approve(order, &id, approval).await
                     })?;
                 }
             }
@@ -161,44 +161,46 @@ impl Build {
         report(&done, self.form())
     }
 
-    /// Whether a person sits there who can look at the work.
+    /// True if a person is at the terminal who can review the work.
     fn has_reviewer(&self) -> bool {
-        !self.yes && self.form() == Form::Text && output::has_person()
+        !self.yes && self.form() == OutputFormat::Text && output::has_person()
     }
 
-    /// What the person at the terminal says about the work; `None` if there is none, or they would
-    /// rather decide later.
-    fn reviewed(&self, done: &Done) -> Result<Option<Review>, Trouble> {
+    /// Asks the person at the terminal to review the work; `None` if there is no terminal, or they
+    /// postpone the decision.
+    fn reviewed(&self, done: &BuildOutcome) -> Result<Option<BuildReview>, CliError> {
         if !self.has_reviewer() {
             return Ok(None);
         }
-        output::say(format!("\n{}", sheet::whole(&done.job)));
+        output::say(format!("\n{}", build_report::whole(&done.job)));
         review::at_terminal(&done.job)
     }
 
-    fn form(&self) -> Form {
-        Form::from(self.json)
+    fn form(&self) -> OutputFormat {
+        OutputFormat::from(self.json)
     }
 
-    /// A new build up to its plan, or the one that is gone on with.
-    fn begin(&self, session: &Session, project: &Project) -> Result<Done, Trouble> {
+    /// Runs a new build up to its plan, or continues an earlier one.
+    fn begin(&self, session: &CliSession, project: &Project) -> Result<BuildOutcome, CliError> {
         let how = (&self.hands, self.form());
         if let Some(text) = &self.resume {
-            let id: JobId = builds::find(project, text)?;
-            return watched(session, project, how, |order| builds::resume(order, &id));
+            let id: JobId = session.wait(builds::find(project, text))?;
+            return watched(session, project, how, async |order| {
+                builds::resume(order, &id).await
+            });
         }
         let prompt = match self.prompt.as_deref() {
             Some("-") => input::file_text(session, "-".as_ref())?,
             prompt => prompt.unwrap_or_default().to_owned(),
         };
         if let Some(text) = &self.follow_up {
-            let id: JobId = builds::find(project, text)?;
-            return watched(session, project, how, |order| {
-                builds::follow_up(order, &id, &prompt)
+            let id: JobId = session.wait(builds::find(project, text))?;
+            return watched(session, project, how, async |order| {
+                builds::follow_up(order, &id, &prompt).await
             });
         }
         let Some(start) = self.start(project)? else {
-            return Err(Trouble::failed("E_CANCELLED", "nothing was begun"));
+            return Err(CliError::failed("E_CANCELLED", "nothing was begun"));
         };
         let options = Options {
             dry_run: self.dry_run,
@@ -206,31 +208,31 @@ impl Build {
             approve_unseen: self.yes,
             task_type: self.kind.map(TaskType::from),
             publish: match self.no_pr {
-                true => Publish::Local,
-                false => Publish::PullRequest,
+                true => PublishMode::Local,
+                false => PublishMode::PullRequest,
             },
             allow_unjudged: self.allow_unjudged,
             review: self.review,
         };
-        self.say_interrupted(project)?;
-        watched(session, project, how, |order| {
-            builds::plan(order, &prompt, options)
+        self.say_interrupted(session, project)?;
+        watched(session, project, how, async |order| {
+            builds::plan(order, &prompt, options).await
         })
     }
 
-    /// Which state of the project the build starts from. Whoever has uncommitted changes is told, and
-    /// asked at a terminal; `None` if they would rather stop.
-    fn start(&self, project: &Project) -> Result<Option<StartFrom>, Trouble> {
+    /// Returns the state of the project to start from. A person with uncommitted changes is told,
+    /// and asked at a terminal; `None` if they choose to stop.
+    fn start(&self, project: &Project) -> Result<Option<StartFrom>, CliError> {
         if self.uncommitted {
             return Ok(Some(StartFrom::WorkingTree));
         }
         let changed = builds::uncommitted(project)?;
-        if changed.is_empty() || self.form() == Form::Json {
+        if changed.is_empty() || self.form() == OutputFormat::Json {
             return Ok(Some(StartFrom::LastCommit));
         }
         output::say(format!(
             "note: uncommitted changes are not part of this build: {}",
-            sheet::named(changed.iter().map(String::as_str))
+            build_report::named(changed.iter().map(String::as_str))
         ));
         if self.yes || self.plan_only || !output::has_person() {
             output::say("      `--uncommitted` builds from your files as they are");
@@ -250,41 +252,44 @@ impl Build {
     }
 
     /// Says that there is a build to go on with, before another is begun.
-    fn say_interrupted(&self, project: &Project) -> Result<(), Trouble> {
-        let newest = builds::list(project, None, 1)?.into_iter().next();
+    fn say_interrupted(&self, session: &CliSession, project: &Project) -> Result<(), CliError> {
+        let newest = session
+            .wait(builds::list(project, None, 1))?
+            .into_iter()
+            .next();
         if let Some(shown) = newest.filter(|shown| shown.is_interrupted())
-            && self.form() == Form::Text
+            && self.form() == OutputFormat::Text
         {
             output::say(format!(
-                "note: the build {} was interrupted; `drawloom build --resume {}` goes on with it",
+                "note: the build {} was interrupted; `drawloom build --resume {}` continues it",
                 shown.job.id, shown.job.id
             ));
         }
         Ok(())
     }
 
-    fn choice(&self, done: &Done) -> Choice {
+    fn choice(&self, done: &BuildOutcome) -> PlanChoice {
         // A build that was begun with `--yes` is gone on with in the same way.
         if self.yes || (done.job.options.approve_unseen && !self.plan_only) {
-            return Choice::Approve;
+            return PlanChoice::Approve;
         }
-        let is_asked = !self.plan_only && self.form() == Form::Text && output::has_person();
+        let is_asked = !self.plan_only && self.form() == OutputFormat::Text && output::has_person();
         if !is_asked {
-            return Choice::Later;
+            return PlanChoice::Later;
         }
-        output::say(format!("\n{}", sheet::whole(&done.job)));
+        output::say(format!("\n{}", build_report::whole(&done.job)));
         ask()
     }
 }
 
 /// Asks the person at the terminal about the plan above.
-fn ask() -> Choice {
+fn ask() -> PlanChoice {
     interrupt::watch();
     let choices = [
-        ("Approve it and build", Choice::Approve),
-        ("Edit it first", Choice::Edit),
-        ("Reject it", Choice::Reject),
-        ("Decide later", Choice::Later),
+        ("Approve it and build", PlanChoice::Approve),
+        ("Edit it first", PlanChoice::Edit),
+        ("Reject it", PlanChoice::Reject),
+        ("Decide later", PlanChoice::Later),
     ];
     let theme = ColorfulTheme::default();
     // No entry is chosen beforehand: a stray Enter, or the one after a `y`, must not approve.
@@ -293,11 +298,13 @@ fn ask() -> Choice {
         .items(choices.map(|(words, _)| words))
         .interact_opt();
     match chosen {
-        Ok(Some(at)) => choices.get(at).map_or(Choice::Later, |(_, choice)| *choice),
+        Ok(Some(at)) => choices
+            .get(at)
+            .map_or(PlanChoice::Later, |(_, choice)| *choice),
         Err(dialoguer::Error::IO(cause)) if cause.kind() == std::io::ErrorKind::Interrupted => {
             interrupt::leave()
         }
-        // Whoever left without an answer has not decided.
-        Ok(None) | Err(_) => Choice::Later,
+        // A person who left without an answer has not decided.
+        Ok(None) | Err(_) => PlanChoice::Later,
     }
 }

@@ -4,7 +4,7 @@ use clap::Args;
 use clap_complete::Shell;
 
 use crate::arguments;
-use crate::exit::{Exit, Trouble};
+use crate::exit::{CliError, CliExit};
 use crate::output;
 
 /// Print the completion script of a shell
@@ -16,16 +16,16 @@ Examples:
   drawloom completions bash > ~/.local/share/bash-completion/completions/drawloom
   drawloom completions zsh > ~/.zfunc/_drawloom
   drawloom completions fish > ~/.config/fish/completions/drawloom.fish")]
-pub(crate) struct Completions {
-    /// Which shell
+pub(crate) struct CompletionsArgs {
+    /// The shell
     shell: Shell,
 }
 
-impl Completions {
-    pub(crate) fn run(&self) -> Result<Exit, Trouble> {
+impl CompletionsArgs {
+    pub(crate) fn run(&self) -> Result<CliExit, CliError> {
         let mut script = Vec::new();
         clap_complete::generate(self.shell, &mut arguments::tree(), "drawloom", &mut script);
         output::data(&script)?;
-        Ok(Exit::Done)
+        Ok(CliExit::Done)
     }
 }

@@ -1,29 +1,29 @@
 //! `drawloom cost`: what models have cost in this project.
 
-use app::ai::cost::{self, By, Sheet, Sum};
+use app::ai::cost::{self, SpendGrouping, SpendReport, SpendSum};
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
-use crate::exit::{Exit, Trouble};
+use crate::exit::{CliError, CliExit};
 use crate::output;
-use crate::session::Session;
+use crate::session::CliSession;
 use crate::table;
 
 /// Show what models have cost in this project
 ///
-/// Every call of a provider's model is written to `.drawloom/ledger`, one file per day (UTC). A call
-/// whose price nobody knows is counted as unknown, never as nothing: see `ai.prices`.
+/// Every call of a provider's model is written to `.drawloom/ledger`, one file per day (UTC). A
+/// call without a known price is counted as unknown, never as free: see `ai.prices`.
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Examples:
   drawloom cost
   drawloom cost --since 7d --by model
   drawloom cost --since 2026-11-01 --json")]
-pub(crate) struct Cost {
-    /// From this day on: `today`, `7d`, `2w`, `2026-11-01`
+pub(crate) struct CostArgs {
+    /// The first day: `today`, `7d`, `2w`, `2026-11-01`
     #[arg(long, value_name = "DAY")]
     since: Option<String>,
-    /// What to add up by: day, model or purpose
+    /// Group by: day, model or purpose
     #[arg(
         long,
         value_name = "WHAT",
@@ -44,14 +44,14 @@ enum ByFlag {
     Purpose,
 }
 
-impl Cost {
-    pub(crate) fn run(&self, session: &Session) -> Result<Exit, Trouble> {
+impl CostArgs {
+    pub(crate) fn run(&self, session: &CliSession) -> Result<CliExit, CliError> {
         let project = session.project()?;
         let since = self.since.as_deref().map(cost::since).transpose()?;
         let (by, title) = match self.by {
-            ByFlag::Day => (By::Day, "day"),
-            ByFlag::Model => (By::Model, "model"),
-            ByFlag::Purpose => (By::Purpose, "purpose"),
+            ByFlag::Day => (SpendGrouping::Day, "day"),
+            ByFlag::Model => (SpendGrouping::Model, "model"),
+            ByFlag::Purpose => (SpendGrouping::Purpose, "purpose"),
         };
         let sheet = cost::sheet(&project, since, by)?;
         if self.json {
@@ -72,11 +72,11 @@ impl Cost {
                 if sheet.unreadable == 1 { "is" } else { "are" }
             ));
         }
-        Ok(Exit::Done)
+        Ok(CliExit::Done)
     }
 }
 
-fn as_text(sheet: &Sheet, title: &str) -> String {
+fn as_text(sheet: &SpendReport, title: &str) -> String {
     let titles = [
         title,
         "calls",
@@ -95,7 +95,7 @@ fn as_text(sheet: &Sheet, title: &str) -> String {
     table::render(&rows)
 }
 
-fn row(name: &str, sum: &Sum) -> Vec<String> {
+fn row(name: &str, sum: &SpendSum) -> Vec<String> {
     let usage = sum.usage;
     let mut cells = vec![name.to_owned(), sum.spent.calls.to_string()];
     let tokens = [
@@ -110,9 +110,9 @@ fn row(name: &str, sum: &Sum) -> Vec<String> {
     cells
 }
 
-/// What is known, and for how many calls nothing is.
-fn money(sum: &Sum) -> String {
-    let known = llm::Cost::Known(sum.spent.micro_usd);
+/// Returns the known sum, and the number of calls without a price.
+fn money(sum: &SpendSum) -> String {
+    let known = llm::CallCost::Known(sum.spent.micro_usd);
     match (sum.spent.unpriced_calls, sum.spent.calls) {
         (0, _) => known.to_string(),
         (unpriced, calls) if unpriced == calls => "unknown".to_owned(),
@@ -121,7 +121,7 @@ fn money(sum: &Sum) -> String {
     }
 }
 
-fn as_json(sheet: &Sheet, title: &str) -> Value {
+fn as_json(sheet: &SpendReport, title: &str) -> Value {
     let sums: Vec<Value> = sheet
         .sums
         .iter()
@@ -141,7 +141,7 @@ fn as_json(sheet: &Sheet, title: &str) -> Value {
     })
 }
 
-fn sum_json(sum: &Sum) -> serde_json::Map<String, Value> {
+fn sum_json(sum: &SpendSum) -> serde_json::Map<String, Value> {
     let spent = sum.spent;
     let fields = json!({
         "calls": spent.calls,

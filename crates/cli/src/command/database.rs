@@ -1,59 +1,60 @@
-//! `drawloom database`: the database that runs are kept in.
+//! `drawloom database`: maintains the database that holds the runs.
 
 use clap::{Args, Subcommand};
 use serde_json::json;
 
-use crate::command::workflow::Keeping;
-use crate::exit::{Exit, Trouble};
-use crate::output::{self, Form};
-use crate::session::Session;
+use crate::command::workflow::DatabaseArgs;
+use crate::exit::{CliError, CliExit};
+use crate::output::{self, OutputFormat};
+use crate::session::CliSession;
 
-/// Look after the database that runs are kept in
+/// Maintain the database that holds the runs
 #[derive(Debug, Subcommand)]
-pub(crate) enum Database {
-    Compact(Compact),
+pub(crate) enum DatabaseCommand {
+    Compact(DatabaseCompactArgs),
 }
 
-/// Give the room of deleted runs back to the disk
+/// Free the disk space of deleted runs
 ///
-/// A SQLite file is written anew, which needs as much free room again as its rows take; other commands
-/// wait meanwhile. On PostgreSQL, deleted rows make room for new ones, and only room at the end of a
-/// table goes back to the disk.
+/// A SQLite file is rewritten, which needs as much free space again as its rows take; other
+/// commands wait meanwhile. On PostgreSQL, new rows reuse the space of deleted ones, and only space
+/// at the end of a table is freed.
 #[derive(Args, Debug)]
-pub(crate) struct Compact {
+pub(crate) struct DatabaseCompactArgs {
     #[command(flatten)]
-    keeping: Keeping,
+    keeping: DatabaseArgs,
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
-impl Database {
-    pub(crate) fn run(&self, session: &Session) -> Result<Exit, Trouble> {
+impl DatabaseCommand {
+    pub(crate) fn run(&self, session: &CliSession) -> Result<CliExit, CliError> {
         match self {
             Self::Compact(compact) => compact.run(session),
         }
     }
 }
 
-impl Compact {
-    fn run(&self, session: &Session) -> Result<Exit, Trouble> {
-        let (before, after) = self.keeping.look(session)?.compact()?;
-        match Form::from(self.json) {
-            Form::Json => {
+impl DatabaseCompactArgs {
+    fn run(&self, session: &CliSession) -> Result<CliExit, CliError> {
+        let use_cases = self.keeping.look(session)?;
+        let (before, after) = use_cases.wait(use_cases.compact())?;
+        match OutputFormat::from(self.json) {
+            OutputFormat::Json => {
                 output::json(&json!({ "before_bytes": before, "after_bytes": after }))?;
             }
-            Form::Text => output::say(format!(
-                "the database had {}, and has {}",
+            OutputFormat::Text => output::say(format!(
+                "the database took {}, and now takes {}",
                 size(before),
                 size(after)
             )),
         }
-        Ok(Exit::Done)
+        Ok(CliExit::Done)
     }
 }
 
-fn size(bytes: u64) -> String {
+pub(super) fn size(bytes: u64) -> String {
     match bytes {
         0..1_000_000 => format!("{:.0} kB", bytes as f64 / 1e3),
         1_000_000..1_000_000_000 => format!("{:.1} MB", bytes as f64 / 1e6),

@@ -4,39 +4,39 @@ use app::demo::{self, ANSWERS_FILE, RESULT_FILE};
 use clap::Args;
 use clap::builder::styling::{AnsiColor, Style};
 
-use crate::exit::{Exit, Trouble};
+use crate::exit::{CliError, CliExit};
 use crate::output;
 
-/// Watch the two passes, offline, in a temporary folder
+/// Show the two passes offline, in a temporary folder
 ///
-/// Runs a recipe with two questions, shows the document it prints, answers from a file that was written
-/// beforehand, and shows the files that come out. Needs no network and no key.
+/// Runs a recipe with two questions, shows the document it prints, answers from a prepared file,
+/// and shows the generated files. Needs no network and no key.
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Examples:
   drawloom demo")]
-pub(crate) struct Demo {}
+pub(crate) struct DemoArgs {}
 
 const TITLE: Style = AnsiColor::Green.on_default().bold();
 const COMMAND: Style = AnsiColor::Cyan.on_default().bold();
 const ASIDE: Style = Style::new().dimmed();
 
-impl Demo {
-    pub(crate) fn run(&self) -> Result<Exit, Trouble> {
-        let demo = demo::Demo::prepare()?;
+impl DemoArgs {
+    pub(crate) fn run(&self) -> Result<CliExit, CliError> {
+        let demo = demo::DemoFolder::prepare()?;
         title("1. A recipe asks. Nothing is written yet; the questions are one document.")?;
-        expect(&demo, &["run", "card", "Customer"], Exit::AnswersNeeded)?;
+        expect(&demo, &["run", "card", "Customer"], CliExit::AnswersNeeded)?;
 
-        title("2. Somebody answers: you, or any model. This file was written beforehand.")?;
+        title("2. You answer, or any model does. This file was written beforehand.")?;
         show(&demo, ANSWERS_FILE)?;
 
         let with_answers = ["run", "card", "Customer", "--answers", ANSWERS_FILE];
         title("3. With answers, a dry run shows what would change.")?;
         let dry_run: Vec<&str> = with_answers.iter().copied().chain(["--dry-run"]).collect();
-        expect(&demo, &dry_run, Exit::Done)?;
+        expect(&demo, &dry_run, CliExit::Done)?;
 
         title("4. The same without --dry-run checks the answers and writes all files together.")?;
-        expect(&demo, &with_answers, Exit::Done)?;
+        expect(&demo, &with_answers, CliExit::Done)?;
         show(&demo, RESULT_FILE)?;
 
         output::styled(&format!(
@@ -44,16 +44,16 @@ impl Demo {
              Start your own: drawloom init\n",
             demo.folder.display()
         ))?;
-        Ok(Exit::Done)
+        Ok(CliExit::Done)
     }
 }
 
-fn title(text: &str) -> Result<(), Trouble> {
+fn title(text: &str) -> Result<(), CliError> {
     output::styled(&format!("{TITLE}{text}{TITLE:#}\n\n"))
 }
 
 /// Runs a command, shows what it prints, and makes sure that it ends as it should.
-fn expect(demo: &demo::Demo, words: &[&str], exit: Exit) -> Result<(), Trouble> {
+fn expect(demo: &demo::DemoFolder, words: &[&str], exit: CliExit) -> Result<(), CliError> {
     let ran = demo.run(words)?;
     let code = ran
         .exit
@@ -69,10 +69,10 @@ fn expect(demo: &demo::Demo, words: &[&str], exit: Exit) -> Result<(), Trouble> 
         "`{}` ended with exit code {code}, not {}",
         ran.line, exit as i32
     );
-    Err(Trouble::failed("E_DEMO", message).hint("please report this"))
+    Err(CliError::failed("E_DEMO", message).hint("please report this"))
 }
 
-fn show(demo: &demo::Demo, path: &str) -> Result<(), Trouble> {
+fn show(demo: &demo::DemoFolder, path: &str) -> Result<(), CliError> {
     let text = demo.read(path)?;
     output::styled(&format!(
         "{COMMAND}$ cat {path}{COMMAND:#}\n{}\n",

@@ -1,38 +1,38 @@
 //! `drawloom doctor`: whether everything drawloom needs is there and in order.
 
-use app::doctor::{Finding, State, Terminal, examine};
+use app::doctor::{DoctorFinding, FindingState, TerminalPresence, examine};
 use clap::Args;
 use clap::builder::styling::{AnsiColor, Style};
 use serde_json::{Value, json};
 
-use crate::exit::{Exit, Trouble};
+use crate::exit::{CliError, CliExit};
 use crate::output;
-use crate::session::Session;
+use crate::session::CliSession;
 
 /// Check the installation and this project
 ///
-/// Every line that needs you says what to do. The exit code is 1 only if something is broken.
+/// Every line that needs action says what to do. The exit code is 1 only if something is broken.
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Examples:
   drawloom doctor
   drawloom doctor --json")]
-pub(crate) struct Doctor {
+pub(crate) struct DoctorArgs {
     /// Print the result as one JSON document
     #[arg(long)]
     json: bool,
 }
 
-impl Doctor {
-    pub(crate) fn run(&self, session: &Session) -> Result<Exit, Trouble> {
+impl DoctorArgs {
+    pub(crate) fn run(&self, session: &CliSession) -> Result<CliExit, CliError> {
         let terminal = match output::has_person() {
-            true => Terminal::There,
-            false => Terminal::Absent,
+            true => TerminalPresence::There,
+            false => TerminalPresence::Absent,
         };
-        let findings = examine(&session.surroundings, terminal);
+        let findings = session.wait(examine(&session.surroundings, terminal));
         let broken = findings
             .iter()
-            .filter(|finding| finding.state == State::Bad)
+            .filter(|finding| finding.state == FindingState::Bad)
             .count();
         if self.json {
             let checks: Vec<Value> = findings.iter().map(as_json).collect();
@@ -49,18 +49,18 @@ impl Doctor {
             });
         }
         Ok(if broken == 0 {
-            Exit::Done
+            CliExit::Done
         } else {
-            Exit::Failed
+            CliExit::Failed
         })
     }
 }
 
-fn as_text(finding: &Finding) -> String {
+fn as_text(finding: &DoctorFinding) -> String {
     let (mark, style) = match finding.state {
-        State::Good => ("✓", AnsiColor::Green.on_default()),
-        State::Note => ("•", AnsiColor::Yellow.on_default()),
-        State::Bad => ("✗", AnsiColor::Red.on_default().bold()),
+        FindingState::Good => ("✓", AnsiColor::Green.on_default()),
+        FindingState::Note => ("•", AnsiColor::Yellow.on_default()),
+        FindingState::Bad => ("✗", AnsiColor::Red.on_default().bold()),
     };
     let dimmed = Style::new().dimmed();
     let fix = finding.fix.as_ref();
@@ -73,11 +73,11 @@ fn as_text(finding: &Finding) -> String {
     )
 }
 
-fn as_json(finding: &Finding) -> Value {
+fn as_json(finding: &DoctorFinding) -> Value {
     let state = match finding.state {
-        State::Good => "good",
-        State::Note => "note",
-        State::Bad => "bad",
+        FindingState::Good => "good",
+        FindingState::Note => "note",
+        FindingState::Bad => "bad",
     };
     json!({
         "check": finding.about,

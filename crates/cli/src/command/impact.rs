@@ -4,31 +4,32 @@ use std::fmt::Write as _;
 use std::io::IsTerminal as _;
 use std::path::PathBuf;
 
-use app::indexing::{self, Reached};
+use app::indexing::{self, ReachedFiles};
 use clap::Args;
 use clap::builder::styling::{AnsiColor, Style};
 use serde_json::{Value, json};
 use workspace::RelPath;
-use workspace::index::Impacted;
+use workspace::index::ImpactedFile;
 
-use crate::exit::{Exit, Trouble};
+use crate::exit::{CliError, CliExit};
 use crate::output;
-use crate::session::Session;
+use crate::session::CliSession;
 
-/// The widest column of paths that is kept straight.
+/// The widest aligned column of paths.
 const PATH_WIDTH_MAX: usize = 64;
-/// How many files are called by their names in a sentence.
+/// Number of files that a sentence names.
 const NAMED_MAX: usize = 5;
 
 /// Show what a change affects, and which tests to run
 ///
-/// Follows imports backwards from the files given: who imports them, who imports those, and so on.
-/// Specifiers are resolved as the language does it, with extensions and index files, `tsconfig.json`
-/// paths, packages of the workspace, modules and includes. Tests are listed apart.
+/// Follows imports backwards from the given files: the files that import them, the files that
+/// import those, and so on. Specifiers are resolved as the language does it, with extensions and
+/// index files, `tsconfig.json` paths, packages of the workspace, modules and includes. Tests are
+/// listed separately.
 ///
-/// A folder stands for the files in it. Of a file that was deleted or renamed, those are shown that
-/// still import it, and those that import it under its new name. Files that were never committed, or
-/// are not in the index, are left out, and that is said.
+/// A folder means the files in it. For a deleted or renamed file, the command shows the files that
+/// still import it, and those that import it under its new name. Files that were never committed,
+/// or are not in the index, are left out with a note.
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Examples:
@@ -36,11 +37,11 @@ Examples:
   drawloom impact src/user.ts src/session.ts --depth 1
   drawloom impact packages/core
   git diff --name-only | xargs drawloom impact --json")]
-pub(crate) struct Impact {
+pub(crate) struct ImpactArgs {
     /// The files that change, or folders of them
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// How many imports away to look; 1 is who imports the files themselves
+    /// Maximum distance in imports; 1 shows only direct importers
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     depth: Option<u32>,
     /// Print the result as one JSON document
@@ -48,13 +49,13 @@ pub(crate) struct Impact {
     json: bool,
 }
 
-impl Impact {
-    pub(crate) fn run(&self, session: &Session) -> Result<Exit, Trouble> {
+impl ImpactArgs {
+    pub(crate) fn run(&self, session: &CliSession) -> Result<CliExit, CliError> {
         let depth_max = self.depth.unwrap_or(u32::MAX);
         let (_, reached) = indexing::impact(&session.surroundings, &self.files, depth_max)?;
         if self.json {
             output::json(&as_json(&reached))?;
-            return Ok(Exit::Done);
+            return Ok(CliExit::Done);
         }
         for error in &reached.left_out {
             output::say(format!("left out: {error}"));
@@ -72,11 +73,11 @@ impl Impact {
         } else {
             output::data(as_lines(&reached).as_bytes())?;
         }
-        Ok(Exit::Done)
+        Ok(CliExit::Done)
     }
 }
 
-/// The files by name, if they are few.
+/// Lists the files by name, if they are few.
 fn named(paths: &[RelPath]) -> String {
     if paths.len() > NAMED_MAX {
         return format!("the {} files from elsewhere", paths.len());
@@ -85,8 +86,8 @@ fn named(paths: &[RelPath]) -> String {
     names.join(", ")
 }
 
-/// For programs: `path | depth N | via PATH`, and ` | test` for tests.
-fn as_lines(reached: &Reached) -> String {
+/// Formats lines for programs: `path | depth N | via PATH`, and ` | test` for tests.
+fn as_lines(reached: &ReachedFiles) -> String {
     let mut text = String::new();
     let lists = [
         (&reached.impact.files, ""),
@@ -105,7 +106,7 @@ fn as_lines(reached: &Reached) -> String {
     text
 }
 
-fn as_table(reached: &Reached) -> String {
+fn as_table(reached: &ReachedFiles) -> String {
     let heading = AnsiColor::Green.on_default().bold();
     let impact = &reached.impact;
     let all = || impact.files.iter().chain(&impact.tests);
@@ -130,7 +131,7 @@ fn as_table(reached: &Reached) -> String {
     text
 }
 
-fn row(it: &Impacted, width: usize) -> String {
+fn row(it: &ImpactedFile, width: usize) -> String {
     let dimmed = Style::new().dimmed();
     let style = match it.depth {
         1 => AnsiColor::Yellow.on_default(),
@@ -152,9 +153,10 @@ fn counted(count: usize, what: &str) -> String {
     }
 }
 
-fn as_json(reached: &Reached) -> Value {
-    let list = |list: &[Impacted]| -> Vec<Value> {
-        let entry = |it: &Impacted| json!({ "path": it.path, "depth": it.depth, "via": it.via });
+fn as_json(reached: &ReachedFiles) -> Value {
+    let list = |list: &[ImpactedFile]| -> Vec<Value> {
+        let entry =
+            |it: &ImpactedFile| json!({ "path": it.path, "depth": it.depth, "via": it.via });
         list.iter().map(entry).collect()
     };
     json!({

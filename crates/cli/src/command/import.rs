@@ -1,31 +1,31 @@
 //! `drawloom import`: generators of other tools turned into a kit.
 
-use app::kits::{Addition, Existing};
+use app::kits::{ExistingKit, KitAddition};
 use clap::builder::styling::{AnsiColor, Style};
 use clap::{Args, Subcommand};
-use recipe::hygen::Warning;
+use recipe::hygen::ConversionWarning;
 use serde_json::{Value, json};
 
-use crate::exit::{Exit, Trouble};
+use crate::exit::{CliError, CliExit};
 use crate::output;
-use crate::session::Session;
+use crate::session::CliSession;
 
 /// Turn another tool's generators into a kit
 #[derive(Debug, Subcommand)]
-pub(crate) enum Import {
-    Hygen(Hygen),
+pub(crate) enum ImportCommand {
+    Hygen(ImportHygenArgs),
 }
 
 /// Turn hygen's `_templates` into a kit
 ///
-/// Each generator and action becomes a recipe, EJS becomes Jig. What cannot be turned over is listed,
-/// with file and line, and left for you.
+/// Each generator and action becomes a recipe, EJS becomes Jig. Parts that cannot be converted are
+/// listed with file and line, for you to convert by hand.
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Examples:
   drawloom import hygen
   drawloom import hygen old/_templates --as ours")]
-pub(crate) struct Hygen {
+pub(crate) struct ImportHygenArgs {
     /// The folder with the generators
     #[arg(default_value = "_templates")]
     dir: String,
@@ -40,32 +40,32 @@ pub(crate) struct Hygen {
     json: bool,
 }
 
-impl Import {
-    pub(crate) fn run(&self, session: &Session) -> Result<Exit, Trouble> {
+impl ImportCommand {
+    pub(crate) fn run(&self, session: &CliSession) -> Result<CliExit, CliError> {
         match self {
             Self::Hygen(hygen) => hygen.run(session),
         }
     }
 }
 
-impl Hygen {
-    fn run(&self, session: &Session) -> Result<Exit, Trouble> {
+impl ImportHygenArgs {
+    fn run(&self, session: &CliSession) -> Result<CliExit, CliError> {
         let project = session.project()?;
-        let addition = Addition {
+        let addition = KitAddition {
             source: &self.dir,
             rev: None,
             name: Some(&self.kit),
             existing: if self.force {
-                Existing::Replace
+                ExistingKit::Replace
             } else {
-                Existing::Refuse
+                ExistingKit::Refuse
             },
         };
         let imported = app::import::hygen(&project, &session.surroundings.cwd, &addition)?;
         let kit = &imported.kit;
         if self.json {
             let warnings = imported.warnings.iter().map(|warning| {
-                let Warning {
+                let ConversionWarning {
                     file,
                     line,
                     message,
@@ -80,10 +80,10 @@ impl Hygen {
                 "recipes": kit.recipes,
                 "warnings": warnings.collect::<Vec<Value>>(),
             }))?;
-            return Ok(Exit::Done);
+            return Ok(CliExit::Done);
         }
         for warning in &imported.warnings {
-            let Warning {
+            let ConversionWarning {
                 file,
                 line,
                 message,
@@ -97,7 +97,7 @@ impl Hygen {
         for id in &kit.recipes {
             output::say(format!("  drawloom run {id}"));
         }
-        Ok(Exit::Done)
+        Ok(CliExit::Done)
     }
 }
 

@@ -3,26 +3,26 @@
 use std::io::IsTerminal as _;
 use std::path::PathBuf;
 
-use app::indexing::{self, Indexed};
+use app::indexing::{self, IndexedFolder};
 use clap::Args;
 use clap::builder::styling::{AnsiColor, Style};
 use serde_json::{Value, json};
 use workspace::RelPath;
-use workspace::index::{Extent, Focus, IndexedFile, Language, Selection};
+use workspace::index::{FileExtent, FileSelection, IndexFocus, IndexedFile, SourceLanguage};
 
-use crate::exit::{Exit, Trouble};
+use crate::exit::{CliError, CliExit};
 use crate::output;
-use crate::session::Session;
+use crate::session::CliSession;
 
-/// The widest column of paths that is kept straight.
+/// The widest aligned column of paths.
 const PATH_WIDTH_MAX: usize = 56;
 
-/// Show what every file of the project defines, and how long it is
+/// Show the exports and the length of every file of the project
 ///
-/// One line for each file: `path | exports | N lines`. What git ignores and what may not be read
-/// (`agent.policy`) is left out. With a budget, the files that matter most are shown: those that fit
-/// `--focus`, then those that much else is built on. Facts about files that have not changed are taken
-/// from `.drawloom/cache`.
+/// One line for each file: `path | exports | N lines`. Files that git ignores or that may not be
+/// read (`agent.policy`) are left out. With a budget, the most important files are shown: those
+/// that match `--focus`, then those that many others import. Facts about unchanged files come from
+/// `.drawloom/cache`.
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Examples:
@@ -30,13 +30,13 @@ Examples:
   drawloom index packages/api --budget 2000
   drawloom index --budget 800 --focus 'rate limit login'
   drawloom index --json | jq '.files[] | select(.importers == 0) | .path'")]
-pub(crate) struct Index {
+pub(crate) struct IndexArgs {
     /// The folder to show [default: all of the project]
     path: Option<PathBuf>,
-    /// The most tokens to print (3.5 bytes each)
+    /// Maximum number of tokens to print (3.5 bytes each)
     #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(u32).range(1..))]
     budget: Option<u32>,
-    /// What you are looking for: words, or files of the project
+    /// Words or files of the project to rank the list by
     #[arg(long, value_name = "WORDS")]
     focus: Vec<String>,
     /// Print the result as one JSON document
@@ -44,15 +44,15 @@ pub(crate) struct Index {
     json: bool,
 }
 
-impl Index {
-    pub(crate) fn run(&self, session: &Session) -> Result<Exit, Trouble> {
+impl IndexArgs {
+    pub(crate) fn run(&self, session: &CliSession) -> Result<CliExit, CliError> {
         let indexed = indexing::index(&session.surroundings, self.path.as_deref())?;
         let focus = self.focus(&indexed);
         let budget = self.budget.and_then(|budget| usize::try_from(budget).ok());
         let selection = indexed.index.select(budget, &focus);
         if self.json {
             output::json(&as_json(&indexed, &selection))?;
-            return Ok(Exit::Done);
+            return Ok(CliExit::Done);
         }
         if std::io::stdout().is_terminal() {
             output::styled(&as_table(&selection))?;
@@ -72,14 +72,15 @@ impl Index {
         }
         // The process ends here; giving its memory back name by name would only take time.
         std::mem::forget(indexed);
-        Ok(Exit::Done)
+        Ok(CliExit::Done)
     }
 
-    /// What is a file of the project is meant as one; everything else is words.
-    fn focus(&self, indexed: &Indexed) -> Focus {
-        let mut focus = Focus {
+    /// Reads the focus: a word that names a file of the project means the file; everything else is
+    /// a search word.
+    fn focus(&self, indexed: &IndexedFolder) -> IndexFocus {
+        let mut focus = IndexFocus {
             within: indexed.part.clone(),
-            ..Focus::default()
+            ..IndexFocus::default()
         };
         for text in &self.focus {
             let path = RelPath::parse(text).ok();
@@ -92,7 +93,7 @@ impl Index {
     }
 }
 
-fn as_table(selection: &Selection<'_>) -> String {
+fn as_table(selection: &FileSelection<'_>) -> String {
     let dimmed = Style::new().dimmed();
     let file_style = AnsiColor::Cyan.on_default();
     let test_style = AnsiColor::Magenta.on_default();
@@ -123,7 +124,7 @@ fn as_table(selection: &Selection<'_>) -> String {
     text
 }
 
-fn as_json(indexed: &Indexed, selection: &Selection<'_>) -> Value {
+fn as_json(indexed: &IndexedFolder, selection: &FileSelection<'_>) -> Value {
     let files: Vec<Value> = selection
         .shown
         .iter()
@@ -137,11 +138,11 @@ fn as_json(indexed: &Indexed, selection: &Selection<'_>) -> Value {
     })
 }
 
-fn file_json(indexed: &Indexed, file: &IndexedFile) -> Value {
+fn file_json(indexed: &IndexedFolder, file: &IndexedFile) -> Value {
     let around = indexed.index.neighbours(&file.path);
     let (lines, bytes) = match file.extent {
-        Extent::Lines(lines) => (Some(lines), None),
-        Extent::Bytes(bytes) => (None, Some(bytes)),
+        FileExtent::Lines(lines) => (Some(lines), None),
+        FileExtent::Bytes(bytes) => (None, Some(bytes)),
     };
     json!({
         "path": file.path,
@@ -155,14 +156,14 @@ fn file_json(indexed: &Indexed, file: &IndexedFile) -> Value {
     })
 }
 
-fn language(language: Language) -> &'static str {
+fn language(language: SourceLanguage) -> &'static str {
     match language {
-        Language::JavaScript => "javascript",
-        Language::Rust => "rust",
-        Language::Python => "python",
-        Language::Go => "go",
-        Language::Java => "java",
-        Language::C => "c",
-        Language::Other => "other",
+        SourceLanguage::JavaScript => "javascript",
+        SourceLanguage::Rust => "rust",
+        SourceLanguage::Python => "python",
+        SourceLanguage::Go => "go",
+        SourceLanguage::Java => "java",
+        SourceLanguage::C => "c",
+        SourceLanguage::Other => "other",
     }
 }

@@ -3,27 +3,27 @@
 use clap::Args;
 use serde_json::json;
 
-use crate::exit::{Exit, Trouble};
+use crate::exit::{CliError, CliExit};
 use crate::output;
-use crate::session::Session;
+use crate::session::CliSession;
 
-/// Start in this folder: settings and example recipes
+/// Set up this folder: settings and example recipes
 ///
 /// Writes a commented `drawloom.toml`, two example recipes under `.drawloom/recipes`, and lines for
-/// `.gitignore`. Files that exist are left as they are.
+/// `.gitignore`. Existing files stay unchanged.
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Examples:
   drawloom init
   drawloom run hello World")]
-pub(crate) struct Init {
+pub(crate) struct InitArgs {
     /// Print the result as one JSON document
     #[arg(long)]
     json: bool,
 }
 
-impl Init {
-    pub(crate) fn run(&self, session: &Session) -> Result<Exit, Trouble> {
+impl InitArgs {
+    pub(crate) fn run(&self, session: &CliSession) -> Result<CliExit, CliError> {
         let root = workspace::Root::open(&session.surroundings.cwd)?;
         root.recover()?;
         let is_new = app::init::is_new(&root)?;
@@ -33,7 +33,7 @@ impl Init {
         }
         if self.json {
             output::json(&json!({ "written": done.written, "kept": done.kept }))?;
-            return Ok(Exit::Done);
+            return Ok(CliExit::Done);
         }
         for path in &done.written {
             output::say(format!("wrote {path}"));
@@ -47,6 +47,6 @@ impl Init {
              drawloom run about \"My project\"     a recipe that asks: prints its questions\n  \
              drawloom recipe list                what can be run here",
         );
-        Ok(Exit::Done)
+        Ok(CliExit::Done)
     }
 }

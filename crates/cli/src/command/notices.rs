@@ -1,33 +1,33 @@
-//! `drawloom notices`: what nobody was told of yet.
+//! `drawloom notices`: lists and removes undelivered notices.
 
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
-use crate::command::workflow::Keeping;
-use crate::exit::{Exit, Trouble};
-use crate::live::shown;
-use crate::output::{self, Form};
-use crate::session::Session;
+use crate::agent_progress::shown;
+use crate::command::workflow::DatabaseArgs;
+use crate::exit::{CliError, CliExit};
+use crate::output::{self, OutputFormat};
+use crate::session::CliSession;
 use crate::table;
 
-/// How many notices are listed.
+/// Number of notices that are listed.
 const NOTICES_MAX: usize = 1_000;
 
-/// Look at notices that were not delivered yet
+/// List and remove undelivered notices
 ///
 /// Runs leave a notice when a person is asked, when a task is on hold, and when they end. Workers deliver
 /// them to the commands under `[notify]` in drawloom.toml, and discard those that no rule wants.
 #[derive(Debug, Subcommand)]
-pub(crate) enum Notices {
-    List(List),
-    Acknowledge(Acknowledge),
+pub(crate) enum NoticesCommand {
+    List(NoticesListArgs),
+    Acknowledge(NoticesAcknowledgeArgs),
 }
 
-/// List notices that were not delivered yet, the oldest first
+/// List undelivered notices, oldest first
 #[derive(Args, Debug)]
-pub(crate) struct List {
+pub(crate) struct NoticesListArgs {
     #[command(flatten)]
-    keeping: Keeping,
+    keeping: DatabaseArgs,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -35,7 +35,7 @@ pub(crate) struct List {
 
 /// Remove notices without delivering them
 #[derive(Args, Debug)]
-pub(crate) struct Acknowledge {
+pub(crate) struct NoticesAcknowledgeArgs {
     /// The numbers of the notices
     #[arg(required_unless_present = "all")]
     notices: Vec<u64>,
@@ -43,14 +43,14 @@ pub(crate) struct Acknowledge {
     #[arg(long, conflicts_with = "notices")]
     all: bool,
     #[command(flatten)]
-    keeping: Keeping,
+    keeping: DatabaseArgs,
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
-impl Notices {
-    pub(crate) fn run(&self, session: &Session) -> Result<Exit, Trouble> {
+impl NoticesCommand {
+    pub(crate) fn run(&self, session: &CliSession) -> Result<CliExit, CliError> {
         match self {
             Self::List(list) => list.run(session),
             Self::Acknowledge(acknowledge) => acknowledge.run(session),
@@ -58,15 +58,16 @@ impl Notices {
     }
 }
 
-impl List {
-    fn run(&self, session: &Session) -> Result<Exit, Trouble> {
-        let notices = self.keeping.look(session)?.notices(NOTICES_MAX)?;
+impl NoticesListArgs {
+    fn run(&self, session: &CliSession) -> Result<CliExit, CliError> {
+        let use_cases = self.keeping.look(session)?;
+        let notices = use_cases.wait(use_cases.notices(NOTICES_MAX))?;
         if self.json {
             let listed = notices.iter().map(|kept| {
                 json!({ "id": kept.id, "tries": kept.tries, "due_ms": kept.due_ms, "notice": kept.notice })
             });
             output::json(&json!({ "notices": listed.collect::<Vec<Value>>() }))?;
-            return Ok(Exit::Done);
+            return Ok(CliExit::Done);
         }
         if notices.is_empty() {
             output::say("No notices wait.");
@@ -86,33 +87,35 @@ impl List {
             ]
         });
         output::styled(&table::render(&rows.collect::<Vec<_>>()))?;
-        Ok(Exit::Done)
+        Ok(CliExit::Done)
     }
 }
 
-impl Acknowledge {
-    fn run(&self, session: &Session) -> Result<Exit, Trouble> {
-        let loom = self.keeping.look(session)?;
+impl NoticesAcknowledgeArgs {
+    fn run(&self, session: &CliSession) -> Result<CliExit, CliError> {
+        let use_cases = self.keeping.look(session)?;
         let mut count = 0;
         loop {
             let ids: Vec<u64> = match self.all {
-                true => loom
-                    .notices(NOTICES_MAX)?
+                true => use_cases
+                    .wait(use_cases.notices(NOTICES_MAX))?
                     .iter()
                     .map(|kept| kept.id)
                     .collect(),
                 false => self.notices.clone(),
             };
             count += ids.len();
-            loom.acknowledge(&ids)?;
+            use_cases.wait(use_cases.acknowledge(&ids))?;
             if !self.all || ids.is_empty() {
                 break;
             }
         }
-        match Form::from(self.json) {
-            Form::Json => output::json(&json!({ "notices": count, "did": "acknowledged" }))?,
-            Form::Text => output::say(format!("acknowledged: {count}")),
+        match OutputFormat::from(self.json) {
+            OutputFormat::Json => {
+                output::json(&json!({ "notices": count, "did": "acknowledged" }))?
+            }
+            OutputFormat::Text => output::say(format!("acknowledged: {count}")),
         }
-        Ok(Exit::Done)
+        Ok(CliExit::Done)
     }
 }

@@ -2,31 +2,31 @@
 
 use std::path::{Path, PathBuf};
 
-use agent::plan::{PlanOutcome, PlanStatus, Standing};
-use app::tasks::{self, Job, RunKind, Shown};
+use agent::plan::{PlanOutcome, PlanStatus, TaskState};
+use app::tasks::{self, PlanSnapshot, RunKind, TaskRequest};
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
+use crate::agent_args::{AgentArgs, quoted, result_event, say_warnings};
+use crate::agent_progress::shown;
 use crate::command::task;
-use crate::exit::{Exit, Trouble};
-use crate::live::shown;
-use crate::output::{self, Form, harmless};
-use crate::session::Session;
-use crate::working::{Working, quoted, result_event, say_warnings};
+use crate::exit::{CliError, CliExit};
+use crate::output::{self, OutputFormat, harmless};
+use crate::session::CliSession;
 
-/// Make, run and look at plans of tasks
+/// Create, run and show plans of tasks
 ///
-/// A plan is a JSON file that lists tasks and which of them come first (docs/tasks.md; `drawloom
-/// schema plan` prints its schema).
+/// A plan is a JSON file that lists tasks and their dependencies (docs/tasks.md; `drawloom schema
+/// plan` prints its schema).
 #[derive(Debug, Subcommand)]
-pub(crate) enum Plan {
-    Create(Create),
-    Run(Run),
-    Show(Show),
+pub(crate) enum PlanCommand {
+    Create(PlanCreateArgs),
+    Run(PlanRunArgs),
+    Show(PlanShowArgs),
 }
 
-impl Plan {
-    pub(crate) fn run(&self, session: &Session) -> Result<Exit, Trouble> {
+impl PlanCommand {
+    pub(crate) fn run(&self, session: &CliSession) -> Result<CliExit, CliError> {
         match self {
             Self::Create(create) => create.run(session),
             Self::Run(run) => run.run(session),
@@ -35,41 +35,41 @@ impl Plan {
     }
 }
 
-/// Have a model make a plan that fulfils the requirements in a file
+/// Have a model write a plan for the requirements in a file
 ///
-/// The plan is checked before it is written: tasks that could not be run, ids used twice and
-/// circles go back to the model.
+/// The plan is checked before it is written: tasks that could not be run, ids used twice and cycles
+/// go back to the model.
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Examples:
   drawloom plan create REQUIREMENTS.md
   drawloom plan create docs/login.md -o plans/login.json")]
-pub(crate) struct Create {
-    /// What is wanted, in words
+pub(crate) struct PlanCreateArgs {
+    /// The file with the requirements, in prose
     requirements: PathBuf,
-    /// Where the plan goes; beside the requirements unless said
+    /// The plan's file; next to the requirements by default
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Replace a plan that is there
+    /// Replace an existing plan
     #[arg(long)]
     force: bool,
     #[command(flatten)]
-    working: Working,
+    working: AgentArgs,
 }
 
-impl Create {
-    fn run(&self, session: &Session) -> Result<Exit, Trouble> {
+impl PlanCreateArgs {
+    fn run(&self, session: &CliSession) -> Result<CliExit, CliError> {
         let project = session.project()?;
         let beside = tasks::plan_beside(&self.requirements);
         let plan = self.output.as_deref().unwrap_or(&beside);
         if workspace::fs::exists(&session.path(plan)) && !self.force {
-            let message = format!("{} is there already", plan.display());
-            return Err(Trouble::failed("E_FILE", message)
+            let message = format!("{} already exists", plan.display());
+            return Err(CliError::failed("E_FILE", message)
                 .hint("`--force` replaces it, `-o FILE` writes another"));
         }
         let form = self.working.form();
-        let ended = self.working.watched(session, &project, |job| {
-            tasks::create_plan(job, &self.requirements, plan)
+        let ended = self.working.watched(session, &project, async |job| {
+            tasks::create_plan(job, &self.requirements, plan).await
         });
         let file = quoted(&self.requirements);
         let exit = task::report(
@@ -77,7 +77,7 @@ impl Create {
             form,
             &format!("drawloom plan create {file} --resume"),
         )?;
-        if form == Form::Text {
+        if form == OutputFormat::Text {
             let plan = quoted(plan);
             output::say(format!(
                 "next: drawloom plan show {plan}; drawloom plan run {plan}"
@@ -89,65 +89,65 @@ impl Create {
 
 /// Run the plan in a file
 ///
-/// Tasks are run in the order of their dependencies. One that fails takes those that depend on it
-/// with it; the others go on. The exit code is 1 if any failed or was skipped because of that.
+/// Tasks run in the order of their dependencies. If one fails, those that depend on it are skipped;
+/// the others continue. The exit code is 1 if any failed or was skipped.
 ///
-/// `--resume` goes on with the last run of the plan: tasks that are done stay done, unless the
-/// plan says something else about them now, and the one under way goes on from its last turn.
+/// `--resume` continues the last run of the plan: finished tasks stay finished, unless the plan has
+/// changed them, and the interrupted one continues from its last turn.
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Examples:
   drawloom plan run plan.json
   drawloom plan run plan.json --resume
   drawloom plan run plan.json --json > events.jsonl")]
-pub(crate) struct Run {
+pub(crate) struct PlanRunArgs {
     /// The plan's file
     file: PathBuf,
     #[command(flatten)]
-    working: Working,
+    working: AgentArgs,
 }
 
-impl Run {
-    fn run(&self, session: &Session) -> Result<Exit, Trouble> {
+impl PlanRunArgs {
+    fn run(&self, session: &CliSession) -> Result<CliExit, CliError> {
         let project = session.project()?;
         let form = self.working.form();
         let unfinished = (RunKind::Plan, self.file.as_path());
         self.working.say_unfinished(session, &project, unfinished)?;
-        let run = |job: Job<'_>| tasks::run_plan(job, &self.file);
+        let run = async |job: TaskRequest<'_>| tasks::run_plan(job, &self.file).await;
         let ended = self.working.watched(session, &project, run)?;
         say_warnings(&ended.warnings, form);
         match form {
-            Form::Json => {
+            OutputFormat::Json => {
                 let event = result_event(&ended, None, &ended.came);
                 output::json_line(&event)?;
             }
-            Form::Text => output::styled(&text(&ended.came))?,
+            OutputFormat::Text => output::styled(&text(&ended.came))?,
         }
         match ended.came.status {
-            PlanStatus::Completed => Ok(Exit::Done),
+            PlanStatus::Completed => Ok(CliExit::Done),
             PlanStatus::Failed | PlanStatus::Stopped => Err(trouble(&ended.came, &self.file)),
         }
     }
 }
 
-/// A line for each task, and the report of those that failed.
+/// Describes each task on a line, and reports those that failed.
 fn text(outcome: &PlanOutcome) -> String {
     let mut text = String::new();
     for end in &outcome.tasks {
         let (word, what) = match &end.standing {
-            Standing::Completed { result } => ("done", shown(&result.message)),
-            Standing::Failed { failure } => ("failed", shown(&failure.message)),
-            Standing::Skipped { because } => {
+            TaskState::Completed { result } => ("done", shown(&result.message)),
+            TaskState::Failed { failure } => ("failed", shown(&failure.message)),
+            TaskState::Skipped { because } => {
                 let because: Vec<&str> = because.iter().map(|id| id.as_str()).collect();
                 ("skipped", format!("it depends on {}", because.join(", ")))
             }
-            Standing::Pending | Standing::Running => ("open", String::new()),
+            TaskState::Pending | TaskState::Running => ("open", String::new()),
         };
         let kept = if end.kept { " (in an earlier run)" } else { "" };
         let line = format!("{word:<8}  {}  {what}{kept}", end.subtask_id);
         text.push_str(line.trim_end());
         text.push('\n');
-        if let Standing::Failed { failure } = &end.standing {
+        if let TaskState::Failed { failure } = &end.standing {
             let details = task::details(&failure.report);
             text.extend(details.lines().map(|line| format!("          {line}\n")));
         }
@@ -155,27 +155,27 @@ fn text(outcome: &PlanOutcome) -> String {
     text
 }
 
-fn trouble(outcome: &PlanOutcome, file: &Path) -> Trouble {
+fn trouble(outcome: &PlanOutcome, file: &Path) -> CliError {
     let resume = format!("to go on: drawloom plan run {} --resume", quoted(file));
     if let Some(failure) = &outcome.stopped {
         let message = failure.message.trim_end();
-        return Trouble::failed("E_PLAN_STOPPED", message).hint(resume);
+        return CliError::failed("E_PLAN_STOPPED", message).hint(resume);
     }
-    let count = |wanted: fn(&Standing) -> bool| {
+    let count = |wanted: fn(&TaskState) -> bool| {
         outcome
             .tasks
             .iter()
             .filter(|end| wanted(&end.standing))
             .count()
     };
-    let failed = count(|standing| matches!(standing, Standing::Failed { .. }));
-    let skipped = count(|standing| matches!(standing, Standing::Skipped { .. }));
+    let failed = count(|standing| matches!(standing, TaskState::Failed { .. }));
+    let skipped = count(|standing| matches!(standing, TaskState::Skipped { .. }));
     let all = outcome.tasks.len();
     let message = format!("{failed} of {all} tasks failed, {skipped} skipped because of that");
-    Trouble::failed("E_PLAN_FAILED", message).hint(resume)
+    CliError::failed("E_PLAN_FAILED", message).hint(resume)
 }
 
-/// Show the order of a plan's tasks and how far its last run came
+/// Show the order of a plan's tasks and the progress of its last run
 ///
 /// Signs: ● open, ▶ under way, ✓ done, ✗ failed, ○ skipped because of a failure.
 #[derive(Args, Debug)]
@@ -183,10 +183,10 @@ fn trouble(outcome: &PlanOutcome, file: &Path) -> Trouble {
 Examples:
   drawloom plan show plan.json
   drawloom plan show plan.json --svg plan.svg")]
-pub(crate) struct Show {
+pub(crate) struct PlanShowArgs {
     /// The plan's file
     file: PathBuf,
-    /// Write a picture of the graph, too
+    /// Also write a picture of the graph
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
     /// Print the graph and the states as one JSON document
@@ -194,18 +194,22 @@ pub(crate) struct Show {
     json: bool,
 }
 
-impl Show {
-    fn run(&self, session: &Session) -> Result<Exit, Trouble> {
+impl PlanShowArgs {
+    fn run(&self, session: &CliSession) -> Result<CliExit, CliError> {
         let project = session.project()?;
-        let shown = tasks::show_plan(&project, &session.surroundings, &self.file)?;
+        let shown = session.wait(tasks::show_plan(
+            &project,
+            &session.surroundings,
+            &self.file,
+        ))?;
         if let Some(file) = &self.svg {
             let svg = shown.plan.graph.to_svg();
             workspace::fs::write_atomic(&session.path(file), svg.as_bytes())?;
             output::say(format!("wrote {}", file.display()));
         }
-        match Form::from(self.json) {
-            Form::Json => output::json(&graph(&shown))?,
-            Form::Text => {
+        match OutputFormat::from(self.json) {
+            OutputFormat::Json => output::json(&graph(&shown))?,
+            OutputFormat::Text => {
                 if let Some(goal) = &shown.plan.goal {
                     output::styled(&format!("{}\n", harmless(goal)))?;
                 }
@@ -216,15 +220,15 @@ impl Show {
                 }
             }
         }
-        Ok(Exit::Done)
+        Ok(CliExit::Done)
     }
 }
 
-fn graph(shown: &Shown) -> Value {
+fn graph(shown: &PlanSnapshot) -> Value {
     let tasks = shown.plan.graph.nodes().iter().map(|node| {
         let standing = shown.standing(&node.id);
         let mut value = serde_json::to_value(node).unwrap_or_default();
-        value["status"] = json!(standing.map_or("pending", Standing::word));
+        value["status"] = json!(standing.map_or("pending", TaskState::word));
         value
     });
     json!({

@@ -1,34 +1,35 @@
 //! `drawloom run`: a recipe in two passes, from the command line to files.
 
 mod pick;
-mod settle;
+mod recover;
 
-pub(crate) use settle::say_unfinished;
+pub(crate) use recover::say_unfinished;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 use app::Project;
-use app::ai::Attempt;
+use app::ai::RecipeAttempt;
 use clap::{Args, ValueEnum};
 use indexmap::IndexMap;
 use prompt::Answers;
-use recipe::manifest::{Type, Variable};
+use recipe::manifest::{RecipeVariable, VariableType};
 use recipe::{
-    AskMissing, Given, Mode, OnConflict, Outcome, OwnRecipes, Request, Strictness, Trust,
+    AskMissing, GivenValues, OnConflict, OwnRecipes, RecipeRunMode, RecipeRunOutcome,
+    RecipeRunRequest, RecipeTrust, UndefinedPolicy,
 };
 
-use crate::answering::{Answering, Closed, Job};
-use crate::arguments::Command;
+use crate::ai_args::{AiArgs, AnsweredRun, QuestionRun};
+use crate::arguments::CliCommand;
 use crate::command::recipe::info;
-use crate::exit::{Exit, Trouble};
-use crate::output::Form;
-use crate::person::{Echo, Person};
-use crate::progress::Progress;
-use crate::session::Session;
+use crate::exit::{CliError, CliExit};
+use crate::output::OutputFormat;
+use crate::progress::ProgressSpinner;
+use crate::session::CliSession;
+use crate::terminal_person::{CommandEcho, TerminalPerson};
 use crate::{arguments, input, interrupt, outcome, output, values};
 
-use settle::Wish;
+use recover::RecoverChoice;
 
 /// Run a recipe
 ///
@@ -36,9 +37,9 @@ use settle::Wish;
 /// `--name value`, `--name=value`, `--flag`, `--no-flag`. `drawloom run RECIPE --help` lists them.
 /// A value that starts with `--` needs the form with `=`; after `--` everything is a value.
 ///
-/// If a template asks (`@ai`), the question goes to whoever `ai.mode` or `--ai-mode` says, and the run
-/// goes on with the answer. Where nobody is set up to answer, nothing is written: the questions go to
-/// stdout as one document and the exit code is 2. All files are written together or not at all, and
+/// If a template asks a question (`@ai`), `ai.mode` or `--ai-mode` decides who answers, and the run
+/// continues with the answer. If no mode is set up, nothing is written: the questions go to stdout
+/// as one document and the exit code is 2. All files are written together or not at all, and
 /// commands run after them.
 #[derive(Args, Clone, Debug)]
 #[command(
@@ -50,16 +51,16 @@ Examples:
   drawloom run model Invoice --ai-mode off         answer its questions yourself
   drawloom run model Invoice --ai-mode stdout      print its questions, exit code 2
   drawloom run model Invoice --answers answers.json   answers from a file
-  drawloom run model Invoice --dry-run             the differences and commands, nothing done
+  drawloom run model Invoice --dry-run             show differences and commands, do nothing
   drawloom run model --help                        the recipe's variables
   drawloom run                                     choose a recipe from a list
   drawloom run https://example.org/recipes.git model Invoice   straight from a repository
-  drawloom run --undo                              settle a run that was killed
+  drawloom run --undo                              undo a run that was killed
 
 Behind the recipe's name, `--x` is the recipe's variable `x` if it declares one; drawloom's own option
 of that name then goes before the recipe's name."
 )]
-pub(crate) struct Run {
+pub(crate) struct RunArgs {
     /// A recipe's name (`hello`, `kit/recipe`) or the path of its folder or file; without one, choose
     /// from a list
     pub(crate) recipe: Option<String>,
@@ -68,13 +69,13 @@ pub(crate) struct Run {
     pub(crate) values: Vec<String>,
 
     #[command(flatten)]
-    pub(crate) asking: Asking,
+    pub(crate) asking: ValueArgs,
     #[command(flatten)]
-    pub(crate) answering: Answering,
+    pub(crate) answering: AiArgs,
     #[command(flatten)]
-    pub(crate) writing: Writing,
+    pub(crate) writing: WriteArgs,
     #[command(flatten)]
-    pub(crate) settling: Settling,
+    pub(crate) settling: RecoverArgs,
 
     /// Print the result as one JSON document
     #[arg(long, help_heading = "Output")]
@@ -87,77 +88,78 @@ pub(crate) struct Run {
     pub(crate) wants_recipe_help: bool,
 }
 
-/// Where values and answers come from.
+/// Arguments for values and answers.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Questions")]
-pub(crate) struct Asking {
+pub(crate) struct ValueArgs {
     /// Answers to the questions, as JSON; `-` reads stdin; several files are joined
     #[arg(long, value_name = "FILE")]
     pub(crate) answers: Vec<PathBuf>,
     /// A value by name, for a variable that is named like an option of drawloom
     #[arg(long, value_name = "NAME=VALUE")]
     pub(crate) set: Vec<String>,
-    /// Who is asked for missing values: person (on a terminal), document (with the other questions) or nobody
+    /// Where to ask for missing values: person (on a terminal), document (with the other questions)
+    /// or nobody
     #[arg(long, value_name = "WHO", value_enum, hide_possible_values = true)]
-    pub(crate) ask: Option<Ask>,
+    pub(crate) ask: Option<AskMode>,
     /// A template for the document of questions, instead of the built-in one
     #[arg(long, value_name = "FILE")]
     pub(crate) prompt_template: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Ask {
+pub(crate) enum AskMode {
     Person,
     Document,
     Nobody,
 }
 
-/// What may happen to the project.
+/// Arguments that limit the changes to the project.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Writing")]
-pub(crate) struct Writing {
+pub(crate) struct WriteArgs {
     /// Show differences and commands; write nothing, run nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// Overwrite files that exist and differ
     #[arg(long, conflicts_with = "skip_existing")]
     pub(crate) force: bool,
-    /// Leave files that exist as they are
+    /// Leave existing files unchanged
     #[arg(long)]
     pub(crate) skip_existing: bool,
-    /// Fail on names that templates use and nobody defined
+    /// Fail on undefined names in templates
     #[arg(long)]
     pub(crate) strict: bool,
 }
 
-/// What to do about a run that was killed while its commands ran.
+/// Arguments for a run that was killed while its commands ran.
 #[derive(Args, Clone, Debug)]
-#[command(next_help_heading = "A run that was cut off")]
-pub(crate) struct Settling {
-    /// Run the commands that were left when a run was killed
+#[command(next_help_heading = "Interrupted run")]
+pub(crate) struct RecoverArgs {
+    /// Run the remaining commands of a killed run
     #[arg(long, conflicts_with = "undo")]
     pub(crate) resume: bool,
-    /// Put the files of a run that was killed back as they were
+    /// Restore the files that a killed run changed
     #[arg(long)]
     pub(crate) undo: bool,
 }
 
-impl Settling {
-    fn wish(&self) -> Option<Wish> {
+impl RecoverArgs {
+    fn wish(&self) -> Option<RecoverChoice> {
         match (self.resume, self.undo) {
-            (true, _) => Some(Wish::Resume),
-            (_, true) => Some(Wish::Undo),
+            (true, _) => Some(RecoverChoice::Resume),
+            (_, true) => Some(RecoverChoice::Undo),
             _ => None,
         }
     }
 }
 
-impl Run {
-    pub(crate) fn run(&self, session: &Session) -> Result<Exit, Trouble> {
+impl RunArgs {
+    pub(crate) fn run(&self, session: &CliSession) -> Result<CliExit, CliError> {
         let mut project = session.project()?;
         let Some(recipe) = &self.recipe else {
             return match self.settling.wish() {
-                Some(wish) => settle::settle(self, session, (&project, wish)),
+                Some(wish) => recover::settle(self, session, (&project, wish)),
                 None => pick::pick(self, session, &project),
             };
         };
@@ -180,14 +182,15 @@ impl Run {
         if cli.global.trust {
             project.trust.trust_once();
         }
-        let (Command::Run(run) | Command::Recipe(super::recipe::Recipe::Run(run))) = cli.command
+        let (CliCommand::Run(run) | CliCommand::Recipe(super::recipe::RecipeCommand::Run(run))) =
+            cli.command
         else {
-            return Ok(Exit::Usage);
+            return Ok(CliExit::Usage);
         };
         if let Some(wish) = run.settling.wish() {
-            return settle::settle(&run, session, (&project, wish));
+            return recover::settle(&run, session, (&project, wish));
         }
-        say_unfinished(&project, Form::from(run.json))?;
+        say_unfinished(&project, OutputFormat::from(run.json))?;
         let values = run.values[found.words - 1..].to_vec();
         run.run_recipe(session, &project, (&found.recipe, &values))
     }
@@ -195,14 +198,14 @@ impl Run {
     /// Runs a recipe that is found, with values for it as they were typed.
     pub(super) fn run_recipe(
         &self,
-        session: &Session,
+        session: &CliSession,
         project: &Project,
         (recipe, values): (&recipe::Recipe, &[String]),
-    ) -> Result<Exit, Trouble> {
+    ) -> Result<CliExit, CliError> {
         let mut request = self.request(session, project, recipe, values)?;
-        let form = Form::from(self.json);
-        let mut person = Person::new(Echo::from(form));
-        let job = Job {
+        let form = OutputFormat::from(self.json);
+        let mut person = TerminalPerson::new(CommandEcho::from(form));
+        let job = QuestionRun {
             session,
             project,
             wish: self.answering.wish(),
@@ -210,29 +213,34 @@ impl Run {
         };
         let mut is_untrusted = false;
         let ended = job.answer(&mut request, &mut |request| {
-            let outcome = recipe::run(recipe, &project.root, request, &mut person)
-                .inspect_err(|error| is_untrusted = error.kind() == recipe::Kind::UntrustedOwn)?;
+            let outcome =
+                recipe::run(recipe, &project.root, request, &mut person).inspect_err(|error| {
+                    is_untrusted = error.kind() == recipe::RecipeErrorKind::UntrustedOwn
+                })?;
             Ok(match outcome {
-                Outcome::AnswersNeeded(needed) => Attempt::Needed(Box::new(needed)),
-                Outcome::Done(_) => Attempt::Done(outcome),
-                Outcome::Shown(_) | Outcome::Conflicts(_) => Attempt::Unwritten(outcome),
+                RecipeRunOutcome::AnswersNeeded(needed) => RecipeAttempt::Needed(Box::new(needed)),
+                RecipeRunOutcome::Done(_) => RecipeAttempt::Done(outcome),
+                RecipeRunOutcome::Shown(_) | RecipeRunOutcome::Conflicts(_) => {
+                    RecipeAttempt::Unwritten(outcome)
+                }
             })
         });
         if is_untrusted {
-            // What turned up in a template is shown like what stands in the manifest.
+            // Actions found in a template are shown like those in the manifest.
             app::trust::untrusted_recipe(project, recipe)?;
         }
         match job.close(ended, (&self.words, &request.asked))? {
-            Closed::To(outcome, go_on) => {
+            AnsweredRun::To(outcome, go_on) => {
                 let shape = (form, &session.here(project));
                 outcome::show(outcome, &request, shape, go_on.as_ref())
             }
-            Closed::Deferred(needed) => outcome::answers_needed(&needed, &request, form),
-            Closed::Left(exit) => Ok(exit),
+            AnsweredRun::Deferred(needed) => outcome::answers_needed(&needed, &request, form),
+            AnsweredRun::Left(exit) => Ok(exit),
         }
     }
 
-    /// The recipe's name and the words after it that may still belong to it (`kit cookbook recipe`).
+    /// Returns the recipe's name and the words after it that may still belong to it (`kit cookbook
+    /// recipe`).
     fn words_of_name(&self, recipe: &str) -> Vec<String> {
         let values = self.values.iter().take_while(|word| !word.starts_with('-'));
         let name = recipe.to_owned();
@@ -241,14 +249,14 @@ impl Run {
 
     fn request(
         &self,
-        session: &Session,
+        session: &CliSession,
         project: &Project,
         recipe: &recipe::Recipe,
         values: &[String],
-    ) -> Result<Request, Trouble> {
+    ) -> Result<RecipeRunRequest, CliError> {
         let given = given(recipe, values, &self.asking.set)?;
         let rerun = session.rerun(&self.words);
-        Ok(Request {
+        Ok(RecipeRunRequest {
             writer: session.writer(project, &self.words),
             values: given,
             answers: answers(session, &self.asking.answers)?,
@@ -259,9 +267,9 @@ impl Run {
                 false => app::trust::own_recipes(project, recipe)?,
             },
             mode: if self.writing.dry_run {
-                Mode::DryRun
+                RecipeRunMode::DryRun
             } else {
-                Mode::Perform
+                RecipeRunMode::Perform
             },
             ask_missing: self.ask_missing()?,
             rerun_command: rerun.command,
@@ -269,40 +277,40 @@ impl Run {
             answers_path: rerun.answers_path,
             prompt_template: self.prompt_template(session)?,
             strict: if self.writing.strict {
-                Strictness::Strict
+                UndefinedPolicy::Strict
             } else {
-                Strictness::Lenient
+                UndefinedPolicy::Lenient
             },
             policy: project.settings.agent.policy.clone(),
             limits: project.settings.limits,
             now_ms: Some(session.surroundings.now_ms),
             cancel: Some(interrupt::cancel()),
-            ..Request::default()
+            ..RecipeRunRequest::default()
         })
     }
 
-    fn ask_missing(&self) -> Result<AskMissing, Trouble> {
+    fn ask_missing(&self) -> Result<AskMissing, CliError> {
         match self.asking.ask {
-            Some(Ask::Person) if !output::has_person() => {
-                Err(Trouble::usage("`--ask person` needs a terminal")
+            Some(AskMode::Person) if !output::has_person() => {
+                Err(CliError::usage("`--ask person` needs a terminal")
                     .hint("give the values as options, or use `--ask document`"))
             }
-            Some(Ask::Person) => Ok(AskMissing::Person),
-            Some(Ask::Document) => Ok(AskMissing::Document),
-            Some(Ask::Nobody) => Ok(AskMissing::Fail),
+            Some(AskMode::Person) => Ok(AskMissing::Person),
+            Some(AskMode::Document) => Ok(AskMissing::Document),
+            Some(AskMode::Nobody) => Ok(AskMissing::Fail),
             None if output::has_person() && !self.json => Ok(AskMissing::Person),
             None => Ok(AskMissing::Fail),
         }
     }
 
-    fn prompt_template(&self, session: &Session) -> Result<Option<String>, Trouble> {
+    fn prompt_template(&self, session: &CliSession) -> Result<Option<String>, CliError> {
         let path = self.asking.prompt_template.as_ref();
         path.map(|path| input::file_text(session, path)).transpose()
     }
 }
 
-impl Writing {
-    /// A flag says it for this run, the settings for all.
+impl WriteArgs {
+    /// Returns the conflict rule: a flag sets it for this run, the settings for all.
     fn on_conflict(&self, usual: OnConflict) -> OnConflict {
         match (self.force, self.skip_existing) {
             (true, _) => OnConflict::Force,
@@ -312,23 +320,23 @@ impl Writing {
     }
 }
 
-/// The recipe of a repository, which stays on disk as long as the result lives.
-fn fetch(project: &Project, words: &[String]) -> Result<app::fetched::Fetched, Trouble> {
+/// Fetches the recipe of a repository, which stays on disk as long as the result lives.
+fn fetch(project: &Project, words: &[String]) -> Result<app::fetched::FetchedRecipe, CliError> {
     interrupt::command_started();
-    let progress = Progress::start(format!("fetching {}", words[0]));
+    let progress = ProgressSpinner::start(format!("fetching {}", words[0]));
     let fetched = app::fetched::fetch(project, words, &interrupt::cancel());
     drop(progress);
     interrupt::command_finished();
     Ok(fetched?)
 }
 
-/// The recipe that words name. Where there is none, a command line that is wrong in itself is said
-/// first.
+/// Finds the recipe that the words name. If no recipe matches, an error in the command line itself is
+/// reported first.
 pub(crate) fn find(
-    session: &Session,
+    session: &CliSession,
     project: &Project,
     (name, words): (&[String], &[OsString]),
-) -> Result<app::recipes::Found, Trouble> {
+) -> Result<app::recipes::FoundRecipe, CliError> {
     let found = app::recipes::find(project, &session.surroundings.cwd, name);
     if found.is_err() {
         arguments::reread(words, &[])?;
@@ -336,30 +344,34 @@ pub(crate) fn find(
     Ok(found?)
 }
 
-/// The words for a recipe, as values by position and by name.
+/// Reads the words for a recipe as values by position and by name.
 pub(crate) fn given(
     recipe: &recipe::Recipe,
     words: &[String],
     set: &[String],
-) -> Result<Given, Trouble> {
+) -> Result<GivenValues, CliError> {
     let declared = recipe.variables();
-    let variables = Names(&declared);
+    let variables = VariableNames(&declared);
     let mut given = values::read(words, |name| variables.is_flag(name))?;
     values::read_set(set, &mut given)?;
     variables.check_options(&given)?;
     Ok(given)
 }
 
-/// Whether recipes from outside may run commands: for this once, or by the user's own settings.
-pub(crate) fn trust(project: &Project) -> Trust {
+/// Returns the trust of recipes from outside the project: for this once, or by the user's own
+/// settings.
+pub(crate) fn trust(project: &Project) -> RecipeTrust {
     match project.trust.is_once() || project.settings.run.trust {
-        true => Trust::Given,
-        false => Trust::Asked,
+        true => RecipeTrust::Given,
+        false => RecipeTrust::Asked,
     }
 }
 
-/// The answers of all files, later ones over earlier ones; `None` when no file is named.
-pub(crate) fn answers(session: &Session, files: &[PathBuf]) -> Result<Option<Answers>, Trouble> {
+/// Reads the answers of all files, later ones over earlier ones; `None` when no file is named.
+pub(crate) fn answers(
+    session: &CliSession,
+    files: &[PathBuf],
+) -> Result<Option<Answers>, CliError> {
     let mut joined: Option<Answers> = None;
     for file in files {
         let text = input::file_text(session, file)?;
@@ -369,7 +381,7 @@ pub(crate) fn answers(session: &Session, files: &[PathBuf]) -> Result<Option<Ans
             file.display().to_string()
         };
         let answers =
-            Answers::read(&text, &origin).map_err(|error| Trouble::answers(error, &text))?;
+            Answers::read(&text, &origin).map_err(|error| CliError::answers(error, &text))?;
         joined.get_or_insert_default().extend(answers);
     }
     Ok(joined)
@@ -379,20 +391,20 @@ pub(crate) fn recipe_help(
     recipe: &recipe::Recipe,
     name: &str,
     command: &str,
-) -> Result<Exit, Trouble> {
+) -> Result<CliExit, CliError> {
     let mut text = info::as_text(recipe, name);
     text.push_str(&format!(
         "\nOptions of drawloom itself, such as --dry-run: drawloom {command} --help\n"
     ));
     output::styled(&text)?;
-    Ok(Exit::Done)
+    Ok(CliExit::Done)
 }
 
 /// A recipe's variables by every way to write their names.
-struct Names<'a>(&'a IndexMap<String, Variable>);
+struct VariableNames<'a>(&'a IndexMap<String, RecipeVariable>);
 
-impl Names<'_> {
-    fn find(&self, name: &str) -> Option<&Variable> {
+impl VariableNames<'_> {
+    fn find(&self, name: &str) -> Option<&RecipeVariable> {
         let name = name.split_once('.').map_or(name, |(object, _)| object);
         let wanted = arguments::folded(name);
         let found = self.0.get(name);
@@ -405,13 +417,13 @@ impl Names<'_> {
     }
 
     fn is_flag(&self, name: &str) -> bool {
-        let is_boolean = |variable: &Variable| variable.kind == Type::Boolean;
+        let is_boolean = |variable: &RecipeVariable| variable.kind == VariableType::Boolean;
         let negated = || name.strip_prefix("no-").and_then(|rest| self.find(rest));
         self.find(name).or_else(negated).is_some_and(is_boolean)
     }
 
-    /// A mistyped option of drawloom itself is better named as such than as an unknown variable.
-    fn check_options(&self, given: &Given) -> Result<(), Trouble> {
+    /// Reports a mistyped option of drawloom itself as such, rather than as an unknown variable.
+    fn check_options(&self, given: &GivenValues) -> Result<(), CliError> {
         let known = |name: &str| self.find(name).is_some() || self.is_flag(name);
         let near = |name: &str| app::nearest(name, self.0.keys().map(String::as_str)).is_some();
         let mut names = given.named.iter().map(|(name, _)| name.as_str());
@@ -420,7 +432,7 @@ impl Names<'_> {
         };
         let options = arguments::options_of_run();
         match app::nearest(name, options.iter().map(String::as_str)) {
-            Some(meant) => Err(Trouble::usage(format!("there is no option `--{name}`"))
+            Some(meant) => Err(CliError::usage(format!("there is no option `--{name}`"))
                 .hint(format!("did you mean `--{meant}`?"))),
             None => Ok(()),
         }

@@ -2,33 +2,37 @@
 
 use std::path::PathBuf;
 
-use app::schedules::{Fired, NewSchedule, Schedule, Slug};
+use app::schedules::{
+    CronTimetable, FiredSchedule, NewSchedule, OverlapRule, Schedule, SchedulePolicy, Slug,
+};
 use clap::{Args, Subcommand};
 use serde_json::{Map, Value, json};
 
-use super::records::{Listed, Records};
+use super::stored_records::{DatabaseJsonArgs, PrintedList};
 use super::workflow::input_value;
-use crate::exit::{Exit, Trouble};
-use crate::live::shown;
+use crate::agent_progress::shown;
+use crate::exit::{CliError, CliExit};
 use crate::output;
-use crate::session::Session;
+use crate::session::CliSession;
 
-/// Workflows that the clock starts
+/// Start workflows at set times
 ///
-/// A due time has one run, however many workers look after the schedules. The run has the text that the
-/// workflow has at that time. Times that passed while nobody looked are not made up for, except for the
-/// latest one.
+/// Each due time starts one run, however many workers there are. The run uses the workflow's text
+/// at that time. Of the times missed while no worker ran, only the latest is started late, or all
+/// within `--catch-up`.
 #[derive(Debug, Subcommand)]
-pub(crate) enum Schedules {
-    Add(Add),
-    List(List),
-    Remove(Remove),
-    Enable(Enable),
-    Disable(Disable),
-    Fire(Fire),
+pub(crate) enum SchedulesCommand {
+    Add(SchedulesAddArgs),
+    List(SchedulesListArgs),
+    Remove(SchedulesRemoveArgs),
+    Enable(SchedulesEnableArgs),
+    Disable(SchedulesDisableArgs),
+    Fire(SchedulesFireArgs),
+    #[command(name = "backfill")]
+    BackfillSchedule(SchedulesBackfillArgs),
 }
 
-/// Start a workflow by the clock from now on
+/// Add a schedule that starts a workflow
 ///
 /// The expression has five fields (minute, hour, day of the month, month, weekday), six with seconds in
 /// front, or is a word such as @daily.
@@ -37,38 +41,49 @@ pub(crate) enum Schedules {
 Examples:
   drawloom schedules add nightly review.mmd --cron \"30 3 * * *\" --time-zone Europe/Berlin
   drawloom schedules add weekly report --cron \"0 9 * * mon\" depth=3")]
-pub(crate) struct Add {
-    /// What to call it: small letters, digits and `-`
+pub(crate) struct SchedulesAddArgs {
+    /// Its name: small letters, digits and `-`
     slug: Slug,
     /// The workflow's file or its name
     workflow: PathBuf,
-    /// Values of the input, as NAME=VALUE; a VALUE that is JSON is taken as such
+    /// Input values as NAME=VALUE; a VALUE may be JSON
     values: Vec<String>,
-    /// When, as cron writes it
+    /// The times, as a cron expression
     #[arg(long, value_name = "EXPRESSION")]
     cron: String,
-    /// Where the clock hangs, such as Europe/Berlin
+    /// The time zone, such as Europe/Berlin
     #[arg(long, value_name = "NAME", default_value = "UTC")]
     time_zone: String,
     /// The input of every run: JSON, @FILE, or - for stdin
     #[arg(long, value_name = "JSON")]
     input: Option<String>,
-    /// Add it switched off
+    /// Add it disabled
     #[arg(long)]
     disabled: bool,
+    /// What to do while the previous run is still running: start both, skip, wait, or cancel the
+    /// previous run
+    #[arg(long, value_name = "RULE", default_value = "allow",
+          value_parser = ["allow", "skip", "queue", "cancel"])]
+    overlap: String,
+    /// Start missed times up to this late, such as 6h; only the latest one by default
+    #[arg(long, value_name = "TIME", value_parser = span_ms)]
+    catch_up: Option<u64>,
+    /// Delay each start by a random time up to this, such as 5m
+    #[arg(long, value_name = "TIME", value_parser = span_ms)]
+    jitter: Option<u64>,
     #[command(flatten)]
-    records: Records,
+    records: DatabaseJsonArgs,
 }
 
-/// List the schedules of this project, with the next time of each and what came of the last
+/// List the schedules of this project, with the next time and the last outcome of each
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Examples:
   drawloom schedules list
   drawloom schedules list --json | jq '.schedules[] | {slug, next}'")]
-pub(crate) struct List {
+pub(crate) struct SchedulesListArgs {
     #[command(flatten)]
-    records: Records,
+    records: DatabaseJsonArgs,
 }
 
 /// Remove a schedule; runs it has started stay
@@ -76,70 +91,115 @@ pub(crate) struct List {
 #[command(after_long_help = "\
 Examples:
   drawloom schedules remove nightly")]
-pub(crate) struct Remove {
-    /// Which
+pub(crate) struct SchedulesRemoveArgs {
+    /// The schedule's name
     slug: Slug,
     #[command(flatten)]
-    records: Records,
+    records: DatabaseJsonArgs,
 }
 
-/// Switch a schedule on
+/// Enable a schedule
 ///
-/// It is due next at the first time from now on; what it missed while it was off is not made up for.
+/// The next run starts at the first time from now on; times missed while it was disabled are
+/// skipped.
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Examples:
   drawloom schedules enable nightly")]
-pub(crate) struct Enable {
+pub(crate) struct SchedulesEnableArgs {
     #[command(flatten)]
-    which: Which,
+    which: ScheduleSlugArgs,
 }
 
-/// Switch a schedule off, until it is switched on again
+/// Disable a schedule, until it is enabled again
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Examples:
   drawloom schedules disable nightly")]
-pub(crate) struct Disable {
+pub(crate) struct SchedulesDisableArgs {
     #[command(flatten)]
-    which: Which,
+    which: ScheduleSlugArgs,
 }
 
 /// Start the runs that are due now, once
 ///
-/// For those who let another clock call it. It begins the runs and does not work on them.
+/// For use with another scheduler, such as cron. It starts the runs and does not work on them.
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Examples:
   drawloom schedules fire && drawloom worker")]
-pub(crate) struct Fire {
+pub(crate) struct SchedulesFireArgs {
     #[command(flatten)]
-    records: Records,
+    records: DatabaseJsonArgs,
+}
+
+/// Start the runs of a schedule for times that have passed
+///
+/// Each time in the range gets one run, named as the schedule would have named it; runs that exist
+/// are not started again.
+#[derive(Args, Debug)]
+#[command(after_long_help = "\
+Examples:
+  drawloom schedules backfill nightly --from 2026-11-01 --to 2026-11-10
+  drawloom schedules backfill hourly --from 2026-11-01T00:00:00Z --to 2026-11-01T12:00:00Z --dry-run")]
+pub(crate) struct SchedulesBackfillArgs {
+    /// The schedule's name
+    slug: Slug,
+    /// Start of the range: a date (its first moment in UTC) or a time
+    #[arg(long, value_name = "TIME", value_parser = moment_ms)]
+    from: u64,
+    /// End of the range, inclusive
+    #[arg(long, value_name = "TIME", value_parser = moment_ms)]
+    to: u64,
+    /// List the times, and start nothing
+    #[arg(long)]
+    dry_run: bool,
+    #[command(flatten)]
+    records: DatabaseJsonArgs,
+}
+
+/// Parses a length of time as diagrams write it, in milliseconds.
+fn span_ms(text: &str) -> Result<u64, String> {
+    let span = flow::TimeSpan::read(text);
+    span.map(|span| span.ms)
+        .ok_or_else(|| "write 90s, 5m, 2h or 1d".to_owned())
+}
+
+/// Parses a date or a time, in milliseconds since 1970.
+fn moment_ms(text: &str) -> Result<u64, String> {
+    let time = text.parse::<jiff::Timestamp>().or_else(|_| {
+        let date: jiff::civil::Date = text.parse()?;
+        let begin = date.to_zoned(jiff::tz::TimeZone::UTC)?;
+        Ok::<_, jiff::Error>(begin.timestamp())
+    });
+    let time = time.map_err(|_| "write a date such as 2026-11-01, or 2026-11-01T06:00:00Z")?;
+    u64::try_from(time.as_millisecond()).map_err(|_| "that is before 1970".to_owned())
 }
 
 #[derive(Args, Debug)]
-pub(crate) struct Which {
-    /// Which
+pub(crate) struct ScheduleSlugArgs {
+    /// The schedule's name
     slug: Slug,
     #[command(flatten)]
-    records: Records,
+    records: DatabaseJsonArgs,
 }
 
-impl Schedules {
-    pub(crate) fn run(&self, session: &Session) -> Result<Exit, Trouble> {
+impl SchedulesCommand {
+    pub(crate) fn run(&self, session: &CliSession) -> Result<CliExit, CliError> {
         match self {
             Self::Add(add) => add.run(session),
             Self::List(list) => list.run(session),
             Self::Remove(remove) => remove.run(session),
-            Self::Enable(Enable { which }) => which.switch(session, true),
-            Self::Disable(Disable { which }) => which.switch(session, false),
+            Self::Enable(SchedulesEnableArgs { which }) => which.switch(session, true),
+            Self::Disable(SchedulesDisableArgs { which }) => which.switch(session, false),
             Self::Fire(fire) => fire.run(session),
+            Self::BackfillSchedule(backfill) => backfill.run(session),
         }
     }
 }
 
-impl Add {
-    fn run(&self, session: &Session) -> Result<Exit, Trouble> {
+impl SchedulesAddArgs {
+    fn run(&self, session: &CliSession) -> Result<CliExit, CliError> {
         let input = input_value(session, self.input.as_deref(), &self.values)?;
         let (project, calendar) = self.records.calendar(session)?;
         let new = NewSchedule {
@@ -149,17 +209,27 @@ impl Add {
             time_zone: &self.time_zone,
             input: input.unwrap_or_else(|| Value::Object(Map::new())),
             is_enabled: !self.disabled,
+            policy: SchedulePolicy {
+                overlap: match self.overlap.as_str() {
+                    "skip" => OverlapRule::Skip,
+                    "queue" => OverlapRule::Queue,
+                    "cancel" => OverlapRule::Cancel,
+                    _ => OverlapRule::Allow,
+                },
+                catch_up_ms: self.catch_up,
+                jitter_ms: self.jitter.unwrap_or(0),
+            },
         };
-        let added = calendar.add(&project, &session.surroundings, new)?;
+        let added = session.wait(calendar.add(&project, &session.surroundings, new))?;
         self.records.told(&document(&added), &sentence(&added))
     }
 }
 
-impl List {
-    fn run(&self, session: &Session) -> Result<Exit, Trouble> {
+impl SchedulesListArgs {
+    fn run(&self, session: &CliSession) -> Result<CliExit, CliError> {
         let (_, calendar) = self.records.calendar(session)?;
-        let schedules = calendar.list()?;
-        self.records.list(Listed {
+        let schedules = session.wait(calendar.list())?;
+        self.records.list(PrintedList {
             name: "schedules",
             documents: schedules.iter().map(document).collect(),
             rows: schedules.iter().map(row).collect(),
@@ -168,51 +238,88 @@ impl List {
     }
 }
 
-impl Remove {
-    fn run(&self, session: &Session) -> Result<Exit, Trouble> {
+impl SchedulesRemoveArgs {
+    fn run(&self, session: &CliSession) -> Result<CliExit, CliError> {
         let (_, calendar) = self.records.calendar(session)?;
-        calendar.remove(&self.slug)?;
+        session.wait(calendar.remove(&self.slug))?;
         let removed = json!({ "removed": self.slug.as_str() });
         let sentence = format!("removed {}", self.slug);
         self.records.told(&removed, &sentence)
     }
 }
 
-impl Which {
-    fn switch(&self, session: &Session, on: bool) -> Result<Exit, Trouble> {
+impl ScheduleSlugArgs {
+    fn switch(&self, session: &CliSession, on: bool) -> Result<CliExit, CliError> {
         let (_, calendar) = self.records.calendar(session)?;
-        let schedule = calendar.enable(&self.slug, on)?;
+        let schedule = session.wait(calendar.enable(&self.slug, on))?;
         self.records
             .told(&document(&schedule), &sentence(&schedule))
     }
 }
 
-impl Fire {
-    fn run(&self, session: &Session) -> Result<Exit, Trouble> {
+impl SchedulesFireArgs {
+    fn run(&self, session: &CliSession) -> Result<CliExit, CliError> {
         let (project, calendar) = self.records.calendar(session)?;
-        let fired = calendar.fire(&project, &session.surroundings)?;
-        if self.records.is_json() {
-            let fired: Vec<Value> = fired.iter().map(firing).collect();
-            output::json(&json!({ "fired": fired }))?;
-            return Ok(Exit::Done);
-        }
-        for one in &fired {
-            match &one.firing.outcome {
-                Ok(run) => output::data(format!("{run}\n").as_bytes())?,
-                Err(why) => output::say(format!("{} began no run: {}", one.slug, shown(why))),
-            }
-        }
-        if fired.is_empty() {
-            output::say("Nothing is due.");
-        }
-        Ok(Exit::Done)
+        let fired = session.wait(calendar.fire(&project, &session.surroundings))?;
+        report(&self.records, &fired, "Nothing is due.")
     }
+}
+
+impl SchedulesBackfillArgs {
+    fn run(&self, session: &CliSession) -> Result<CliExit, CliError> {
+        let (project, calendar) = self.records.calendar(session)?;
+        let nothing = "The schedule has no time in this range.";
+        if self.dry_run {
+            let schedule = session.wait(calendar.find(&self.slug))?;
+            let timetable = CronTimetable::read(&schedule.cron, &schedule.time_zone)?;
+            let times = timetable.between(self.from, self.to).into_iter();
+            let times = times.map(|ms| app::schedules::written(ms, &schedule.time_zone));
+            let times: Vec<String> = times.collect();
+            match (self.records.is_json(), times.is_empty()) {
+                (true, _) => output::json(&json!({ "times": times }))?,
+                (false, true) => output::say(nothing),
+                (false, false) => output::data(format!("{}\n", times.join("\n")).as_bytes())?,
+            }
+            return Ok(CliExit::Done);
+        }
+        let around = (&project, &session.surroundings);
+        let between = (self.from, self.to);
+        let fired = session.wait(calendar.backfill(around, &self.slug, between))?;
+        report(&self.records, &fired, nothing)
+    }
+}
+
+/// Prints the runs that were begun, and why others were not.
+fn report(
+    records: &DatabaseJsonArgs,
+    fired: &[FiredSchedule],
+    nothing: &str,
+) -> Result<CliExit, CliError> {
+    if records.is_json() {
+        let fired: Vec<Value> = fired.iter().map(firing).collect();
+        output::json(&json!({ "fired": fired }))?;
+        return Ok(CliExit::Done);
+    }
+    for one in fired {
+        let slug = &one.slug;
+        match &one.firing.outcome {
+            Ok(run) if one.is_left_out => {
+                output::say(format!("{slug} started no run: {run} is under way"));
+            }
+            Ok(run) => output::data(format!("{run}\n").as_bytes())?,
+            Err(why) => output::say(format!("{slug} started no run: {}", shown(why))),
+        }
+    }
+    if fired.is_empty() {
+        output::say(nothing);
+    }
+    Ok(CliExit::Done)
 }
 
 fn sentence(schedule: &Schedule) -> String {
     match schedule.is_enabled {
         true => format!("{} is due next at {}", schedule.slug, next(schedule)),
-        false => format!("{} is switched off", schedule.slug),
+        false => format!("{} is disabled", schedule.slug),
     }
 }
 
@@ -225,6 +332,9 @@ fn document(schedule: &Schedule) -> Value {
         "timeZone": schedule.time_zone,
         "input": schedule.input,
         "isEnabled": schedule.is_enabled,
+        "overlap": schedule.policy.overlap,
+        "catch_up_ms": schedule.policy.catch_up_ms,
+        "jitter_ms": schedule.policy.jitter_ms,
         "next": schedule.next_ms.map(|ms| app::schedules::written(ms, &schedule.time_zone)),
         "next_ms": schedule.next_ms,
         "created_ms": schedule.created_ms,
@@ -240,7 +350,7 @@ fn document(schedule: &Schedule) -> Value {
     })
 }
 
-fn firing(fired: &Fired) -> Value {
+fn firing(fired: &FiredSchedule) -> Value {
     json!({
         "slug": fired.slug.as_str(),
         "due_ms": fired.firing.due_ms,
@@ -248,6 +358,7 @@ fn firing(fired: &Fired) -> Value {
         "run": fired.firing.outcome.as_ref().ok(),
         "error": fired.firing.outcome.as_ref().err(),
         "wasStarted": fired.was_started,
+        "isLeftOut": fired.is_left_out,
     })
 }
 

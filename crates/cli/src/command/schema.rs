@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 
-use crate::exit::{Exit, Trouble};
+use crate::exit::{CliError, CliExit};
 use crate::output;
 
 /// Print the JSON Schema of a file drawloom reads
@@ -13,26 +13,26 @@ use crate::output;
 Examples:
   drawloom schema task > task.schema.json
   drawloom schema build-plan")]
-pub(crate) struct Schema {
-    /// Which file: task, plan or build-plan
+pub(crate) struct SchemaArgs {
+    /// The file to describe: task, plan or build-plan
     #[arg(value_name = "FILE_KIND", value_enum, hide_possible_values = true)]
-    of: Of,
+    of: SchemaKind,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum Of {
+enum SchemaKind {
     Task,
     Plan,
     BuildPlan,
 }
 
-impl Schema {
-    pub(crate) fn run(&self) -> Result<Exit, Trouble> {
+impl SchemaArgs {
+    pub(crate) fn run(&self) -> Result<CliExit, CliError> {
         output::json(&match self.of {
-            Of::Task => agent::task::schema(),
-            Of::Plan => agent::plan::schema(),
-            Of::BuildPlan => builder::plan::schema(),
+            SchemaKind::Task => agent::task::schema(),
+            SchemaKind::Plan => agent::plan::schema(),
+            SchemaKind::BuildPlan => builder::plan::schema(),
         })?;
-        Ok(Exit::Done)
+        Ok(CliExit::Done)
     }
 }

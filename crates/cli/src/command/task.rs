@@ -2,28 +2,31 @@
 
 use std::path::PathBuf;
 
-use agent::handlers::{Report, TaskFailure, TaskResult};
-use app::tasks::{self, Ended, Job, RunKind, TaskEnd};
+use agent::handlers::{CommandRun, TaskFailure, TaskReport, TaskResult};
+use app::tasks::{self, EndedRun, RunKind, TaskEnd, TaskRequest};
 use clap::{Args, Subcommand};
 use serde_json::Value;
 
-use crate::exit::{Exit, Trouble};
-use crate::live::{shown, status_word, used};
-use crate::output::{self, Form};
-use crate::session::Session;
-use crate::working::{Working, quoted, result_event, say_warnings};
+use crate::agent_args::{AgentArgs, quoted, result_event, say_warnings};
+use crate::agent_progress::{shown, status_word, used};
+use crate::exit::{CliError, CliExit};
+use crate::output::{self, OutputFormat};
+use crate::session::CliSession;
 
-/// Have a model do a task
+/// Lines of a failed check's output that are shown; `--json` has more.
+const LAST_LINES_MAX: usize = 12;
+
+/// Have a model work on a task
 ///
-/// A task is a JSON file: what is to be done, with which files, and how one knows that it is done
+/// A task is a JSON file that says what to do, with which files, and how to check that it is done
 /// (docs/tasks.md; `drawloom schema task` prints its schema).
 #[derive(Debug, Subcommand)]
-pub(crate) enum Task {
-    Run(Run),
+pub(crate) enum TaskCommand {
+    Run(TaskRunArgs),
 }
 
-impl Task {
-    pub(crate) fn run(&self, session: &Session) -> Result<Exit, Trouble> {
+impl TaskCommand {
+    pub(crate) fn run(&self, session: &CliSession) -> Result<CliExit, CliError> {
         match self {
             Self::Run(run) => run.run(session),
         }
@@ -33,58 +36,62 @@ impl Task {
 /// Run the task in a file
 ///
 /// The model reads and writes files of the project within `[agent.policy]` and runs commands in a
-/// sandbox; then the task's criteria are checked, and what fails goes back to the model. The report
-/// goes to stdout, what happens on the way to stderr. The exit code is 1 if the task failed.
+/// sandbox; then the task's criteria are checked, and failures go back to the model. The report
+/// goes to stdout, progress to stderr. The exit code is 1 if the task failed.
 ///
-/// Every turn is kept in .drawloom/drawloom.db: a run that was stopped or killed goes on with
-/// `--resume`.
+/// Every turn is stored in .drawloom/drawloom.db: `--resume` continues a run that was stopped or
+/// killed.
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Examples:
   drawloom task run tasks/greeting.json
   drawloom task run tasks/greeting.json --resume
   drawloom task run tasks/greeting.json --json | jq 'select(.event == \"result\")'")]
-pub(crate) struct Run {
+pub(crate) struct TaskRunArgs {
     /// The task's file
     file: PathBuf,
     #[command(flatten)]
-    working: Working,
+    working: AgentArgs,
 }
 
-impl Run {
-    fn run(&self, session: &Session) -> Result<Exit, Trouble> {
+impl TaskRunArgs {
+    fn run(&self, session: &CliSession) -> Result<CliExit, CliError> {
         let project = session.project()?;
         let form = self.working.form();
         let unfinished = (RunKind::Task, self.file.as_path());
         self.working.say_unfinished(session, &project, unfinished)?;
-        let run = |job: Job<'_>| tasks::run_task(job, &self.file);
+        let run = async |job: TaskRequest<'_>| tasks::run_task(job, &self.file).await;
         let ended = self.working.watched(session, &project, run);
         let resume = format!("drawloom task run {} --resume", quoted(&self.file));
         report(ended?, form, &resume)
     }
 }
 
-/// Prints what became of a task.
-pub(crate) fn report(ended: Ended<TaskEnd>, form: Form, resume: &str) -> Result<Exit, Trouble> {
+/// Prints the outcome of a task.
+pub(crate) fn report(
+    ended: EndedRun<TaskEnd>,
+    form: OutputFormat,
+    resume: &str,
+) -> Result<CliExit, CliError> {
     say_warnings(&ended.warnings, form);
     match form {
-        Form::Json => output::json_line(&event(&ended))?,
-        Form::Text => output::styled(&text(&ended))?,
+        OutputFormat::Json => output::json_line(&event(&ended))?,
+        OutputFormat::Text => output::styled(&text(&ended))?,
     }
     match ended.came {
-        Ok(_) => Ok(Exit::Done),
+        Ok(_) => Ok(CliExit::Done),
         Err(failure) => Err(trouble(&failure, resume)),
     }
 }
 
-fn event(ended: &Ended<TaskEnd>) -> Value {
+fn event(ended: &EndedRun<TaskEnd>) -> Value {
     match &ended.came {
         Ok(result) => result_event(ended, Some("completed"), result),
         Err(failure) => result_event(ended, Some("failed"), failure),
     }
 }
 
-fn text(ended: &Ended<TaskEnd>) -> String {
+fn text(ended: &EndedRun<TaskEnd>) -> String {
     let (message, report) = match &ended.came {
         Ok(TaskResult { message, report }) => (message, report),
         Err(TaskFailure {
@@ -100,8 +107,8 @@ fn text(ended: &Ended<TaskEnd>) -> String {
     text
 }
 
-/// The validation and the files, one a line.
-pub(crate) fn details(report: &Report) -> String {
+/// Describes the validation and the files, one per line.
+pub(crate) fn details(report: &TaskReport) -> String {
     let validation = &report.validation_details;
     let mut lines = vec![status_word(validation.overall_status).to_owned()];
     for run in &validation.commands_executed {
@@ -113,6 +120,7 @@ pub(crate) fn details(report: &Report) -> String {
             (None, None) => "no exit code".to_owned(),
         };
         lines.push(format!("  {sign} {} ({code})", shown(&run.command)));
+        lines.extend(last_lines(run));
     }
     for file in &validation.files_checked {
         let sign = if file.exists { "✓" } else { "✗" };
@@ -127,12 +135,32 @@ pub(crate) fn details(report: &Report) -> String {
     lines.into_iter().map(|line| format!("{line}\n")).collect()
 }
 
-fn trouble(failure: &TaskFailure, resume: &str) -> Trouble {
+/// Returns the end of a failed check's output, and the sandbox's likely part in it.
+fn last_lines(run: &CommandRun) -> Vec<String> {
+    if run.passed() {
+        return Vec::new();
+    }
+    let said = match run.stderr.trim() {
+        "" => &run.stdout,
+        _ => &run.stderr,
+    };
+    let said: Vec<&str> = said.trim_end().lines().collect();
+    let first = said.len().saturating_sub(LAST_LINES_MAX);
+    let mut lines: Vec<String> = said[first..]
+        .iter()
+        .map(|line| format!("    │ {}", output::harmless(line)))
+        .collect();
+    let cause = run.sandbox.iter();
+    lines.extend(cause.map(|cause| format!("    {}", output::harmless(cause))));
+    lines
+}
+
+fn trouble(failure: &TaskFailure, resume: &str) -> CliError {
     let kind = serde_json::to_value(failure.kind).unwrap_or_default();
     let word = match &kind {
         Value::Object(fields) => fields.values().next().and_then(Value::as_str),
         other => other.as_str(),
     };
     let code = format!("E_TASK_{}", word.unwrap_or("failed").to_uppercase());
-    Trouble::failed(&code, failure.message.trim_end()).hint(format!("to go on: {resume}"))
+    CliError::failed(&code, failure.message.trim_end()).hint(format!("to go on: {resume}"))
 }

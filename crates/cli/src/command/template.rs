@@ -2,18 +2,18 @@
 
 use std::path::PathBuf;
 
-use app::templates::{self, Job};
+use app::templates::{self, RenderRequest};
 use clap::{Args, Subcommand};
 
-use crate::exit::{Exit, Problem, Trouble};
+use crate::exit::{CliError, CliExit, CliProblem};
 use crate::input;
 use crate::output;
-use crate::session::Session;
+use crate::session::CliSession;
 
 /// Work with single templates
 #[derive(Debug, Subcommand)]
-pub(crate) enum Template {
-    Render(Render),
+pub(crate) enum TemplateCommand {
+    Render(TemplateRenderArgs),
 }
 
 /// Render a template and print the result
@@ -26,7 +26,7 @@ Examples:
   drawloom template render card.jig --data '{\"name\": \"Ada\"}'
   drawloom template render card.jig --data @card.json --templates partials
   jq .user all.json | drawloom template render card.jig --data -")]
-pub(crate) struct Render {
+pub(crate) struct TemplateRenderArgs {
     /// The template; `.jig` has Jig's layout rules, anything else Edge's
     file: PathBuf,
     /// The template's data: JSON, `@FILE`, or `-` for stdin
@@ -35,27 +35,27 @@ pub(crate) struct Render {
     /// The folder of partials and components (default: the template's own)
     #[arg(long, value_name = "DIR")]
     templates: Option<PathBuf>,
-    /// Fail on names that nobody defined, listing each with its place
+    /// Fail on undefined names, and list each with its place
     #[arg(long)]
     strict: bool,
 }
 
-impl Template {
-    pub(crate) fn run(&self, session: &Session) -> Result<Exit, Trouble> {
+impl TemplateCommand {
+    pub(crate) fn run(&self, session: &CliSession) -> Result<CliExit, CliError> {
         match self {
             Self::Render(render) => render.run(session),
         }
     }
 }
 
-impl Render {
-    fn run(&self, session: &Session) -> Result<Exit, Trouble> {
+impl TemplateRenderArgs {
+    fn run(&self, session: &CliSession) -> Result<CliExit, CliError> {
         let project = session.project()?;
         let data = match &self.data {
             Some(given) => input::data(session, given)?,
             None => serde_json::Map::new(),
         };
-        let job = Job {
+        let job = RenderRequest {
             file: &self.file,
             templates: self.templates.as_deref(),
             data,
@@ -78,21 +78,21 @@ impl Render {
                 }
             ));
         }
-        Ok(Exit::Done)
+        Ok(CliExit::Done)
     }
 }
 
-fn undefined(names: &[template::Undefined]) -> Trouble {
-    let problems = names.iter().map(|undefined| Problem {
+fn undefined(names: &[template::UndefinedVariable]) -> CliError {
+    let problems = names.iter().map(|undefined| CliProblem {
         message: format!("`{}` is not defined", undefined.name),
         file: Some(undefined.file.clone()),
         line: Some(undefined.line as usize),
         column: Some(undefined.column as usize),
-        ..Problem::default()
+        ..CliProblem::default()
     });
     let problems = problems.collect();
-    Trouble {
+    CliError {
         problems,
-        ..Trouble::failed("E_UNDEFINED", "")
+        ..CliError::failed("E_UNDEFINED", "")
     }
 }

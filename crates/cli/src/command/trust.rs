@@ -2,44 +2,44 @@
 
 use std::path::PathBuf;
 
-use app::trust::{self, Act, Extent, Lasting, TrustStore, Untrusted};
+use app::trust::{self, ProjectAct, TrustExtent, TrustMode, TrustStore, UntrustedActs};
 use clap::{Args, Subcommand};
 use serde_json::json;
 
-use crate::asking_trust::{self, Answer};
-use crate::exit::{Exit, Trouble};
-use crate::output::{self, Form, harmless};
-use crate::session::Session;
+use crate::exit::{CliError, CliExit};
+use crate::output::{self, OutputFormat, harmless};
+use crate::session::CliSession;
+use crate::trust_prompt::{self, TrustAnswer};
 
-/// Look at what this project would do, and trust it
+/// Review what this project would do, and trust it
 ///
-/// A project that was not made here does nothing on your behalf before you have seen what: which
-/// programs and commands it starts, which keys it uses, where it sends something, what it permits a
-/// model. This command shows all of it and, on a terminal, asks; elsewhere it trusts what it shows.
-/// What is trusted is trusted as it is now: if any of it changes, you are shown the change and asked
-/// again. A folder that you made with `drawloom init` is trusted for good, and so is one with
+/// A project from elsewhere can act on your behalf only after you have reviewed it: the programs
+/// and commands it starts, the keys it uses, the addresses it sends data to, and its permissions
+/// for a model. This command shows all of it and, on a terminal, asks; elsewhere it trusts what it
+/// shows. Trust covers the current state: if any of it changes, you see the change and are asked
+/// again. A folder that you set up with `drawloom init` is trusted permanently, and so is one with
 /// `--always`.
 ///
-/// Looking (`list`, `show`, `check`, `index`, `doctor`) never needs it, and `--trust` with any command
-/// trusts for that once.
+/// Commands that only read (`list`, `show`, `check`, `index`, `doctor`) need no trust, and
+/// `--trust` with any command trusts for that command only.
 #[derive(Args, Debug)]
 #[command(
     args_conflicts_with_subcommands = true,
     after_long_help = "\
 Examples:
   drawloom trust                   show what this project would do, and decide
-  drawloom trust ./flows/ci.mmd    with a workflow or recipe outside of .drawloom
+  drawloom trust ./flows/ci.mmd    with a workflow, recipe, task or plan outside of .drawloom
   drawloom trust --always          this folder is my own work
   drawloom trust show              only look
   drawloom trust revoke            trust this project no longer"
 )]
-pub(crate) struct Trust {
+pub(crate) struct TrustArgs {
     #[command(subcommand)]
     what: Option<TrustCommand>,
-    /// Recipes and workflows outside of .drawloom to trust with the project
+    /// Recipes, workflows, tasks and plans outside of .drawloom to trust with the project
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// Trust this folder whatever is in it, now and later
+    /// Trust this folder permanently, whatever changes in it
     #[arg(long)]
     always: bool,
     /// Print the result as one JSON document
@@ -49,15 +49,15 @@ pub(crate) struct Trust {
 
 #[derive(Debug, Subcommand)]
 enum TrustCommand {
-    Show(Show),
-    List(List),
-    Revoke(Revoke),
+    Show(TrustShowArgs),
+    List(TrustListArgs),
+    Revoke(TrustRevokeArgs),
 }
 
-/// Show what this project would do, and decide nothing
+/// Show what this project would do, without trusting it
 #[derive(Args, Debug)]
-struct Show {
-    /// Recipes and workflows outside of .drawloom to look at with the project
+struct TrustShowArgs {
+    /// Recipes, workflows, tasks and plans outside of .drawloom to look at with the project
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
     /// Print the result as one JSON document
@@ -67,22 +67,22 @@ struct Show {
 
 /// List the projects that you trust
 #[derive(Args, Debug)]
-struct List {
+struct TrustListArgs {
     /// Print the result as one JSON document
     #[arg(long)]
     json: bool,
 }
 
-/// Trust a project no longer
+/// Revoke the trust in a project
 #[derive(Args, Debug)]
-struct Revoke {
-    /// The project's folder; the one of the current folder if left out
+struct TrustRevokeArgs {
+    /// The project's folder; the current project by default
     #[arg(value_name = "PATH")]
     path: Option<PathBuf>,
 }
 
-impl Trust {
-    pub(crate) fn run(&self, session: &Session) -> Result<Exit, Trouble> {
+impl TrustArgs {
+    pub(crate) fn run(&self, session: &CliSession) -> Result<CliExit, CliError> {
         match &self.what {
             Some(TrustCommand::Show(show)) => show.run(session),
             Some(TrustCommand::List(list)) => list.run(session),
@@ -91,53 +91,63 @@ impl Trust {
         }
     }
 
-    fn decide(&self, session: &Session) -> Result<Exit, Trouble> {
+    fn decide(&self, session: &CliSession) -> Result<CliExit, CliError> {
         let project = session.project()?;
         let folder = project.folder();
         let acts = trust::acts(&project, &session.surroundings, &self.paths)?;
         let missing = trust::untrusted(&project, &acts)?;
-        let form = Form::from(self.json);
+        let form = OutputFormat::from(self.json);
         if self.always {
-            trust::add(folder, &session.surroundings, acts.clone(), Lasting::Always)?;
+            trust::add(
+                folder,
+                &session.surroundings,
+                acts.clone(),
+                TrustMode::Always,
+            )?;
         } else if missing.is_empty() {
-            if form == Form::Text {
+            if form == OutputFormat::Text {
                 show(&acts);
                 output::say(match acts.is_empty() {
                     true => "There is nothing to trust: this project only writes files.",
                     false => "You trust all of it already.",
                 });
-                return Ok(Exit::Done);
+                return Ok(CliExit::Done);
             }
-        } else if form == Form::Text && output::has_person() {
-            let untrusted = Untrusted {
+        } else if form == OutputFormat::Text && output::has_person() {
+            let untrusted = UntrustedActs {
                 folder: folder.to_owned(),
                 acts: missing,
             };
-            if asking_trust::decide(&untrusted)? != Answer::Trusted {
+            if trust_prompt::decide(&untrusted)? != TrustAnswer::Trusted {
                 output::say("It stays untrusted.");
-                return Ok(Exit::Failed);
+                return Ok(CliExit::Failed);
             }
         } else {
-            trust::add(folder, &session.surroundings, acts.clone(), Lasting::AsItIs)?;
+            trust::add(
+                folder,
+                &session.surroundings,
+                acts.clone(),
+                TrustMode::AsItIs,
+            )?;
         }
         match form {
-            Form::Json => output::json(&json!({ "folder": folder, "trusted": acts }))?,
-            Form::Text => {
+            OutputFormat::Json => output::json(&json!({ "folder": folder, "trusted": acts }))?,
+            OutputFormat::Text => {
                 show(&acts);
                 let place = folder.display();
                 output::say(match self.always {
-                    true => format!("Trusted for good: {place}"),
+                    true => format!("Trusted permanently: {place}"),
                     false => format!("Trusted as it is now: {place}"),
                 });
                 output::say("`drawloom trust revoke` takes it back.");
             }
         }
-        Ok(Exit::Done)
+        Ok(CliExit::Done)
     }
 }
 
-impl Show {
-    fn run(&self, session: &Session) -> Result<Exit, Trouble> {
+impl TrustShowArgs {
+    fn run(&self, session: &CliSession) -> Result<CliExit, CliError> {
         let project = session.project()?;
         let acts = trust::acts(&project, &session.surroundings, &self.paths)?;
         let missing = trust::untrusted(&project, &acts)?;
@@ -145,7 +155,7 @@ impl Show {
             let trusted = missing.is_empty();
             let folder = project.folder();
             output::json(&json!({ "folder": folder, "trusted": trusted, "acts": acts }))?;
-            return Ok(Exit::Done);
+            return Ok(CliExit::Done);
         }
         show(&acts);
         output::say(match (acts.is_empty(), missing.is_empty()) {
@@ -155,21 +165,21 @@ impl Show {
                 format!("Not trusted yet: {}. `drawloom trust` asks.", missing.len())
             }
         });
-        Ok(Exit::Done)
+        Ok(CliExit::Done)
     }
 }
 
-impl List {
-    fn run(&self, session: &Session) -> Result<Exit, Trouble> {
+impl TrustListArgs {
+    fn run(&self, session: &CliSession) -> Result<CliExit, CliError> {
         let decisions = TrustStore::new(&session.surroundings).all()?;
         if self.json {
             output::json(&json!({ "projects": decisions }))?;
-            return Ok(Exit::Done);
+            return Ok(CliExit::Done);
         }
         for decision in &decisions {
             let extent = match &decision.extent {
-                Extent::Folder(_) => "always".to_owned(),
-                Extent::Acts(acts) => format!("as it was, {} things", acts.len()),
+                TrustExtent::Folder(_) => "always".to_owned(),
+                TrustExtent::Acts(acts) => format!("as it was, {} things", acts.len()),
             };
             let folder = harmless(&decision.folder.display().to_string());
             output::data(format!("{folder}  ({extent})\n").as_bytes())?;
@@ -177,12 +187,12 @@ impl List {
         if decisions.is_empty() {
             output::say("You have trusted no project yet.");
         }
-        Ok(Exit::Done)
+        Ok(CliExit::Done)
     }
 }
 
-impl Revoke {
-    fn run(&self, session: &Session) -> Result<Exit, Trouble> {
+impl TrustRevokeArgs {
+    fn run(&self, session: &CliSession) -> Result<CliExit, CliError> {
         let folder = match &self.path {
             // A folder that is gone can still be revoked.
             Some(path) => {
@@ -197,12 +207,12 @@ impl Revoke {
             true => format!("No longer trusted: {place}"),
             false => format!("It was not trusted: {place}"),
         });
-        Ok(Exit::Done)
+        Ok(CliExit::Done)
     }
 }
 
-/// What a project would do, one line each on stdout.
-fn show(acts: &[Act]) {
+/// Prints a project's possible actions on stdout, one per line.
+fn show(acts: &[ProjectAct]) {
     for act in acts {
         for line in &act.does {
             // A pipe that is closed early is no failure of the decision.

@@ -4,26 +4,28 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use app::Project;
-use app::ai::Attempt;
+use app::ai::RecipeAttempt;
 use clap::Args;
 use clap::builder::styling::AnsiColor;
-use recipe::{ChangedQuestions, Mode, Request, UpdateOutcome, UpdateReport, UpdateStatus};
+use recipe::{
+    ChangedQuestions, RecipeRunMode, RecipeRunRequest, UpdateOutcome, UpdateReport, UpdateStatus,
+};
 
-use crate::answering::{Answering, Closed, GoOn, Job};
-use crate::arguments::Command;
+use crate::ai_args::{AiArgs, AnsweredRun, QuestionRun, ResumeHint};
+use crate::arguments::CliCommand;
 use crate::command::run;
-use crate::exit::{Exit, Problem, Trouble};
-use crate::outcome::Here;
-use crate::output::Form;
-use crate::person::{Echo, Person};
-use crate::session::Session;
+use crate::exit::{CliError, CliExit, CliProblem};
+use crate::outcome::CurrentFolder;
+use crate::output::OutputFormat;
+use crate::session::CliSession;
+use crate::terminal_person::{CommandEcho, TerminalPerson};
 use crate::{arguments, diff, interrupt, outcome, output};
 
 /// Merge a newer recipe into the files it generated
 ///
-/// What a recipe generated is recorded with the values and answers it got. `update` runs the recipe
-/// again as it is now and merges the difference into the files, keeping what was edited by hand. Where
-/// both changed the same lines, the file gets conflict marks and the exit code is 1.
+/// Each run of a recipe is recorded with its files, values and answers. `update` runs the current
+/// recipe again and merges the difference into the files, keeping your edits. Where both changed
+/// the same lines, the file gets conflict marks and the exit code is 1.
 #[derive(Args, Debug)]
 #[command(
     override_usage = "drawloom update [OPTIONS] RECIPE [--NAME VALUE]...",
@@ -34,7 +36,7 @@ Examples:
   drawloom update model --owner me    with a value for a variable that is new
   drawloom update model --ask-again   ask anew where a question has changed"
 )]
-pub(crate) struct Update {
+pub(crate) struct UpdateArgs {
     /// A recipe's name or path, as it was given to `run`
     recipe: String,
     /// Values for variables that the newer recipe declares: `--NAME VALUE`
@@ -46,11 +48,11 @@ pub(crate) struct Update {
     /// Answers to questions that the newer recipe asks, as JSON; `-` reads stdin
     #[arg(long, value_name = "FILE")]
     answers: Vec<PathBuf>,
-    /// Ask again where a question has changed, instead of keeping the old answer
+    /// Ask changed questions again, instead of keeping the old answers
     #[arg(long)]
     ask_again: bool,
     #[command(flatten)]
-    answering: Answering,
+    answering: AiArgs,
     /// Show the differences; write nothing
     #[arg(long)]
     dry_run: bool,
@@ -65,10 +67,10 @@ pub(crate) struct Update {
     pub(crate) wants_recipe_help: bool,
 }
 
-impl Update {
-    pub(crate) fn run(&self, session: &Session) -> Result<Exit, Trouble> {
+impl UpdateArgs {
+    pub(crate) fn run(&self, session: &CliSession) -> Result<CliExit, CliError> {
         let mut project = session.project()?;
-        run::say_unfinished(&project, Form::from(self.json))?;
+        run::say_unfinished(&project, OutputFormat::from(self.json))?;
         let words = [self.recipe.clone()];
         let found = run::find(session, &project, (&words, &self.words))?;
         if self.wants_recipe_help {
@@ -82,19 +84,19 @@ impl Update {
             project.trust.trust_once();
         }
         match cli.command {
-            Command::Update(update) => update.update(session, &project, &found.recipe),
-            _ => Ok(Exit::Usage),
+            CliCommand::Update(update) => update.update(session, &project, &found.recipe),
+            _ => Ok(CliExit::Usage),
         }
     }
 
     fn update(
         &self,
-        session: &Session,
+        session: &CliSession,
         project: &Project,
         recipe: &recipe::Recipe,
-    ) -> Result<Exit, Trouble> {
+    ) -> Result<CliExit, CliError> {
         let rerun = session.rerun(&self.words);
-        let mut request = Request {
+        let mut request = RecipeRunRequest {
             values: run::given(recipe, &self.values, &self.set)?,
             changed_questions: match self.ask_again {
                 true => ChangedQuestions::AskAgain,
@@ -104,9 +106,9 @@ impl Update {
             answers: run::answers(session, &self.answers)?,
             trust: run::trust(project),
             mode: if self.dry_run {
-                Mode::DryRun
+                RecipeRunMode::DryRun
             } else {
-                Mode::Perform
+                RecipeRunMode::Perform
             },
             rerun_command: rerun.command,
             rerun_end: rerun.end,
@@ -115,11 +117,11 @@ impl Update {
             limits: project.settings.limits,
             now_ms: Some(session.surroundings.now_ms),
             cancel: Some(interrupt::cancel()),
-            ..Request::default()
+            ..RecipeRunRequest::default()
         };
-        let form = Form::from(self.json);
-        let mut person = Person::new(Echo::from(form));
-        let job = Job {
+        let form = OutputFormat::from(self.json);
+        let mut person = TerminalPerson::new(CommandEcho::from(form));
+        let job = QuestionRun {
             session,
             project,
             wish: self.answering.wish(),
@@ -128,64 +130,68 @@ impl Update {
         let ended = job.answer(&mut request, &mut |request| {
             let updated = recipe::update(recipe, &project.root, request, &mut person)?;
             Ok(match updated {
-                UpdateOutcome::AnswersNeeded(needed) => Attempt::Needed(Box::new(needed)),
-                UpdateOutcome::Done(_) => Attempt::Done(updated),
-                UpdateOutcome::Shown(_) => Attempt::Unwritten(updated),
+                UpdateOutcome::AnswersNeeded(needed) => RecipeAttempt::Needed(Box::new(needed)),
+                UpdateOutcome::Done(_) => RecipeAttempt::Done(updated),
+                UpdateOutcome::Shown(_) => RecipeAttempt::Unwritten(updated),
             })
         });
         match job.close(ended, (&self.words, &request.asked))? {
-            Closed::To(UpdateOutcome::Done(report), _) => {
+            AnsweredRun::To(UpdateOutcome::Done(report), _) => {
                 done(&report, form, &session.here(project))
             }
-            Closed::To(UpdateOutcome::Shown(report), go_on) => {
+            AnsweredRun::To(UpdateOutcome::Shown(report), go_on) => {
                 shown(&report, (form, &session.here(project)), go_on.as_ref())
             }
-            Closed::To(UpdateOutcome::AnswersNeeded(needed), _) => {
+            AnsweredRun::To(UpdateOutcome::AnswersNeeded(needed), _) => {
                 outcome::answers_needed(&needed, &request, form)
             }
-            Closed::Deferred(needed) => outcome::answers_needed(&needed, &request, form),
-            Closed::Left(exit) => Ok(exit),
+            AnsweredRun::Deferred(needed) => outcome::answers_needed(&needed, &request, form),
+            AnsweredRun::Left(exit) => Ok(exit),
         }
     }
 }
 
-fn done(report: &UpdateReport, form: Form, here: &Here) -> Result<Exit, Trouble> {
+fn done(
+    report: &UpdateReport,
+    form: OutputFormat,
+    here: &CurrentFolder,
+) -> Result<CliExit, CliError> {
     match form {
-        Form::Json => output::json(&outcome::tagged("done", report))?,
-        Form::Text => say(report, here),
+        OutputFormat::Json => output::json(&outcome::tagged("done", report))?,
+        OutputFormat::Text => say(report, here),
     }
     if report.conflicts == 0 {
-        return Ok(Exit::Done);
+        return Ok(CliExit::Done);
     }
     let conflicted = report
         .files
         .iter()
         .filter(|file| file.status == UpdateStatus::Conflicted);
-    let problems = conflicted.map(|file| Problem {
+    let problems = conflicted.map(|file| CliProblem {
         message: format!(
             "{} was changed here and in the recipe, in the same lines",
             file.path
         ),
         file: Some(file.path.as_str().to_owned()),
-        ..Problem::default()
+        ..CliProblem::default()
     });
     let problems = problems.collect();
-    Err(Trouble {
+    Err(CliError {
         problems,
-        ..Trouble::failed("E_CONFLICT", "")
+        ..CliError::failed("E_CONFLICT", "")
     }
     .hint("the files have conflict marks (<<<<<<<): edit them, as after a merge"))
 }
 
 fn shown(
     report: &UpdateReport,
-    (form, here): (Form, &Here),
-    go_on: Option<&GoOn>,
-) -> Result<Exit, Trouble> {
-    if form == Form::Json {
+    (form, here): (OutputFormat, &CurrentFolder),
+    go_on: Option<&ResumeHint>,
+) -> Result<CliExit, CliError> {
+    if form == OutputFormat::Json {
         let result = outcome::tagged("dry-run", report);
         output::json(&outcome::with_go_on(result, go_on))?;
-        return Ok(Exit::Done);
+        return Ok(CliExit::Done);
     }
     let differences: String = report
         .files
@@ -196,10 +202,10 @@ fn shown(
     say(report, here);
     output::say("dry run: nothing was written");
     outcome::say_go_on(go_on, form);
-    Ok(Exit::Done)
+    Ok(CliExit::Done)
 }
 
-fn say(report: &UpdateReport, here: &Here) {
+fn say(report: &UpdateReport, here: &CurrentFolder) {
     for file in &report.files {
         let (word, color) = match file.status {
             UpdateStatus::Created => ("created", AnsiColor::Green),

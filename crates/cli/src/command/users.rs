@@ -1,36 +1,64 @@
 //! `drawloom users`: the people whom tasks can be given to.
 
-use app::people::{Nature, Slug, User, Who};
+use app::people::{Slug, User, UserFilter, UserKind, UserRole};
 use clap::{Args, Subcommand};
 
-use super::records::{Changes, Listed, New, Records, document, standing};
-use crate::exit::{Exit, Trouble};
-use crate::live::shown;
-use crate::session::Session;
+use super::stored_records::{
+    DatabaseJsonArgs, EditUserArgs, NewUserArgs, PrintedList, document, standing,
+};
+use super::workflow::DatabaseArgs;
+use crate::agent_progress::shown;
+use crate::exit::{CliError, CliExit};
+use crate::output;
+use crate::session::CliSession;
 
-/// The people whom tasks can be given to
+/// Manage the people that tasks are assigned to
 ///
 /// Steps name them as `defaultAssigneeId`. Agents, which have a prompt, are added with `drawloom agents`.
 #[derive(Debug, Subcommand)]
-pub(crate) enum Users {
-    Add(Add),
-    List(List),
-    Edit(Edit),
+pub(crate) enum UsersCommand {
+    Add(UsersAddArgs),
+    List(UsersListArgs),
+    Edit(UsersEditArgs),
+    ResetPassword(ResetPassword),
 }
 
 /// Add a person
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Examples:
-  drawloom users add ada --email ada@example.org --name \"Ada Lovelace\" --role admin")]
-pub(crate) struct Add {
-    /// What workflows call them: small letters, digits and `-`
+  drawloom users add ada --email ada@example.org --name \"Ada Lovelace\" --role operator
+  drawloom users add ada --email ada@example.org --admin   (may do everything)")]
+pub(crate) struct UsersAddArgs {
+    /// Their name in workflows: small letters, digits and `-`
     slug: Slug,
-    /// Where they are written to
+    /// Their e-mail address
     #[arg(long)]
     email: String,
+    /// Make them an admin; the same as `--role admin`
+    #[arg(long)]
+    admin: bool,
     #[command(flatten)]
-    new: New,
+    new: NewUserArgs,
+}
+
+/// Print a link with which a person sets a new password
+///
+/// The link can be used once, within two hours, at the server of `drawloom serve`. Setting the password
+/// ends the person's sessions.
+#[derive(Args, Debug)]
+#[command(after_long_help = "\
+Examples:
+  drawloom users reset-password ada
+  drawloom users reset-password ada --public-url https://drawloom.example.org")]
+pub(crate) struct ResetPassword {
+    /// The person's name
+    slug: Slug,
+    /// The address that people use
+    #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:7331")]
+    public_url: String,
+    #[command(flatten)]
+    keeping: DatabaseArgs,
 }
 
 /// List the people and the agents of this project
@@ -39,65 +67,84 @@ pub(crate) struct Add {
 Examples:
   drawloom users list
   drawloom users list --json | jq '.users[].slug'")]
-pub(crate) struct List {
+pub(crate) struct UsersListArgs {
     #[command(flatten)]
-    records: Records,
+    records: DatabaseJsonArgs,
 }
 
 /// Edit a person
 ///
-/// Refused when somebody else has edited them meanwhile; nothing is lost then. A person who has left is
-/// made inactive and not removed: runs name them.
+/// Refused if they were edited in the meantime; nothing is lost then. Make a person who has left
+/// inactive: they cannot be removed, because runs name them.
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Examples:
   drawloom users edit ada --role operator
   drawloom users edit ada --inactive")]
-pub(crate) struct Edit {
-    /// Whom
+pub(crate) struct UsersEditArgs {
+    /// The person's name
     slug: Slug,
-    /// Where they are written to
+    /// Their e-mail address
     #[arg(long)]
     email: Option<String>,
     #[command(flatten)]
-    changes: Changes,
+    changes: EditUserArgs,
 }
 
-impl Users {
-    pub(crate) fn run(&self, session: &Session) -> Result<Exit, Trouble> {
+impl UsersCommand {
+    pub(crate) fn run(&self, session: &CliSession) -> Result<CliExit, CliError> {
         match self {
             Self::Add(add) => add.run(session),
             Self::List(list) => list.run(session),
             Self::Edit(edit) => edit.run(session),
+            Self::ResetPassword(reset) => reset.run(session),
         }
     }
 }
 
-impl Add {
-    fn run(&self, session: &Session) -> Result<Exit, Trouble> {
+impl UsersAddArgs {
+    fn run(&self, session: &CliSession) -> Result<CliExit, CliError> {
         let email = self.email.clone();
-        self.new.add(session, &self.slug, Nature::Person { email })
+        let role = self.admin.then_some(UserRole::Admin);
+        self.new
+            .add_as(session, (&self.slug, role), UserKind::Person { email })
     }
 }
 
-impl List {
-    fn run(&self, session: &Session) -> Result<Exit, Trouble> {
+impl UsersListArgs {
+    fn run(&self, session: &CliSession) -> Result<CliExit, CliError> {
         let (_, register) = self.records.register(session)?;
-        let users = register.list(Who::Everybody)?;
-        self.records.list(Listed {
+        let users = session.wait(register.list(UserFilter::Everybody))?;
+        self.records.list(PrintedList {
             name: "users",
             documents: users.iter().map(document).collect(),
             rows: users.iter().map(row).collect(),
-            nothing: "There is nobody here; `drawloom users add` adds people.",
+            nothing: "There are no users here; `drawloom users add` adds one.",
         })
     }
 }
 
-impl Edit {
-    fn run(&self, session: &Session) -> Result<Exit, Trouble> {
-        let nature = self.email.clone().map(|email| Nature::Person { email });
+impl UsersEditArgs {
+    fn run(&self, session: &CliSession) -> Result<CliExit, CliError> {
+        let nature = self.email.clone().map(|email| UserKind::Person { email });
         self.changes
-            .apply(session, (&self.slug, Who::People), nature)
+            .apply(session, (&self.slug, UserFilter::People), nature)
+    }
+}
+
+impl ResetPassword {
+    fn run(&self, session: &CliSession) -> Result<CliExit, CliError> {
+        let use_cases = self.keeping.look(session)?;
+        let user = use_cases.wait(use_cases.user(&self.slug, UserFilter::People))?;
+        let access = use_cases.app().access_control();
+        let secret = use_cases.wait(access.make_reset_link(&user.slug))?;
+        let origin = self.public_url.trim_end_matches('/');
+        output::say(format!(
+            "{} sets a new password here, once, within two hours:",
+            user.slug
+        ));
+        output::data(format!("{origin}/reset/{}\n", secret.reveal()).as_bytes())?;
+        Ok(CliExit::Done)
     }
 }
 

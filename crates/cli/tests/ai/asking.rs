@@ -5,12 +5,12 @@ use std::process::Stdio;
 
 use serde_json::Value;
 
-use crate::project::Ran;
-use crate::shop::{KEY, Shop, mock, program};
+use crate::project::ProgramOutput;
+use crate::test_project::{KEY, TestProject, mock, program};
 
 #[test]
 fn one_question_is_answered_in_the_mode_that_is_configured() {
-    let shop = Shop::api("google", "gemini-2.5-flash", mock());
+    let shop = TestProject::api("google", "gemini-2.5-flash", mock());
     let ran = shop.run("ai ask 'Name three colours.'");
     assert_eq!(ran.exit, 0, "{}", ran.err);
     assert_eq!(ran.out, "Red, green and blue.\n");
@@ -21,7 +21,7 @@ fn one_question_is_answered_in_the_mode_that_is_configured() {
     assert_eq!(reply["calls"][0]["usage"]["input"], 1000);
     assert_eq!(ran.err, "");
 
-    let echo = Shop::with(
+    let echo = TestProject::with(
         "[ai]\ncommand = \"sh -c 'cat >/dev/null; echo Four.'\"\ncommand_mode = \"per-block\"\n",
     );
     let ran = echo.run("ai ask 'Two and two?'");
@@ -30,7 +30,7 @@ fn one_question_is_answered_in_the_mode_that_is_configured() {
 
 #[test]
 fn a_question_comes_from_stdin_too() {
-    let shop = Shop::api("anthropic", "claude-sonnet-4-5", mock());
+    let shop = TestProject::api("anthropic", "claude-sonnet-4-5", mock());
     let mut command = shop.command("ai ask -");
     let mut child = command
         .stdin(Stdio::piped())
@@ -41,25 +41,84 @@ fn a_question_comes_from_stdin_too() {
     let mut stdin = child.stdin.take().unwrap();
     stdin.write_all(b"Name three colours.\n").unwrap();
     drop(stdin);
-    let ran = Ran::from(child.wait_with_output().unwrap());
+    let ran = ProgramOutput::from(child.wait_with_output().unwrap());
     assert_eq!(ran.out, "Red, green and blue.\n", "{}", ran.err);
     let empty = shop.run("ai ask ' '");
     assert_eq!(empty.exit, 64, "{}", empty.err);
 }
 
+/// Asks a program that repeats its prompt, with something piped in.
+fn repeated(shop: &TestProject, line: &str, piped: &str) -> ProgramOutput {
+    let mut child = shop
+        .command(line)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(piped.as_bytes()).unwrap();
+    drop(stdin);
+    ProgramOutput::from(child.wait_with_output().unwrap())
+}
+
+#[test]
+fn a_conversation_goes_on_with_what_was_said_before() {
+    let shop = TestProject::with("[ai]\ncommand = \"cat\"\ncommand_mode = \"per-block\"\n");
+    let ran = shop.run("ai ask --continue 'And then?'");
+    assert_eq!(ran.exit, 1);
+    assert!(
+        ran.err.contains("no conversation to continue"),
+        "{}",
+        ran.err
+    );
+
+    let ran = repeated(
+        &shop,
+        "ai ask 'What is this?' --system 'Be brief.'",
+        "a diff\n",
+    );
+    assert_eq!(ran.exit, 0, "{}", ran.err);
+    for piece in ["What is this?", "a diff", "Be brief."] {
+        assert!(ran.out.contains(piece), "{piece}: {}", ran.out);
+    }
+    shop.project.write("notes.md", "Noted.\n");
+    let ran = shop.run("ai ask -c 'And then?' --file notes.md");
+    for piece in [
+        "Question:\n\nWhat is this?",
+        "Be brief.",
+        "And then?",
+        "Noted.",
+    ] {
+        assert!(ran.out.contains(piece), "{piece}: {}", ran.out);
+    }
+    // Without the option a new conversation begins.
+    let ran = shop.run("ai ask 'Something else?'");
+    assert!(!ran.out.contains("And then?"), "{}", ran.out);
+    let ran = shop.run("ai ask -c 'More?'");
+    assert!(ran.out.contains("Something else?") && !ran.out.contains("And then?"));
+    let ran = shop.run("ai ask 'What?' --file none.md");
+    assert_eq!(ran.exit, 1);
+    assert!(ran.err.contains("there is no file none.md"), "{}", ran.err);
+    shop.project.write(".drawloom/asked/last.json", "{");
+    let ran = shop.run("ai ask -c 'More?'");
+    assert_eq!(ran.exit, 1);
+    assert!(ran.err.contains("last.json cannot be read"), "{}", ran.err);
+}
+
 #[test]
 fn nobody_to_ask_is_said() {
-    let shop = Shop::with("");
+    let shop = TestProject::with("");
     let ran = shop.run("ai ask 'Who is there?'");
     assert_eq!(ran.exit, 2);
     assert!(ran.out.contains("Who is there?"), "{}", ran.out);
     assert!(!ran.out.contains("## Instructions"), "{}", ran.out);
     assert!(
-        ran.err.contains("nobody was asked") && ran.err.contains("ai.provider"),
+        ran.err.contains("no model was asked") && ran.err.contains("ai.provider"),
         "{}",
         ran.err
     );
-    let model = Shop::with("[ai]\nmodel = \"qwen3:8b\"\n");
+    let model = TestProject::with("[ai]\nmodel = \"qwen3:8b\"\n");
     let ran = model.run("ai ask 'Who is there?'");
     let why = "no provider is set, and `qwen3:8b` does not say whose model it is";
     assert!(ran.err.contains(why), "{}", ran.err);
@@ -70,7 +129,8 @@ fn nobody_to_ask_is_said() {
 
 #[test]
 fn models_are_listed() {
-    let shop = Shop::api("anthropic", "claude-sonnet-4-5", mock()).variable("OPENAI_API_KEY", KEY);
+    let shop =
+        TestProject::api("anthropic", "claude-sonnet-4-5", mock()).variable("OPENAI_API_KEY", KEY);
     let ran = shop.run("ai models");
     assert_eq!(ran.exit, 0, "{}", ran.err);
     assert!(ran.out.contains("anthropic"), "{}", ran.out);
@@ -78,7 +138,7 @@ fn models_are_listed() {
     let list: Value = serde_json::from_str(&ran.out).unwrap();
     assert_eq!(list["providers"][0]["provider"], "anthropic");
     assert!(list["providers"][0]["models"].is_array(), "{list}");
-    let nowhere = Shop::api("anthropic", "claude-sonnet-4-5", "http://127.0.0.1:9");
+    let nowhere = TestProject::api("anthropic", "claude-sonnet-4-5", "http://127.0.0.1:9");
     let ran = nowhere.run("ai models");
     assert_eq!(ran.exit, 1);
     assert!(ran.err.contains("AI_PROVIDER_UNAVAILABLE"), "{}", ran.err);
@@ -87,7 +147,7 @@ fn models_are_listed() {
 #[test]
 fn doctor_says_who_would_answer_and_asks_nobody() {
     let check = |settings: &str, exit: i32, said: &str| {
-        let shop = Shop::with(settings).variable("MINE", KEY);
+        let shop = TestProject::with(settings).variable("MINE", KEY);
         let ran = shop.run("doctor");
         assert_eq!(ran.exit, exit, "{settings}\n{}", ran.out);
         assert!(ran.out.contains(said), "{settings}\n{}", ran.out);
@@ -95,7 +155,7 @@ fn doctor_says_who_would_answer_and_asks_nobody() {
     check(
         "",
         0,
-        "answers: questions are printed: `auto` found nobody to ask",
+        "answers: questions are printed: `auto` found no model or program to ask",
     );
     check(
         "[ai]\nmodel = \"claude-sonnet-4-5\"\napi_key = \"$MINE\"\nbase_url = \"http://127.0.0.1:9\"\n",

@@ -2,14 +2,14 @@
 
 use std::time::{Duration, Instant};
 
-use crate::scripted::{Act, STREAM, Scripted, events, reply, says};
-use crate::shop::{FIRST, KEY, Shop, mock, program};
+use crate::scripted::{STREAM, ScriptedAct, ScriptedServer, events, reply, says};
+use crate::test_project::{FIRST, KEY, TestProject, mock, program};
 
 /// No fault may take longer than this; the settings of the tests allow 2.5 s for a call.
 const FAULT_MAX: Duration = Duration::from_secs(15);
 
 #[track_caller]
-fn check(shop: &Shop, code: &str, said: &[&str]) {
+fn check(shop: &TestProject, code: &str, said: &[&str]) {
     let began = Instant::now();
     let ran = shop.fails("run card Customer", code, said);
     assert!(
@@ -26,9 +26,9 @@ fn check(shop: &Shop, code: &str, said: &[&str]) {
     assert!(error["error"]["hint"].is_string(), "{error}");
 }
 
-fn anthropic(acts: Vec<Act>) -> Shop {
-    let server = Scripted::start(vec![acts]);
-    Shop::api("anthropic", "claude-sonnet-4-5", &server.url)
+fn anthropic(acts: Vec<ScriptedAct>) -> TestProject {
+    let server = ScriptedServer::start(vec![acts]);
+    TestProject::api("anthropic", "claude-sonnet-4-5", &server.url)
 }
 
 fn error(message: &str) -> String {
@@ -94,19 +94,22 @@ fn answers_that_are_none() {
         &["overloaded inside"],
     );
     let halfway = events(FIRST);
-    let cut = vec![Act::Send(format!(
+    let cut = vec![ScriptedAct::Send(format!(
         "{STREAM}{}",
         &halfway[..halfway.len() / 2]
     ))];
     check(&anthropic(cut), "AI_TRANSPORT_FAILED", &[]);
     check(&anthropic(Vec::new()), "AI_TRANSPORT_FAILED", &[]);
-    let slow = vec![Act::Send(STREAM.to_owned()), Act::Pause(20_000)];
+    let slow = vec![
+        ScriptedAct::Send(STREAM.to_owned()),
+        ScriptedAct::Pause(20_000),
+    ];
     check(
         &anthropic(slow),
         "AI_PROVIDER_UNAVAILABLE",
         &["in time", "= 2500"],
     );
-    let nowhere = Shop::api("anthropic", "claude-sonnet-4-5", "http://127.0.0.1:9");
+    let nowhere = TestProject::api("anthropic", "claude-sonnet-4-5", "http://127.0.0.1:9");
     check(&nowhere, "AI_PROVIDER_UNAVAILABLE", &["127.0.0.1"]);
 }
 
@@ -129,7 +132,7 @@ fn answers_that_cannot_be_used() {
     );
     let long = events(FIRST).replace("end_turn", "max_tokens");
     check(
-        &anthropic(vec![Act::Send(format!("{STREAM}{long}"))]),
+        &anthropic(vec![ScriptedAct::Send(format!("{STREAM}{long}"))]),
         "AI_GENERATION_FAILED",
         &["`ai.max_tokens` = 8192"],
     );
@@ -149,19 +152,19 @@ fn the_other_formats_end_alike() {
             ),
         ),
     ] {
-        let server = Scripted::start(vec![reply(401, "", &body)]);
-        let shop = Shop::api(provider, "some-model", &server.url);
+        let server = ScriptedServer::start(vec![reply(401, "", &body)]);
+        let shop = TestProject::api(provider, "some-model", &server.url);
         check(&shop, "AI_API_KEY_MISSING", &["bad key"]);
         for (acts, code, said) in everywhere() {
-            let server = Scripted::start(vec![acts]);
-            let shop = Shop::api(provider, "some-model", &server.url);
+            let server = ScriptedServer::start(vec![acts]);
+            let shop = TestProject::api(provider, "some-model", &server.url);
             check(&shop, code, &[said]);
         }
     }
 }
 
 /// Faults that look the same in all formats.
-fn everywhere() -> Vec<(Vec<Act>, &'static str, &'static str)> {
+fn everywhere() -> Vec<(Vec<ScriptedAct>, &'static str, &'static str)> {
     let body = format!(r#"{{"error":{{"message":"told you, {KEY}"}}}}"#);
     let later = "retry-after: 60\r\n";
     let json = "content-type: application/json\r\n";
@@ -176,7 +179,7 @@ fn everywhere() -> Vec<(Vec<Act>, &'static str, &'static str)> {
             "AI_TRANSPORT_FAILED",
             "not JSON",
         ),
-        (vec![Act::Send(half)], "AI_TRANSPORT_FAILED", ""),
+        (vec![ScriptedAct::Send(half)], "AI_TRANSPORT_FAILED", ""),
         (Vec::new(), "AI_TRANSPORT_FAILED", "broke"),
     ]
 }
@@ -186,7 +189,7 @@ fn commands() {
     let command = |what: &str| {
         let line = program(what);
         let settings = "mode = \"command\"\ntimeout_ms = 1500";
-        Shop::with(&format!("[ai]\ncommand = \"{line}\"\n{settings}\n"))
+        TestProject::with(&format!("[ai]\ncommand = \"{line}\"\n{settings}\n"))
             .variable("ANTHROPIC_API_KEY", KEY)
     };
     check(
@@ -205,7 +208,7 @@ fn commands() {
         "AI_TRANSPORT_FAILED",
         &["`ai.timeout_ms` (it is 1500)"],
     );
-    let missing = Shop::with("[ai]\ncommand = \"no-such-program-here -p {prompt}\"\n");
+    let missing = TestProject::with("[ai]\ncommand = \"no-such-program-here -p {prompt}\"\n");
     check(&missing, "AI_TRANSPORT_FAILED", &["no-such-program-here"]);
 }
 
@@ -214,7 +217,7 @@ fn programs_that_stay() {
     let stdio = |what: &str| {
         let line = program(what);
         let settings = "mode = \"stdio\"\ntimeout_ms = 1500";
-        Shop::with(&format!("[ai]\nstdio_command = \"{line}\"\n{settings}\n"))
+        TestProject::with(&format!("[ai]\nstdio_command = \"{line}\"\n{settings}\n"))
             .variable("ANTHROPIC_API_KEY", KEY)
     };
     check(
@@ -237,22 +240,23 @@ fn programs_that_stay() {
 #[test]
 fn settings_that_cannot_work() {
     check(
-        &Shop::with("[ai]\nmode = \"api\"\n"),
+        &TestProject::with("[ai]\nmode = \"api\"\n"),
         "AI_API_KEY_MISSING",
         &["`ai.provider`"],
     );
-    let keyless = Shop::with("[ai]\nmode = \"api\"\nprovider = \"openai\"\nmodel = \"gpt-5\"\n");
+    let keyless =
+        TestProject::with("[ai]\nmode = \"api\"\nprovider = \"openai\"\nmodel = \"gpt-5\"\n");
     check(&keyless, "AI_API_KEY_MISSING", &["OPENAI_API_KEY"]);
-    let modelless =
-        Shop::with("[ai]\nmode = \"api\"\nprovider = \"openai\"\n").variable("OPENAI_API_KEY", KEY);
+    let modelless = TestProject::with("[ai]\nmode = \"api\"\nprovider = \"openai\"\n")
+        .variable("OPENAI_API_KEY", KEY);
     check(&modelless, "AI_PROVIDER_UNAVAILABLE", &["`ai.model`"]);
     check(
-        &Shop::with("[ai]\nmode = \"command\"\n"),
+        &TestProject::with("[ai]\nmode = \"command\"\n"),
         "AI_TRANSPORT_FAILED",
         &["`ai.command`"],
     );
     check(
-        &Shop::with("[ai]\nmode = \"stdio\"\n"),
+        &TestProject::with("[ai]\nmode = \"stdio\"\n"),
         "AI_TRANSPORT_FAILED",
         &["`ai.stdio_command`"],
     );
@@ -260,7 +264,7 @@ fn settings_that_cannot_work() {
 
 #[test]
 fn a_base_url_does_not_get_keys_unasked() {
-    let shop = Shop::with(
+    let shop = TestProject::with(
         "[ai]\nprovider = \"openai\"\nmodel = \"gpt-5\"\nmode = \"api\"\nbase_url = \"https://evil.example/v1\"\n",
     )
     .variable("OPENAI_API_KEY", KEY);
@@ -269,8 +273,8 @@ fn a_base_url_does_not_get_keys_unasked() {
 
 #[test]
 fn a_fallback_answers_when_the_first_cannot() {
-    let broken = Scripted::start(vec![reply(529, "", &error("overloaded"))]);
-    let shop = Shop::api("anthropic", "claude-sonnet-4-5", &broken.url);
+    let broken = ScriptedServer::start(vec![reply(529, "", &error("overloaded"))]);
+    let shop = TestProject::api("anthropic", "claude-sonnet-4-5", &broken.url);
     let settings = shop.project.read("drawloom.toml");
     let settings = settings.replace("timeout_ms", "fallbacks = [\"ollama/llama\"]\ntimeout_ms");
     shop.project.write("drawloom.toml", &settings);

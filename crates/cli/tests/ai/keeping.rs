@@ -1,12 +1,12 @@
 //! What was answered is kept when a run does not come to its end, and the way on is said.
 
-use crate::project::Ran;
-use crate::scripted::{Scripted, reply, says};
-use crate::shop::{FIRST, Shop, both, expected, mock, program, written};
+use crate::project::ProgramOutput;
+use crate::scripted::{ScriptedServer, reply, says};
+use crate::test_project::{FIRST, TestProject, both, expected, mock, program, written};
 
 /// The command that goes on, as it was said, without the program's name.
 #[track_caller]
-fn way_on(ran: &Ran) -> String {
+fn way_on(ran: &ProgramOutput) -> String {
     let line = ran
         .err
         .lines()
@@ -16,7 +16,7 @@ fn way_on(ran: &Ran) -> String {
 }
 
 #[track_caller]
-fn goes_on(shop: &Shop, ran: &Ran) {
+fn goes_on(shop: &TestProject, ran: &ProgramOutput) {
     let settings = format!(
         "[ai]\nmode = \"command\"\ncommand = \"{}\"\n",
         program("batched")
@@ -27,10 +27,10 @@ fn goes_on(shop: &Shop, ran: &Ran) {
 
 #[test]
 fn when_a_later_round_fails() {
-    let server = Scripted::start(vec![says(FIRST), reply(500, "", "{}")]);
-    let shop = Shop::api("anthropic", "claude-sonnet-4-5", &server.url);
+    let server = ScriptedServer::start(vec![says(FIRST), reply(500, "", "{}")]);
+    let shop = TestProject::api("anthropic", "claude-sonnet-4-5", &server.url);
     let said = [
-        "3 answers are kept in .drawloom/answers/",
+        "3 answers are saved in .drawloom/answers/",
         "drawloom run card Customer --answers .drawloom/answers/",
     ];
     let ran = shop.fails("run card Customer", "AI_PROVIDER_UNAVAILABLE", &said);
@@ -45,7 +45,7 @@ fn when_a_later_round_fails() {
 #[test]
 fn when_a_budget_is_used_up() {
     for budget in ["run_tokens_max = 5300", "run_usd_max = 0.066"] {
-        let shop = Shop::api("anthropic", "claude-sonnet-4-5", mock());
+        let shop = TestProject::api("anthropic", "claude-sonnet-4-5", mock());
         let priced = "[ai.prices.\"claude-sonnet-4-5\"]\ninput = 3\noutput = 15\n";
         let settings = shop.project.read("drawloom.toml");
         shop.project.write(
@@ -53,7 +53,7 @@ fn when_a_budget_is_used_up() {
             &format!("{settings}[ai.budget]\n{budget}\n{priced}"),
         );
         let name = budget.split(' ').next().unwrap();
-        let said = [name, "3 answers are kept"];
+        let said = [name, "3 answers are saved"];
         let ran = shop.fails("run card Customer", "AI_BUDGET_EXCEEDED", &said);
         goes_on(&shop, &ran);
     }
@@ -68,7 +68,8 @@ fn when_a_command_fails_in_a_later_round_or_a_later_question() {
         let line = program(what);
         let settings =
             format!("[ai]\nmode = \"command\"\ncommand = \"{line}\"\ncommand_mode = \"{mode}\"\n");
-        let shop = Shop::with(&settings).variable("OPENAI_API_KEY", crate::shop::KEY);
+        let shop =
+            TestProject::with(&settings).variable("OPENAI_API_KEY", crate::test_project::KEY);
         let ran = shop.fails("run card Customer", "AI_TRANSPORT_FAILED", &[count]);
         goes_on(&shop, &ran);
     }
@@ -77,29 +78,29 @@ fn when_a_command_fails_in_a_later_round_or_a_later_question() {
 #[test]
 fn when_a_program_dies_in_a_later_round() {
     let line = program("stdio-dies-later");
-    let shop = Shop::with(&format!(
+    let shop = TestProject::with(&format!(
         "[ai]\nmode = \"stdio\"\nstdio_command = \"{line}\"\n"
     ))
-    .variable("OPENAI_API_KEY", crate::shop::KEY);
+    .variable("OPENAI_API_KEY", crate::test_project::KEY);
     let ran = shop.fails(
         "run card Customer",
         "AI_TRANSPORT_FAILED",
-        &["3 answers are kept"],
+        &["3 answers are saved"],
     );
     goes_on(&shop, &ran);
 }
 
 #[test]
 fn when_it_was_only_a_dry_run() {
-    let shop = Shop::api("anthropic", "claude-sonnet-4-5", mock());
+    let shop = TestProject::api("anthropic", "claude-sonnet-4-5", mock());
     let ran = shop.run("run card Customer --dry-run");
     assert_eq!(ran.exit, 0, "{}", ran.err);
     assert!(ran.out.contains("+// Customer"), "{}", ran.out);
     assert!(written(&shop.project).is_empty());
-    assert!(ran.err.contains("4 answers are kept"), "{}", ran.err);
+    assert!(ran.err.contains("4 answers are saved"), "{}", ran.err);
     shop.project.write("drawloom.toml", "");
     shop.generates(&way_on(&ran));
-    let json = Shop::api("anthropic", "claude-sonnet-4-5", mock());
+    let json = TestProject::api("anthropic", "claude-sonnet-4-5", mock());
     let ran = json.run("run card Customer --dry-run --json");
     let result: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
     let path = result["answers"]["path"].as_str().unwrap();
@@ -108,12 +109,12 @@ fn when_it_was_only_a_dry_run() {
 
 #[test]
 fn when_files_are_in_the_way() {
-    let shop = Shop::api("anthropic", "claude-sonnet-4-5", mock());
+    let shop = TestProject::api("anthropic", "claude-sonnet-4-5", mock());
     shop.project.write("src/notes.md", "mine\n");
     let ran = shop.run("run card Customer");
     assert_eq!(ran.exit, 1);
     assert!(ran.err.contains("error[E_CONFLICT]"), "{}", ran.err);
-    assert!(ran.err.contains("4 answers are kept"), "{}", ran.err);
+    assert!(ran.err.contains("4 answers are saved"), "{}", ran.err);
     assert_eq!(written(&shop.project).len(), 1, "nothing was written");
     shop.project.write("drawloom.toml", "");
     let ran = shop.run(&format!("{} --force", way_on(&ran)));
@@ -123,10 +124,10 @@ fn when_files_are_in_the_way() {
 
 #[test]
 fn nothing_is_kept_when_all_is_written_or_nobody_answered() {
-    let shop = Shop::api("anthropic", "claude-sonnet-4-5", mock());
+    let shop = TestProject::api("anthropic", "claude-sonnet-4-5", mock());
     shop.generates("run card Customer");
-    let server = Scripted::start(vec![reply(500, "", "{}")]);
-    let failing = Shop::api("anthropic", "claude-sonnet-4-5", &server.url);
+    let server = ScriptedServer::start(vec![reply(500, "", "{}")]);
+    let failing = TestProject::api("anthropic", "claude-sonnet-4-5", &server.url);
     failing.project.write("some.json", FIRST);
     failing.fails("run card Customer", "AI_PROVIDER_UNAVAILABLE", &[]);
     failing.fails(
@@ -147,8 +148,8 @@ fn nothing_is_kept_when_all_is_written_or_nobody_answered() {
 
 #[test]
 fn from_another_folder_the_way_on_holds_too() {
-    let server = Scripted::start(vec![says(FIRST), reply(500, "", "{}")]);
-    let shop = Shop::api("anthropic", "claude-sonnet-4-5", &server.url);
+    let server = ScriptedServer::start(vec![says(FIRST), reply(500, "", "{}")]);
+    let shop = TestProject::api("anthropic", "claude-sonnet-4-5", &server.url);
     shop.project.write("sub/here.txt", "");
     let ran = shop.run("run card Customer --cwd sub");
     assert_eq!(ran.exit, 1, "{}", ran.err);

@@ -2,19 +2,19 @@
 
 use serde_json::Value;
 
-use crate::shop::{Shop, mock};
+use crate::test_project::{TestProject, mock};
 
 const PRICED: &str = "[ai.prices.\"claude-sonnet-4-5\"]\ninput = 3\noutput = 15\n";
 
-fn priced(more: &str) -> Shop {
-    let shop = Shop::api("anthropic", "claude-sonnet-4-5", mock());
+fn priced(more: &str) -> TestProject {
+    let shop = TestProject::api("anthropic", "claude-sonnet-4-5", mock());
     let settings = shop.project.read("drawloom.toml");
     shop.project
         .write("drawloom.toml", &format!("{settings}{more}{PRICED}"));
     shop
 }
 
-fn cost(shop: &Shop, line: &str) -> Value {
+fn cost(shop: &TestProject, line: &str) -> Value {
     let ran = shop.run(&format!("cost --json {line}"));
     assert_eq!(ran.exit, 0, "{}", ran.err);
     serde_json::from_str(&ran.out).unwrap()
@@ -92,7 +92,7 @@ fn days_are_chosen_and_named() {
 
 #[test]
 fn an_unknown_price_is_unknown_and_not_nothing() {
-    let shop = Shop::api("compatible", "anything", &format!("{}/v1", mock()));
+    let shop = TestProject::api("compatible", "anything", &format!("{}/v1", mock()));
     let ran = shop.generates("run card Customer");
     assert!(ran.err.contains("cost unknown"), "{}", ran.err);
     let sums = cost(&shop, "");

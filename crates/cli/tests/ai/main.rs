@@ -16,7 +16,7 @@
 mod project;
 
 mod scripted;
-mod shop;
+mod test_project;
 
 mod asking;
 mod faults;

@@ -5,16 +5,16 @@ use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::project::{Project, Ran};
-use crate::shop::{file, installed};
+use crate::project::{CliProject, ProgramOutput};
+use crate::test_project::{file, installed};
 
 /// The model's server; the pipe to the shell closes with it, and the shell ends the server.
-struct Server {
+struct LlamaServer {
     port: u16,
     _child: Child,
 }
 
-fn start() -> Server {
+fn start() -> LlamaServer {
     let folder = installed("../llm/tests/peers/install.sh", "smollm");
     let packages = std::fs::read_dir(folder.join("lib")).unwrap().next();
     let packages = packages.unwrap().unwrap().path().join("site-packages");
@@ -38,7 +38,7 @@ fn start() -> Server {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    let server = Server {
+    let server = LlamaServer {
         port,
         _child: child,
     };
@@ -93,7 +93,7 @@ fn a_run_comes_to_its_end_with_a_real_model() {
          base_url = \"http://127.0.0.1:{}/v1\"\nmax_tokens = 200\ntemperature = 0\n",
         server.port
     );
-    let project = Project::with(&[
+    let project = CliProject::with(&[
         ("drawloom.toml", &settings),
         (".drawloom/recipes/real/recipe.yml", RECIPE),
         (".drawloom/recipes/real/a.jig", TEMPLATE),
@@ -123,7 +123,7 @@ fn llm_asks_the_real_model_for_each_answer() {
          command = \"'{}' -m local -o max_tokens 16 -o temperature 0\"\n",
         program.display()
     );
-    let project = Project::with(&[
+    let project = CliProject::with(&[
         ("drawloom.toml", &settings),
         (
             ".drawloom/recipes/free/recipe.yml",
@@ -133,7 +133,7 @@ fn llm_asks_the_real_model_for_each_answer() {
     let mut command = project.command("run free");
     command.env("LLM_USER_PATH", home.path());
     command.env("OPENAI_API_KEY", "x");
-    let ran = Ran::from(command.output().unwrap());
+    let ran = ProgramOutput::from(command.output().unwrap());
     assert_eq!(ran.exit, 0, "{}", ran.err);
     assert!(!project.read("src/colour.txt").trim().is_empty());
 }

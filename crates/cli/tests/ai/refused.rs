@@ -1,7 +1,7 @@
 //! Answers that only the recipe can judge go back with the reason, a bounded number of times.
 
-use crate::project::{Project, Ran};
-use crate::shop::{program, written};
+use crate::project::{CliProject, ProgramOutput};
+use crate::test_project::{program, written};
 
 const RECIPE: &str = "\
 name: named
@@ -12,12 +12,12 @@ steps:
     template: a.jig
 ";
 
-fn run(what: &str) -> (Project, Ran) {
+fn run(what: &str) -> (CliProject, ProgramOutput) {
     let settings = format!(
         "[ai]\nmode = \"command\"\ncommand = \"{}\"\n",
         program(what)
     );
-    let project = Project::with(&[
+    let project = CliProject::with(&[
         ("drawloom.toml", &settings),
         (".drawloom/recipes/named/recipe.yml", RECIPE),
         (

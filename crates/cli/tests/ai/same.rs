@@ -1,7 +1,9 @@
 //! The same recipe through every mode, given the same answers, makes the same files.
 
-use crate::project::Project;
-use crate::shop::{FIRST, KEY, SECOND, Shop, both, expected, file, mock, program, written};
+use crate::project::CliProject;
+use crate::test_project::{
+    FIRST, KEY, SECOND, TestProject, both, expected, file, mock, program, written,
+};
 
 const RUN: &str = "run card Customer";
 
@@ -13,7 +15,7 @@ fn a_provider_in_each_wire_format() {
         ("google", "gemini-2.5-flash", ""),
         ("compatible", "anything", "/v1"),
     ] {
-        let shop = Shop::api(provider, model, &format!("{}{path}", mock()));
+        let shop = TestProject::api(provider, model, &format!("{}{path}", mock()));
         let ran = shop.generates(RUN);
         assert!(ran.out.is_empty(), "{}", ran.out);
         assert!(
@@ -27,7 +29,7 @@ fn a_provider_in_each_wire_format() {
 #[test]
 fn a_command_for_all_questions_or_for_each() {
     let command = |line: &str, mode: &str| {
-        Shop::with(&format!(
+        TestProject::with(&format!(
             "[ai]\nmode = \"command\"\ncommand = \"{line}\"\ncommand_mode = \"{mode}\"\n"
         ))
     };
@@ -43,7 +45,7 @@ fn the_program_of_the_examples_that_stays() {
         "node '{}/answer.mjs' mine.json",
     ] {
         let line = example.replace("{}", &file("../../examples/stdio"));
-        let shop = Shop::with(&format!(
+        let shop = TestProject::with(&format!(
             "[ai]\nmode = \"stdio\"\nstdio_command = \"{line}\"\n"
         ));
         shop.project.write("mine.json", &both());
@@ -53,7 +55,7 @@ fn the_program_of_the_examples_that_stays() {
 
 #[test]
 fn whoever_reads_the_document_in_two_rounds() {
-    let shop = Shop::with("[ai]\nmode = \"stdout\"\n");
+    let shop = TestProject::with("[ai]\nmode = \"stdout\"\n");
     let ran = shop.run(RUN);
     assert_eq!(ran.exit, 2);
     shop.project.write("answers.json", FIRST);
@@ -66,11 +68,11 @@ fn whoever_reads_the_document_in_two_rounds() {
 
 #[test]
 fn a_file_with_some_of_the_answers_and_a_model_for_the_rest() {
-    let shop = Shop::api("anthropic", "claude-sonnet-4-5", mock());
+    let shop = TestProject::api("anthropic", "claude-sonnet-4-5", mock());
     shop.project.write("some.json", FIRST);
     let ran = shop.generates("run card Customer --answers some.json");
     assert!(ran.err.contains("(1000 tokens in"), "one call: {}", ran.err);
-    let shop = Shop::api("anthropic", "claude-sonnet-4-5", mock());
+    let shop = TestProject::api("anthropic", "claude-sonnet-4-5", mock());
     shop.project.write("all.json", &both());
     let ran = shop.generates("run card Customer --answers all.json");
     assert!(!ran.err.contains("tokens"), "nobody is asked: {}", ran.err);
@@ -78,7 +80,7 @@ fn a_file_with_some_of_the_answers_and_a_model_for_the_rest() {
 
 #[test]
 fn the_flag_is_stronger_than_the_setting() {
-    let shop = Shop::api("anthropic", "claude-sonnet-4-5", mock());
+    let shop = TestProject::api("anthropic", "claude-sonnet-4-5", mock());
     let ran = shop.run("run card Customer --ai-mode stdout");
     assert_eq!(ran.exit, 2, "{}", ran.err);
     assert!(ran.out.contains("# Drawloom AI Generation Request"));
@@ -90,7 +92,7 @@ fn the_flag_is_stronger_than_the_setting() {
 
 #[test]
 fn the_result_for_programs_says_only_the_result() {
-    let shop = Shop::api("openai", "gpt-5", mock());
+    let shop = TestProject::api("openai", "gpt-5", mock());
     let ran = shop.generates("run card Customer --json");
     let result: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
     assert_eq!(result["outcome"], "done");
@@ -99,7 +101,7 @@ fn the_result_for_programs_says_only_the_result() {
 
 #[test]
 fn an_update_asks_what_a_newer_template_asks() {
-    let shop = Shop::api("anthropic", "claude-sonnet-4-5", mock());
+    let shop = TestProject::api("anthropic", "claude-sonnet-4-5", mock());
     shop.generates(RUN);
     let notes = shop.project.read(".drawloom/recipes/card/notes.jig");
     let newer = notes
@@ -127,7 +129,7 @@ command = """printf '{"title": "New"}'"""
 
 #[test]
 fn a_key_that_is_written_out_works_and_is_warned_about() {
-    let shop = Shop::api("anthropic", "claude-sonnet-4-5", mock());
+    let shop = TestProject::api("anthropic", "claude-sonnet-4-5", mock());
     let settings = shop.project.read("drawloom.toml").replace("$TEST_KEY", KEY);
     shop.project.write("drawloom.toml", &settings);
     let ran = shop.generates(RUN);
@@ -146,7 +148,7 @@ fn a_key_that_is_written_out_works_and_is_warned_about() {
 #[test]
 fn a_plain_recipe_needs_nobody() {
     // Settings that could not answer anything are no obstacle.
-    let project = Project::with(&[
+    let project = CliProject::with(&[
         ("drawloom.toml", "[ai]\nmode = \"api\"\n"),
         (
             ".drawloom/recipes/plain/recipe.yml",

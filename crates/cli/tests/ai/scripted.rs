@@ -9,20 +9,20 @@ use std::time::Duration;
 
 /// What to do with one request.
 #[derive(Clone, Debug)]
-pub(crate) enum Act {
+pub(crate) enum ScriptedAct {
     Send(String),
     Pause(u64),
 }
 
-pub(crate) struct Scripted {
+pub(crate) struct ScriptedServer {
     pub(crate) url: String,
     requests: Arc<AtomicUsize>,
     bodies: Arc<Mutex<Vec<String>>>,
 }
 
-impl Scripted {
+impl ScriptedServer {
     /// Answers one request after the other; the last answer is given again and again.
-    pub(crate) fn start(answers: Vec<Vec<Act>>) -> Self {
+    pub(crate) fn start(answers: Vec<Vec<ScriptedAct>>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let requests = Arc::new(AtomicUsize::new(0));
@@ -81,16 +81,16 @@ fn receive(stream: &mut TcpStream) -> Option<String> {
     Some(String::from_utf8_lossy(&body).into_owned())
 }
 
-fn perform(mut stream: TcpStream, acts: Vec<Act>) {
+fn perform(mut stream: TcpStream, acts: Vec<ScriptedAct>) {
     for act in acts {
         match act {
-            Act::Send(text) => {
+            ScriptedAct::Send(text) => {
                 let sent = stream.write_all(text.as_bytes());
                 if sent.and_then(|()| stream.flush()).is_err() {
                     return;
                 }
             }
-            Act::Pause(ms) => thread::sleep(Duration::from_millis(ms)),
+            ScriptedAct::Pause(ms) => thread::sleep(Duration::from_millis(ms)),
         }
     }
     let _ = stream.shutdown(std::net::Shutdown::Write);
@@ -99,9 +99,9 @@ fn perform(mut stream: TcpStream, acts: Vec<Act>) {
 }
 
 /// A whole answer of HTTP.
-pub(crate) fn reply(status: u16, headers: &str, body: &str) -> Vec<Act> {
+pub(crate) fn reply(status: u16, headers: &str, body: &str) -> Vec<ScriptedAct> {
     let length = body.len();
-    vec![Act::Send(format!(
+    vec![ScriptedAct::Send(format!(
         "HTTP/1.1 {status} X\r\nconnection: close\r\ncontent-length: {length}\r\n{headers}\r\n{body}"
     ))]
 }
@@ -137,6 +137,6 @@ data: {{"type":"message_stop"}}
 }
 
 /// A stream of Anthropic that says a text.
-pub(crate) fn says(text: &str) -> Vec<Act> {
-    vec![Act::Send(format!("{STREAM}{}", events(text)))]
+pub(crate) fn says(text: &str) -> Vec<ScriptedAct> {
+    vec![ScriptedAct::Send(format!("{STREAM}{}", events(text)))]
 }

@@ -1,10 +1,10 @@
 //! The four settings examples of the manual, as they are written there.
 
-use crate::shop::{Shop, installed, mock, written};
+use crate::test_project::{TestProject, installed, mock, written};
 
 #[test]
 fn a_provider() {
-    let shop = Shop::with(
+    let shop = TestProject::with(
         r#"[ai]
 provider = "anthropic"
 model = "claude-sonnet-4-5"
@@ -22,7 +22,7 @@ api_key = "$ANTHROPIC_API_KEY"
     );
     // The provider itself is not within reach of a test; its address is.
     let shop = shop
-        .variable("ANTHROPIC_API_KEY", crate::shop::KEY)
+        .variable("ANTHROPIC_API_KEY", crate::test_project::KEY)
         .variable("DRAWLOOM_AI_BASE_URL", mock());
     shop.generates("run card Customer");
 }
@@ -36,18 +36,18 @@ fn a_command() {
         folder.join("node_modules/.bin").display(),
         std::env::var("PATH").unwrap()
     );
-    let shop = Shop::with("[ai]\nmode = \"command\"\ncommand = \"claude -p {prompt}\"\n")
+    let shop = TestProject::with("[ai]\nmode = \"command\"\ncommand = \"claude -p {prompt}\"\n")
         .variable("PATH", path)
         .variable("HOME", home.path().to_str().unwrap())
         .variable("ANTHROPIC_BASE_URL", mock())
-        .variable("ANTHROPIC_API_KEY", crate::shop::KEY);
+        .variable("ANTHROPIC_API_KEY", crate::test_project::KEY);
     shop.generates("run card Customer");
 }
 
 #[test]
 fn printing() {
     for mode in ["stdout", "off"] {
-        let shop = Shop::with(&format!("[ai]\nmode = \"{mode}\"\n"));
+        let shop = TestProject::with(&format!("[ai]\nmode = \"{mode}\"\n"));
         let ran = shop.run("run card Customer");
         assert_eq!(ran.exit, 2, "{mode}: {}", ran.err);
         assert!(
@@ -60,8 +60,8 @@ fn printing() {
 
 #[test]
 fn an_agent_prints_even_when_keys_are_there() {
-    let shop = Shop::with("[ai]\nprovider = \"anthropic\"\nmodel = \"claude-sonnet-4-5\"\n")
-        .variable("ANTHROPIC_API_KEY", crate::shop::KEY);
+    let shop = TestProject::with("[ai]\nprovider = \"anthropic\"\nmodel = \"claude-sonnet-4-5\"\n")
+        .variable("ANTHROPIC_API_KEY", crate::test_project::KEY);
     let ran = shop.run("recipe run card Customer --ai-mode stdout");
     assert_eq!(ran.exit, 2, "{}", ran.err);
 }
@@ -76,8 +76,8 @@ fn llm_as_a_command() {
     );
     std::fs::write(home.path().join("extra-openai-models.yaml"), models).unwrap();
     let line = format!("'{}' -m local", folder.join("bin/llm").display());
-    let shop = Shop::with(&format!("[ai]\ncommand = \"{line}\"\n"))
+    let shop = TestProject::with(&format!("[ai]\ncommand = \"{line}\"\n"))
         .variable("LLM_USER_PATH", home.path().to_str().unwrap())
-        .variable("OPENAI_API_KEY", crate::shop::KEY);
+        .variable("OPENAI_API_KEY", crate::test_project::KEY);
     shop.generates("run card Customer");
 }

@@ -1,8 +1,8 @@
 //! Recipe steps that ask: guardrails, retries, and where the answer goes, through every kind of mode.
 
-use crate::project::Ran;
-use crate::scripted::{Scripted, says};
-use crate::shop::{Shop, file, written};
+use crate::project::ProgramOutput;
+use crate::scripted::{ScriptedServer, says};
+use crate::test_project::{TestProject, file, written};
 
 const RECIPE: &str = "\
 name: panel
@@ -37,7 +37,7 @@ const RIGHT: &str = r#"{"panel": "export const title = () => 'All customers';"}"
 const BROKEN: &str = r#"{"panel": "// One.\n// Two.\nexport const title = (;"}"#;
 const BLOCKED: &str = r#"{"panel": "import { map } from 'lodash';\nexport const title = map;"}"#;
 
-fn with_steps(shop: Shop) -> Shop {
+fn with_steps(shop: TestProject) -> TestProject {
     shop.project
         .write(".drawloom/recipes/panel/recipe.yml", RECIPE);
     shop.project.write("src/index.ts", INDEX);
@@ -45,16 +45,16 @@ fn with_steps(shop: Shop) -> Shop {
 }
 
 /// A model that gives these replies, one after the other.
-fn model(replies: &[&str]) -> (Shop, Scripted) {
-    let server = Scripted::start(replies.iter().map(|reply| says(reply)).collect());
-    let shop = Shop::api("anthropic", "claude-sonnet-4-5", &server.url);
+fn model(replies: &[&str]) -> (TestProject, ScriptedServer) {
+    let server = ScriptedServer::start(replies.iter().map(|reply| says(reply)).collect());
+    let shop = TestProject::api("anthropic", "claude-sonnet-4-5", &server.url);
     (with_steps(shop), server)
 }
 
 /// A command that gives the replies of a file, one line each, and notes what it was asked.
-fn command(replies: &[&str], more: &str) -> Shop {
+fn command(replies: &[&str], more: &str) -> TestProject {
     let line = format!("python3 '{}'", file("tests/ai/data/lines.py"));
-    let shop = with_steps(Shop::with(&format!(
+    let shop = with_steps(TestProject::with(&format!(
         "[ai]\nmode = \"command\"\ncommand = \"{line}\"\n{more}"
     )));
     shop.project.write("replies", &replies.join("\n"));
@@ -62,7 +62,7 @@ fn command(replies: &[&str], more: &str) -> Shop {
 }
 
 #[track_caller]
-fn check_written(shop: &Shop, ran: &Ran) {
+fn check_written(shop: &TestProject, ran: &ProgramOutput) {
     assert_eq!(ran.exit, 0, "{}\n{}", ran.out, ran.err);
     assert_eq!(
         shop.project.read("src/panel.ts"),
@@ -76,7 +76,7 @@ fn check_written(shop: &Shop, ran: &Ran) {
 
 /// Ends as a wrong answer, and the project is as it was.
 #[track_caller]
-fn check_refused(shop: &Shop, ran: &Ran, said: &[&str]) {
+fn check_refused(shop: &TestProject, ran: &ProgramOutput, said: &[&str]) {
     assert_eq!(ran.exit, 1, "{}\n{}", ran.out, ran.err);
     for part in said.iter().chain(&["error[AI_ANSWER_INVALID]", "hint:"]) {
         assert!(ran.err.contains(part), "{part:?} is not in {}", ran.err);
@@ -159,7 +159,7 @@ fn a_file_of_answers_is_held_to_the_same() {
         let (first, panel) = (FIRST.trim_end_matches('}'), panel.trim_start_matches('{'));
         format!("{first}, {panel}")
     };
-    let shop = with_steps(Shop::with(""));
+    let shop = with_steps(TestProject::with(""));
     shop.project.write("answers.json", &join(BLOCKED));
     let ran = shop.run(&format!("{RUN} --answers answers.json"));
     assert_eq!(ran.exit, 1, "{}", ran.err);
@@ -175,7 +175,7 @@ fn a_file_of_answers_is_held_to_the_same() {
 #[test]
 fn the_policy_of_the_project_holds_for_context() {
     let settings = "[ai]\nmode = \"stdout\"\n[agent.policy]\nread_deny = [\"payroll.md\"]\n";
-    let shop = with_steps(Shop::with(settings));
+    let shop = with_steps(TestProject::with(settings));
     let with_context = |files: &str| {
         let step = format!("variable: title\n    context: {{ files: {files} }}");
         let manifest = RECIPE.replace("variable: title", &step);

@@ -1,9 +1,9 @@
 //! A run recorded once is repeated offline, whoever answered.
 
-use crate::scripted::{Scripted, reply, says};
-use crate::shop::{KEY, Shop, both, file, mock, program};
+use crate::scripted::{ScriptedServer, reply, says};
+use crate::test_project::{KEY, TestProject, both, file, mock, program};
 
-fn check(shop: &Shop, offline: &str) {
+fn check(shop: &TestProject, offline: &str) {
     shop.generates("run card Customer --record tape");
     let tree = shop.project.tree();
     let recorded = tree.keys().filter(|path| path.starts_with("tape")).count();
@@ -29,14 +29,14 @@ fn check(shop: &Shop, offline: &str) {
 
 #[test]
 fn a_models_turns() {
-    let shop = Shop::api("anthropic", "claude-sonnet-4-5", mock());
+    let shop = TestProject::api("anthropic", "claude-sonnet-4-5", mock());
     check(&shop, &format!("{} -> http://127.0.0.1:9", mock()));
 }
 
 #[test]
 fn a_commands_answers() {
     let line = program("batched");
-    let shop = Shop::with(&format!("[ai]\nmode = \"command\"\ncommand = \"{line}\"\n"));
+    let shop = TestProject::with(&format!("[ai]\nmode = \"command\"\ncommand = \"{line}\"\n"));
     check(&shop, "python3 -> no-such-program");
 }
 
@@ -46,7 +46,7 @@ fn the_answers_of_a_program_that_stays() {
         "python3 '{}' mine.json",
         file("../../examples/stdio/answer.py")
     );
-    let shop = Shop::with(&format!(
+    let shop = TestProject::with(&format!(
         "[ai]\nmode = \"stdio\"\nstdio_command = \"{line}\"\n"
     ));
     shop.project.write("mine.json", &both());
@@ -55,9 +55,9 @@ fn the_answers_of_a_program_that_stays() {
 
 #[test]
 fn a_key_is_not_needed_for_replaying() {
-    let shop = Shop::api("openai", "gpt-5", mock());
+    let shop = TestProject::api("openai", "gpt-5", mock());
     shop.generates("run card Customer --record tape");
-    let keyless = Shop::with(&shop.project.read("drawloom.toml"));
+    let keyless = TestProject::with(&shop.project.read("drawloom.toml"));
     for (path, bytes) in shop.project.tree() {
         if path.starts_with("tape") {
             keyless
@@ -70,7 +70,7 @@ fn a_key_is_not_needed_for_replaying() {
 
 #[test]
 fn wrong_uses_are_said() {
-    let shop = Shop::with("");
+    let shop = TestProject::with("");
     let ran = shop.run("run card Customer --replay nowhere");
     assert_eq!(ran.exit, 1);
     assert!(
@@ -87,15 +87,15 @@ fn a_recording_of_failures_holds_no_key() {
     // `run` looks for the key in everything that is printed or stored.
     for (provider, status) in [("anthropic", 401), ("openai", 500), ("google", 400)] {
         let body = format!(r#"{{"error":{{"message":"no, {KEY}, no"}}}}"#);
-        let server = Scripted::start(vec![reply(status, "", &body)]);
-        let shop = Shop::api(provider, "some-model", &server.url);
+        let server = ScriptedServer::start(vec![reply(status, "", &body)]);
+        let shop = TestProject::api(provider, "some-model", &server.url);
         let ran = shop.run("run card Customer --record tape");
         assert_eq!(ran.exit, 1, "{}", ran.err);
         assert!(ran.err.contains("no, "), "{}", ran.err);
     }
     let echoing = format!("My key is {KEY}.");
-    let server = Scripted::start(vec![says(&echoing)]);
-    let shop = Shop::api("anthropic", "claude-sonnet-4-5", &server.url);
+    let server = ScriptedServer::start(vec![says(&echoing)]);
+    let shop = TestProject::api("anthropic", "claude-sonnet-4-5", &server.url);
     let ran = shop.run("run card Customer --record tape");
     assert!(ran.err.contains("AI_TRANSPORT_FAILED"), "{}", ran.err);
     for (mode, setting, what) in [
@@ -104,7 +104,7 @@ fn a_recording_of_failures_holds_no_key() {
         ("stdio", "stdio_command", "stdio-dies"),
     ] {
         let line = program(what);
-        let shop = Shop::with(&format!(
+        let shop = TestProject::with(&format!(
             "[ai]\nmode = \"{mode}\"\n{setting} = \"{line}\"\n"
         ))
         .variable("ANTHROPIC_API_KEY", KEY);

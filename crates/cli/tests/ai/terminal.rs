@@ -2,13 +2,13 @@
 
 use serde_json::json;
 
-use crate::project::Ran;
-use crate::shop::{FIRST, Shop, expected, file, written};
+use crate::project::ProgramOutput;
+use crate::test_project::{FIRST, TestProject, expected, file, written};
 
 const DOWN: &str = "\u{1b}[B";
 
 /// Runs on a terminal: waits for each text and types what stands beside it.
-fn on_terminal(shop: &Shop, line: &str, script: &[(&str, &str)]) -> Ran {
+fn on_terminal(shop: &TestProject, line: &str, script: &[(&str, &str)]) -> ProgramOutput {
     let drawloom = shop.command(line);
     let mut command = std::process::Command::new("python3");
     command
@@ -26,13 +26,13 @@ fn on_terminal(shop: &Shop, line: &str, script: &[(&str, &str)]) -> Ran {
             None => command.env_remove(name),
         };
     }
-    let ran = Ran::from(command.output().unwrap());
+    let ran = ProgramOutput::from(command.output().unwrap());
     assert!(!ran.err.contains("never shown"), "{}\n{}", ran.err, ran.out);
     ran
 }
 
-fn off() -> Shop {
-    Shop::with("[ai]\nmode = \"off\"\n")
+fn off() -> TestProject {
+    TestProject::with("[ai]\nmode = \"off\"\n")
 }
 
 #[test]
@@ -124,7 +124,7 @@ fn whoever_leaves_keeps_what_was_answered() {
             ran.out
         );
         assert!(
-            ran.out.contains("answers are kept in .drawloom/answers/"),
+            ran.out.contains("answers are saved in .drawloom/answers/"),
             "{}",
             ran.out
         );
@@ -161,7 +161,7 @@ fn one_question_is_asked_of_the_person() {
 
 #[test]
 fn leaving_at_a_conflict_keeps_the_answers() {
-    let shop = Shop::with("[ai]\nmode = \"off\"\n");
+    let shop = TestProject::with("[ai]\nmode = \"off\"\n");
     shop.project.write("src/customer.tsx", "mine\n");
     shop.project.write("some.json", FIRST);
     let script = [
@@ -171,7 +171,7 @@ fn leaving_at_a_conflict_keeps_the_answers() {
     let ran = on_terminal(&shop, "run card Customer --answers some.json", &script);
     assert_eq!(ran.exit, 130, "{}", ran.out);
     assert!(
-        ran.out.contains("answers are kept in .drawloom/answers/"),
+        ran.out.contains("answers are saved in .drawloom/answers/"),
         "{}",
         ran.out
     );

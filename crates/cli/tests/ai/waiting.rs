@@ -3,12 +3,12 @@
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use crate::project::Ran;
-use crate::scripted::{Act, STREAM, Scripted, says};
-use crate::shop::{FIRST, Shop, assert_no_key, program, written};
+use crate::project::ProgramOutput;
+use crate::scripted::{STREAM, ScriptedAct, ScriptedServer, says};
+use crate::test_project::{FIRST, TestProject, assert_no_key, program, written};
 
 /// Starts a run, waits until somebody is asked, presses Ctrl-C.
-fn interrupted(shop: &Shop, is_asked: impl Fn() -> bool) -> (Ran, Duration) {
+fn interrupted(shop: &TestProject, is_asked: impl Fn() -> bool) -> (ProgramOutput, Duration) {
     let mut command = shop.command("run card Customer");
     let child = command
         .stdout(Stdio::piped())
@@ -29,12 +29,12 @@ fn interrupted(shop: &Shop, is_asked: impl Fn() -> bool) -> (Ran, Duration) {
         .args(["-INT", &child.id().to_string()])
         .status();
     assert!(kill.unwrap().success());
-    let ran = Ran::from(child.wait_with_output().unwrap());
+    let ran = ProgramOutput::from(child.wait_with_output().unwrap());
     (ran, pressed.elapsed())
 }
 
 #[track_caller]
-fn check(shop: &Shop, (ran, took): (Ran, Duration)) -> Ran {
+fn check(shop: &TestProject, (ran, took): (ProgramOutput, Duration)) -> ProgramOutput {
     assert_eq!(ran.exit, 130, "{}", ran.err);
     assert!(took < Duration::from_secs(3), "{took:?}");
     assert!(written(&shop.project).is_empty());
@@ -44,13 +44,16 @@ fn check(shop: &Shop, (ran, took): (Ran, Duration)) -> Ran {
 
 #[test]
 fn a_model_that_takes_its_time() {
-    let slow = vec![Act::Send(STREAM.to_owned()), Act::Pause(20_000)];
-    let server = Scripted::start(vec![says(FIRST), slow]);
-    let shop = Shop::api("anthropic", "claude-sonnet-4-5", &server.url);
+    let slow = vec![
+        ScriptedAct::Send(STREAM.to_owned()),
+        ScriptedAct::Pause(20_000),
+    ];
+    let server = ScriptedServer::start(vec![says(FIRST), slow]);
+    let shop = TestProject::api("anthropic", "claude-sonnet-4-5", &server.url);
     let settings = shop.project.read("drawloom.toml").replace("2500", "30000");
     shop.project.write("drawloom.toml", &settings);
     let ran = check(&shop, interrupted(&shop, || server.requests() == 2));
-    assert!(ran.err.contains("3 answers are kept"), "{}", ran.err);
+    assert!(ran.err.contains("3 answers are saved"), "{}", ran.err);
     assert!(!shop.only_file(".drawloom/answers").is_empty());
     assert!(server.body(1).contains("Write a caption"));
 }
@@ -64,7 +67,7 @@ fn a_command_and_a_program_that_take_theirs() {
             program("stdio-silent")
         ),
     ] {
-        let shop = Shop::with(&format!("[ai]\n{settings}\n"));
+        let shop = TestProject::with(&format!("[ai]\n{settings}\n"));
         let began = Instant::now();
         let waited = || began.elapsed() > Duration::from_millis(700);
         let ran = check(&shop, interrupted(&shop, waited));

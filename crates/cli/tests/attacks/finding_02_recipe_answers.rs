@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::project::Project;
+use crate::project::CliProject;
 
 /// What a model might say to get a command run.
 const HOSTILE: [&str; 8] = [
@@ -18,8 +18,8 @@ const HOSTILE: [&str; 8] = [
 
 const ASK: &str = "name: own\nsteps:\n  - { name: t, tool: ai, prompt: \"title?\", type: text, variable: title }\n";
 
-fn answered(step: &str, answer: &str) -> Project {
-    let project = Project::empty();
+fn answered(step: &str, answer: &str) -> CliProject {
+    let project = CliProject::empty();
     project.write("drawloom.toml", "");
     project.write(".drawloom/recipes/own/recipe.yml", &format!("{ASK}{step}"));
     project.write("ans.json", &json!({ "title": answer }).to_string());

@@ -1,9 +1,9 @@
 //! Finding 3: a recipe from outside the project gained commands without `--trust`, in five ways.
 
-use crate::victim::{Victim, for_every_user};
+use crate::victim::{VictimProject, for_every_user};
 
 /// Puts a recipe outside the project; its one template is `x.jig`.
-fn outside(victim: &Victim, steps: &str, template: &str) {
+fn outside(victim: &VictimProject, steps: &str, template: &str) {
     let recipe = format!("name: evil\nsteps:\n{steps}");
     victim.write("evil/recipe.yml", &recipe);
     victim.write("evil/templates/x.jig", template);
@@ -11,7 +11,7 @@ fn outside(victim: &Victim, steps: &str, template: &str) {
 
 /// The recipe must be refused with the step's file named, and the project must stay as it was.
 #[track_caller]
-fn refused(victim: &Victim, file: &str) {
+fn refused(victim: &VictimProject, file: &str) {
     let before = victim.exists(&format!("project/{file}"));
     let path = victim.path("evil");
     let line = format!("run {}", path.display());

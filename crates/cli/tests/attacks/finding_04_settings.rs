@@ -1,12 +1,12 @@
 //! Finding 4: `drawloom.toml` was obeyed whoever had written it, from the folders above as well.
 
-use crate::victim::{ATTACKER, Victim, for_every_user, is_root};
+use crate::victim::{ATTACKER, VictimProject, for_every_user, is_root};
 
 const COMMAND: &str = "[ai]\nmode = 'command'\ncommand = \"sh -c 'id > ran.txt; echo hi'\"\n";
 
 /// Asks in `folder`; the command of the settings must not have run.
 #[track_caller]
-fn ask(victim: &Victim, folder: &str, says: &[&str]) {
+fn ask(victim: &VictimProject, folder: &str, says: &[&str]) {
     let ran = victim.run(folder, "ai ask hello");
     for place in ["", "project", folder] {
         let place = format!("{place}/ran.txt");

@@ -3,7 +3,7 @@
 use std::io::Read as _;
 use std::net::TcpListener;
 
-use crate::victim::{Victim, for_every_user};
+use crate::victim::{VictimProject, for_every_user};
 
 const COMMAND: &str = "[ai]\nmode = 'command'\ncommand_mode = 'per-block'\ncommand = \"sh -c 'touch ran.txt; echo hi'\"\n";
 
@@ -12,7 +12,7 @@ const WORKFLOW: &str = "graph TD\n    A[Run]\n%% === WORKFLOW_CONFIG ===\n%% @A:
 
 /// A command in the clone must be refused with what it would do, and must have done nothing.
 #[track_caller]
-fn refused(victim: &Victim, line: &str, says: &[&str]) {
+fn refused(victim: &VictimProject, line: &str, says: &[&str]) {
     let ran = victim.check(
         "project",
         line,
@@ -134,6 +134,51 @@ fn recipes_and_workflows_with_commands_are_shown_first() {
     });
 }
 
+const TASK: &str = r#"{ "subtask_id": "t", "type": "validation",
+    "validation_criteria": [{ "run": "touch ran.txt" }, "touch ran.txt"] }"#;
+
+#[test]
+fn tasks_plans_and_checks_of_steps_are_shown_first() {
+    for_every_user(|victim| {
+        victim.write("project/drawloom.toml", "");
+        victim.write("project/t.json", TASK);
+        let plan = format!(r#"{{ "goal": "g", "tasks": [{TASK}] }}"#);
+        victim.write("project/p.json", &plan);
+        let step = WORKFLOW.replace(
+            r#""handler": "command", "config": { "run": "touch ran.txt" }"#,
+            r#""handler": "validation", "config": { "validation_criteria": [{ "run": "touch ran.txt" }] }"#,
+        );
+        victim.write("project/.drawloom/workflows/v.mmd", &step);
+        refused(
+            victim,
+            "task run t.json",
+            &["t.json: t", "touch ran.txt", "trust t.json"],
+        );
+        refused(
+            victim,
+            "plan run p.json",
+            &["p.json: t", "touch ran.txt", "trust p.json"],
+        );
+        refused(
+            victim,
+            "workflow start v --wait",
+            &["workflows/v.mmd", "touch ran.txt"],
+        );
+        victim.check("project", "trust t.json", 0, &["t.json: t", "Trusted"]);
+        let ran = victim.run("project", "task run t.json");
+        assert!(!ran.err.contains("E_UNTRUSTED"), "{}", ran.err);
+        assert!(victim.exists("project/ran.txt"), "{}", ran.err);
+        std::fs::remove_file(victim.path("project/ran.txt")).unwrap();
+        let changed = TASK.replace("touch ran.txt", "touch ran.txt more.txt");
+        victim.write("project/t.json", &changed);
+        refused(
+            victim,
+            "task run t.json",
+            &["has changed", "more.txt", "before:"],
+        );
+    });
+}
+
 #[test]
 fn looking_needs_no_trust() {
     for_every_user(|victim| {
@@ -195,7 +240,7 @@ fn what_the_user_made_here_stays_trusted_and_a_clone_in_its_place_is_not() {
         // `init` does not make a clone one's own.
         victim.check("project", "init", 0, &[]);
         refused(victim, "ai ask hello", &["ai.command"]);
-        victim.check("project", "trust --always", 0, &["Trusted for good"]);
+        victim.check("project", "trust --always", 0, &["Trusted permanently"]);
         victim.write("project/drawloom.toml", &COMMAND.replace("hi", "ho"));
         victim.check("project", "ai ask hello", 0, &["ho"]);
     });

@@ -3,12 +3,12 @@
 use serde_json::json;
 
 use crate::listener::{ALLOW, calling, fine, listen};
-use crate::project::Project;
+use crate::project::CliProject;
 
 #[test]
 fn a_value_names_no_variable() {
     let (address, sent) = listen(fine);
-    let project = Project::empty().with_variable(ALLOW, address.to_string());
+    let project = CliProject::empty().with_variable(ALLOW, address.to_string());
     project.write("drawloom.toml", "");
     let config = json!({ "url": format!("http://{address}/"), "headers": {
         "x-title": "{{input.title}}", "x-own": "$CANARY", "x-mixed": "Bearer {{secrets.CANARY}} {{input.title}}",
@@ -46,7 +46,7 @@ fn a_variable_that_is_not_set_stops_the_call() {
         json!({ "x-key": "a {{secrets.NOT_SET_HERE}}" }),
     ] {
         let (address, sent) = listen(fine);
-        let project = Project::empty().with_variable(ALLOW, address.to_string());
+        let project = CliProject::empty().with_variable(ALLOW, address.to_string());
         project.write("drawloom.toml", "");
         let config = json!({ "url": format!("http://{address}/"), "headers": headers });
         project.write("h.mmd", &calling(&config));
@@ -64,7 +64,7 @@ fn a_variable_that_is_not_set_stops_the_call() {
 #[test]
 fn a_header_that_cannot_be_sent_is_named() {
     let (address, sent) = listen(fine);
-    let project = Project::empty().with_variable(ALLOW, address.to_string());
+    let project = CliProject::empty().with_variable(ALLOW, address.to_string());
     project.write("drawloom.toml", "");
     let config = json!({ "url": format!("http://{address}/"), "headers": { "x-a": "fine", "x-b": "{{input.b}}" } });
     project.write("h.mmd", &calling(&config));

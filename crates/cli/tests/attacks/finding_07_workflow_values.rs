@@ -2,10 +2,10 @@
 
 use serde_json::json;
 
-use crate::project::Project;
+use crate::project::CliProject;
 
-fn running(config: &serde_json::Value) -> Project {
-    let project = Project::empty();
+fn running(config: &serde_json::Value) -> CliProject {
+    let project = CliProject::empty();
     project.write("drawloom.toml", "");
     let config = json!({ "handler": "command", "config": config });
     project.write(
@@ -15,10 +15,10 @@ fn running(config: &serde_json::Value) -> Project {
     project
 }
 
-fn start(project: &Project, value: &str) -> crate::project::Ran {
+fn start(project: &CliProject, value: &str) -> crate::project::ProgramOutput {
     let input = json!({ "x": value }).to_string();
     let mut command = project.command("workflow start c.mmd --wait --json --input");
-    crate::project::Ran::from(command.arg(input).output().unwrap())
+    crate::project::ProgramOutput::from(command.arg(input).output().unwrap())
 }
 
 #[test]
@@ -75,7 +75,7 @@ fn check_refuses_what_cannot_be_safe_with_the_place() {
 
 #[test]
 fn values_in_criteria_are_printed_and_never_run() {
-    let project = Project::empty();
+    let project = CliProject::empty();
     project.write("drawloom.toml", "[ai]\nmode = \"off\"\n");
     let config = json!({ "handler": "validation", "config": { "validation_criteria": [
         { "run": "test \"{{input.x}}\" = 'a $(touch PWNED) b' && mkdir -p made" },

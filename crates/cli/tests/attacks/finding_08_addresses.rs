@@ -3,13 +3,13 @@
 use serde_json::json;
 
 use crate::listener::{ALLOW, calling, fine, listen};
-use crate::project::Project;
+use crate::project::CliProject;
 
 #[test]
 fn addresses_that_are_not_public_need_an_entry() {
     let (address, sent) = listen(fine);
     let port = address.port();
-    let project = Project::empty();
+    let project = CliProject::empty();
     project.write("drawloom.toml", "");
     project.write("h.mmd", &calling(&json!({ "url": "{{input.url}}" })));
     for host in [
@@ -45,7 +45,7 @@ fn an_entry_allows_an_address_and_nothing_beside_it() {
     let (address, sent) = listen(fine);
     let (other, other_sent) = listen(fine);
     for entry in [address.to_string(), format!("localhost:{}", address.port())] {
-        let project = Project::empty().with_variable(ALLOW, entry.clone());
+        let project = CliProject::empty().with_variable(ALLOW, entry.clone());
         project.write("h.mmd", &calling(&json!({ "url": "{{input.url}}" })));
         let host = entry.split(':').next().unwrap();
         let ran = project.run(&format!(
@@ -61,7 +61,7 @@ fn an_entry_allows_an_address_and_nothing_beside_it() {
     }
     assert_eq!(sent.lock().unwrap().len(), 2);
     assert!(other_sent.lock().unwrap().is_empty());
-    let project = Project::empty().with_variable(ALLOW, "http://x");
+    let project = CliProject::empty().with_variable(ALLOW, "http://x");
     project.write("h.mmd", &calling(&json!({ "url": "{{input.url}}" })));
     let ran = project.run("workflow start h.mmd --wait url=http://127.0.0.1/");
     assert!(ran.err.contains("`http://x`"), "{}", ran.err);
@@ -69,7 +69,7 @@ fn an_entry_allows_an_address_and_nothing_beside_it() {
 
 #[test]
 fn a_project_cannot_allow_addresses_to_itself() {
-    let project = Project::empty();
+    let project = CliProject::empty();
     project.write(
         "drawloom.toml",
         "[workflows.http]\nallow = [\"127.0.0.1\"]\n",

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::listener::{ALLOW, calling, fine, listen, reply};
-use crate::project::Project;
+use crate::project::CliProject;
 
 #[test]
 fn a_redirect_to_another_host_or_port_is_not_followed() {
@@ -11,7 +11,7 @@ fn a_redirect_to_another_host_or_port_is_not_followed() {
     for host in ["127.0.0.1", "localhost"] {
         let to = format!("location: http://{host}:{}/steal\r\n", thief.port());
         let (address, sent) = listen(move |_| reply("307 Temporary Redirect", &to, ""));
-        let project = Project::empty().with_variable(ALLOW, "127.0.0.0/8, localhost");
+        let project = CliProject::empty().with_variable(ALLOW, "127.0.0.0/8, localhost");
         project.write("drawloom.toml", "");
         let config = json!({ "url": format!("http://{address}/"), "body": { "a": 1 },
             "headers": { "x-api-key": "$CANARY" } });
@@ -36,7 +36,7 @@ fn a_redirect_within_the_host_is_followed_and_a_loop_ends() {
         false if head.starts_with("GET /b ") => fine(head),
         false => reply("302 Found", "location: /loop\r\n", ""),
     });
-    let project = Project::empty().with_variable(ALLOW, address.to_string());
+    let project = CliProject::empty().with_variable(ALLOW, address.to_string());
     project.write("drawloom.toml", "");
     project.write("h.mmd", &calling(&json!({ "url": "{{input.url}}" })));
     let ran = project.run(&format!(
@@ -54,7 +54,7 @@ fn a_redirect_within_the_host_is_followed_and_a_loop_ends() {
 #[test]
 fn a_server_that_repeats_a_secret_does_not_get_it_into_messages() {
     let (address, _) = listen(|head| reply("400 Bad Request", "", &json!(head).to_string()));
-    let project = Project::empty().with_variable(ALLOW, address.to_string());
+    let project = CliProject::empty().with_variable(ALLOW, address.to_string());
     project.write("drawloom.toml", "");
     let config = json!({ "url": format!("http://{address}/"), "headers": { "a": "$CANARY" } });
     project.write("h.mmd", &calling(&config));

@@ -3,12 +3,12 @@
 use serde_json::json;
 
 use crate::listener::{ALLOW, calling, fine, listen};
-use crate::project::Project;
+use crate::project::CliProject;
 
 #[test]
 fn a_value_stays_in_its_part_of_the_url() {
     let (address, sent) = listen(fine);
-    let project = Project::empty().with_variable(ALLOW, address.to_string());
+    let project = CliProject::empty().with_variable(ALLOW, address.to_string());
     project.write("drawloom.toml", "");
     let config =
         json!({ "url": format!("http://{address}/v1/{{{{input.v}}}}/x?q={{{{input.v}}}}&r=1") });
@@ -51,7 +51,7 @@ fn a_value_stays_in_its_part_of_the_url() {
 
 #[test]
 fn a_value_chooses_no_host_unless_it_is_the_whole_url() {
-    let project = Project::empty();
+    let project = CliProject::empty();
     project.write("drawloom.toml", "");
     for url in [
         "http://{{input.h}}/",
@@ -65,7 +65,7 @@ fn a_value_chooses_no_host_unless_it_is_the_whole_url() {
         assert!(ran.err.contains("url"), "{}", ran.err);
     }
     let (address, sent) = listen(fine);
-    let project = Project::empty().with_variable(ALLOW, address.to_string());
+    let project = CliProject::empty().with_variable(ALLOW, address.to_string());
     project.write("h.mmd", &calling(&json!({ "url": "{{input.url}}" })));
     let ran = project.run(&format!(
         "workflow start h.mmd --wait url=http://{address}/a?b"
@@ -79,7 +79,7 @@ fn a_value_chooses_no_host_unless_it_is_the_whole_url() {
 
 #[test]
 fn a_password_in_a_url_is_never_printed() {
-    let project = Project::empty().with_variable(ALLOW, "127.0.0.1");
+    let project = CliProject::empty().with_variable(ALLOW, "127.0.0.1");
     project.write("drawloom.toml", "");
     for url in [
         "http://user:CANARY-PW@127.0.0.1:1/x",

@@ -1,7 +1,7 @@
 //! Finding 12: a model could write 31 of 58 files that run by themselves and read 24 of 52 that hold
 //! secrets, and nobody looked at contents. The lists are held against public ones.
 
-use workspace::{Limits, Policy, RelPath, Root, Workspace};
+use workspace::{AccessPolicy, Limits, RelPath, Root, Workspace};
 
 const WRITTEN: [&str; 31] = [
     ".vscode/settings.json",
@@ -173,8 +173,8 @@ const LEFT_TO_CONTENT: [&str; 10] = [
 ];
 
 #[track_caller]
-fn all_refused(names: &[&str], may: impl Fn(&Policy, &RelPath) -> bool) {
-    let policy = Policy::default();
+fn all_refused(names: &[&str], may: impl Fn(&AccessPolicy, &RelPath) -> bool) {
+    let policy = AccessPolicy::default();
     let passed: Vec<&&str> = names
         .iter()
         .filter(|name| may(&policy, &RelPath::parse(name).unwrap()))
@@ -187,11 +187,11 @@ fn all_refused(names: &[&str], may: impl Fn(&Policy, &RelPath) -> bool) {
     );
 }
 
-fn may_read(policy: &Policy, path: &RelPath) -> bool {
+fn may_read(policy: &AccessPolicy, path: &RelPath) -> bool {
     policy.check_read(path).is_ok()
 }
 
-fn may_write(policy: &Policy, path: &RelPath) -> bool {
+fn may_write(policy: &AccessPolicy, path: &RelPath) -> bool {
     policy.check_write(path).is_ok()
 }
 
@@ -209,7 +209,7 @@ fn files_that_hold_secrets_are_not_read() {
     let scanned: Vec<&str> = SCANNED.iter().filter(is_secret).copied().collect();
     all_refused(&scanned, may_read);
     all_refused(&SCANNED, may_write);
-    let policy = Policy::default();
+    let policy = AccessPolicy::default();
     for name in LEFT_TO_CONTENT {
         assert!(may_read(&policy, &RelPath::parse(name).unwrap()), "{name}");
     }
@@ -217,7 +217,7 @@ fn files_that_hold_secrets_are_not_read() {
 
 #[test]
 fn source_code_with_such_words_is_read_and_written() {
-    let policy = Policy::default();
+    let policy = AccessPolicy::default();
     for name in [
         "src/credentials.rs",
         "src/passwords.py",
@@ -246,7 +246,7 @@ fn source_code_with_such_words_is_read_and_written() {
 fn every_refusal_gives_its_reason() {
     for name in WRITTEN.iter().chain(&READ).chain(&SCANNED) {
         let path = RelPath::parse(name).unwrap();
-        let denial = Policy::default().check_write(&path).unwrap_err();
+        let denial = AccessPolicy::default().check_write(&path).unwrap_err();
         assert!(denial.why().starts_with('`'), "{name}: {}", denial.why());
     }
 }
@@ -266,7 +266,7 @@ fn contents_that_are_secrets_are_not_read_under_any_name() {
         std::fs::write(folder.path().join(name), text).unwrap();
     }
     let root = Root::open(folder.path()).unwrap();
-    let space = Workspace::new(root, Policy::default(), Limits::default());
+    let space = Workspace::new(root, AccessPolicy::default(), Limits::default());
     let read = |name: &str| space.read_text(&RelPath::parse(name).unwrap());
     assert!(read("src.rs").is_ok());
     let refused = read("notes.txt").unwrap_err().to_string();

@@ -2,20 +2,20 @@
 
 use std::process::Command;
 
-use crate::victim::{Victim, for_every_user};
+use crate::victim::{VictimProject, for_every_user};
 
 const WORKFLOW: &str = "graph TD\n    A[Call]\n%% === WORKFLOW_CONFIG ===\n\
                         %% @A: { \"handler\": \"http\", \"awaitCallback\": true, \"retry\": { \"attempts\": 1 }, \
                         \"config\": { \"url\": \"http://127.0.0.1:9/\" } }\n%% === END_CONFIG ===\n";
 
 /// Runs a step that needs a token, and so a key; what it says.
-fn call(victim: &Victim) -> String {
+fn call(victim: &VictimProject) -> String {
     victim.write("project/call.mmd", WORKFLOW);
     let ran = victim.run("project", "workflow start call.mmd --wait --trust");
     format!("{}{}", ran.out, ran.err)
 }
 
-fn git(victim: &Victim, folder: &str, words: &[&str]) -> String {
+fn git(victim: &VictimProject, folder: &str, words: &[&str]) -> String {
     let mut git = Command::new("git");
     git.args(["-c", "safe.directory=*"]).args(words);
     let output = git.current_dir(victim.path(folder)).output().unwrap();

@@ -1,13 +1,13 @@
 //! Findings 16 and 19: hostile text concealed itself in dry runs and diffs, and `--json` had raw C1
 //! and bidi characters.
 
-use crate::project::Project;
+use crate::project::CliProject;
 
 const HOSTILE: &str =
     "npx prettier . \u{1b}[8m; id > PWN #\u{1b}[0m \u{9b}8m \u{202e}txt \u{1b}[31;41mred";
 
-fn project() -> Project {
-    let project = Project::empty();
+fn project() -> CliProject {
+    let project = CliProject::empty();
     project.write("drawloom.toml", "");
     let command = serde_json::to_string(&format!("echo {HOSTILE}")).unwrap();
     // JSON escapes only C0, and YAML takes no C1.
@@ -37,6 +37,25 @@ fn a_dry_run_conceals_nothing() {
         for raw in ["\u{1b}[8m", "\u{9b}", "\u{202e}", "\u{1b}[31;41m"] {
             assert!(!text.contains(raw), "{raw:?} in {text:?}");
         }
+    }
+}
+
+/// A stranger's text gets no colours of ours either: a coloured word is worth something only if
+/// it is Drawloom's own.
+#[test]
+fn lists_and_descriptions_have_no_styles_of_others() {
+    let project = CliProject::empty();
+    project.write("drawloom.toml", "");
+    project.write(
+        ".drawloom/recipes/it/recipe.yml",
+        "name: it\ndescription: \"\\e[35mverified\\e[0m\"\nexamples:\n  - title: \"\\e[35mtick\"\n\
+         steps:\n  - command: \"echo \\e[35mfine\"\n",
+    );
+    for line in ["recipe list", "recipe info it", "trust show"] {
+        let ran = project.run(&format!("{line} --color always"));
+        assert_eq!(ran.exit, 0, "{line}: {}", ran.err);
+        assert!(!ran.out.contains("\u{1b}[35m"), "{line}: {:?}", ran.out);
+        assert!(ran.out.contains("\u{fffd}[35m"), "{line}: {:?}", ran.out);
     }
 }
 

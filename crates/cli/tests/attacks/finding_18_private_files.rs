@@ -5,12 +5,12 @@ use std::os::unix::fs::symlink;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-use crate::victim::{Victim, for_every_user};
+use crate::victim::{VictimProject, for_every_user};
 
 const ANSWERS: &str = "[ai]\nmode = 'command'\ncommand = \"printf '{\\\"a\\\": \\\"yes\\\"}'\"\n";
 
 /// Runs with a umask that takes nothing away.
-fn run_widely(victim: &Victim, line: &str) -> String {
+fn run_widely(victim: &VictimProject, line: &str) -> String {
     let plain = victim.command("project", line);
     let mut command = Command::new("sh");
     command
@@ -60,6 +60,40 @@ fn what_is_kept_is_its_owners_whatever_the_umask() {
             assert_eq!(victim.mode(folder), 0o700, "{folder}");
         }
         assert!(found >= 2, "{told}");
+    });
+}
+
+/// A run that is killed leaves its journal and the originals behind; they are its owner's.
+#[test]
+fn a_change_that_was_interrupted_is_its_owners() {
+    for_every_user(|victim| {
+        victim.write(
+            "project/.drawloom/recipes/x/recipe.yml",
+            "name: x\nsteps:\n  - template: x\n",
+        );
+        victim.write(
+            "project/.drawloom/recipes/x/templates/x.jig",
+            "---\nto: x.txt\nforce: true\n---\nnew\n",
+        );
+        victim.write("project/x.txt", "old\n");
+        // A folder of an earlier version, which everybody could read and write.
+        victim.make_dir("project/.drawloom/apply");
+        victim.set_mode("project/.drawloom/apply", 0o777);
+        victim.write("project/.drawloom/apply/lock", "");
+        let held = std::fs::File::open(victim.path("project/.drawloom/apply/lock")).unwrap();
+        rustix::fs::flock(&held, rustix::fs::FlockOperation::LockExclusive).unwrap();
+        let mut waits = victim.command("project", "run x --trust").spawn().unwrap();
+        let until = std::time::Instant::now() + std::time::Duration::from_secs(20);
+        while victim.mode("project/.drawloom/apply") != 0o700 {
+            assert!(
+                std::time::Instant::now() < until,
+                "it stays as wide as it was"
+            );
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        drop(held);
+        assert!(waits.wait().unwrap().success());
+        assert_eq!(victim.read("project/x.txt"), "new\n");
     });
 }
 

@@ -10,13 +10,15 @@ use std::time::Duration;
 pub(crate) const ALLOW: &str = "DRAWLOOM_WORKFLOWS_HTTP_ALLOW";
 
 /// What was sent, request by request.
-pub(crate) type Sent = Arc<Mutex<Vec<String>>>;
+pub(crate) type SentRequests = Arc<Mutex<Vec<String>>>;
 
 /// Starts a server whose answer is made from the request.
-pub(crate) fn listen(answer: impl Fn(&str) -> String + Send + 'static) -> (SocketAddr, Sent) {
+pub(crate) fn listen(
+    answer: impl Fn(&str) -> String + Send + 'static,
+) -> (SocketAddr, SentRequests) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
-    let sent = Sent::default();
+    let sent = SentRequests::default();
     let log = Arc::clone(&sent);
     thread::spawn(move || {
         for stream in listener.incoming() {

@@ -18,6 +18,7 @@
 mod project;
 
 mod listener;
+mod ordinary;
 mod victim;
 
 mod finding_02_recipe_answers;

@@ -1,10 +1,11 @@
 //! The user who is attacked: a home and folders of their own, and drawloom run as them.
 
-use std::os::unix::fs::{PermissionsExt, chown};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
+use std::time::Duration;
 
 use tempfile::TempDir;
 
@@ -13,24 +14,24 @@ pub(crate) const ORDINARY: u32 = 54_321;
 pub(crate) const ATTACKER: u32 = 54_322;
 
 /// A user with a scratch folder that holds everything of the test.
-pub(crate) struct Victim {
+pub(crate) struct VictimProject {
     folder: TempDir,
     /// Another user than the one who runs the tests.
     uid: Option<u32>,
 }
 
 /// What a command did.
-pub(crate) struct Ran {
+pub(crate) struct AttackOutcome {
     pub(crate) exit: i32,
     pub(crate) out: String,
     pub(crate) err: String,
 }
 
 /// Runs `attack` for the user who runs the tests and, where that is root, for an ordinary user.
-pub(crate) fn for_every_user(attack: impl Fn(&Victim)) {
-    attack(&Victim::new(None));
+pub(crate) fn for_every_user(attack: impl Fn(&VictimProject)) {
+    attack(&VictimProject::new(None));
     if is_root() {
-        attack(&Victim::new(Some(ORDINARY)));
+        attack(&VictimProject::new(Some(ORDINARY)));
     }
 }
 
@@ -38,7 +39,7 @@ pub(crate) fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-impl Victim {
+impl VictimProject {
     fn new(uid: Option<u32>) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let victim = Self { folder, uid };
@@ -132,13 +133,19 @@ impl Victim {
         command
     }
 
-    pub(crate) fn run(&self, folder: &str, line: &str) -> Ran {
-        Ran::of(self.command(folder, line).output().unwrap())
+    pub(crate) fn run(&self, folder: &str, line: &str) -> AttackOutcome {
+        AttackOutcome::of(self.command(folder, line).output().unwrap())
     }
 
     /// Runs the command line in `folder`, which must end with this exit code and say these pieces.
     #[track_caller]
-    pub(crate) fn check(&self, folder: &str, line: &str, exit: i32, says: &[&str]) -> Ran {
+    pub(crate) fn check(
+        &self,
+        folder: &str,
+        line: &str,
+        exit: i32,
+        says: &[&str],
+    ) -> AttackOutcome {
         let ran = self.run(folder, line);
         let context = format!(
             "uid {}: drawloom {line}\n--- stdout\n{}\n--- stderr\n{}",
@@ -155,7 +162,7 @@ impl Victim {
     }
 }
 
-impl Ran {
+impl AttackOutcome {
     fn of(output: Output) -> Self {
         Self {
             exit: output.status.code().unwrap_or(-1),
@@ -165,8 +172,13 @@ impl Ran {
     }
 }
 
+/// A folder that other users can reach; only root needs it, to run tests as an ordinary user.
+const OPEN_FOLDER: &str = "/var/lib/drawloom-tests/programs";
+/// How long the copy of an earlier build stays, because another test run may still use it.
+const COPY_KEPT: Duration = Duration::from_secs(6 * 60 * 60);
+
 /// The binary where the user can run it: a build below root's home is out of reach for others.
-fn program(for_another: bool) -> PathBuf {
+pub(crate) fn program(for_another: bool) -> PathBuf {
     let built = PathBuf::from(assert_cmd::cargo::cargo_bin!("drawloom"));
     let is_open = |path: &Path| {
         let found = path.metadata();
@@ -175,13 +187,30 @@ fn program(for_another: bool) -> PathBuf {
     if !for_another || built.ancestors().all(is_open) {
         return built;
     }
-    static COPY: OnceLock<TempDir> = OnceLock::new();
-    let folder = COPY.get_or_init(|| {
-        let folder = tempfile::tempdir().unwrap();
-        let open = std::fs::Permissions::from_mode(0o755);
-        std::fs::set_permissions(folder.path(), open).unwrap();
-        std::fs::copy(&built, folder.path().join("drawloom")).unwrap();
-        folder
-    });
-    folder.path().join("drawloom")
+    static COPY: OnceLock<PathBuf> = OnceLock::new();
+    COPY.get_or_init(|| copy_for_everybody(&built)).clone()
+}
+
+/// Copies the binary once for all test processes of a build: it is large, and a copy for each of them
+/// fills the disk. Copies of earlier builds are removed after a while.
+fn copy_for_everybody(built: &Path) -> PathBuf {
+    let metadata = built.metadata().unwrap();
+    let name = format!("{}-{}", metadata.len(), metadata.mtime_nsec());
+    let folder = Path::new(OPEN_FOLDER);
+    let copy = folder.join(&name);
+    if copy.exists() {
+        return copy;
+    }
+    std::fs::create_dir_all(folder).unwrap();
+    for earlier in std::fs::read_dir(folder).unwrap().flatten() {
+        let made = earlier.metadata().and_then(|found| found.modified());
+        let age = made.map(|made| made.elapsed().unwrap_or_default());
+        if age.is_ok_and(|age| age > COPY_KEPT) {
+            std::fs::remove_file(earlier.path()).ok();
+        }
+    }
+    let unfinished = folder.join(format!("{name}.{}", std::process::id()));
+    std::fs::copy(built, &unfinished).unwrap();
+    std::fs::rename(&unfinished, &copy).unwrap();
+    copy
 }

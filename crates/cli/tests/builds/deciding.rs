@@ -2,14 +2,14 @@
 
 use serde_json::Value;
 
-use crate::model::Say;
-use crate::project::Ran;
-use crate::yard::{PLAN, PROMPT, Yard, script, stands, well, writes};
+use crate::build_fixture::{BuildFixture, PLAN, PROMPT, script, stands, well, writes};
+use crate::model::ScriptedLine;
+use crate::project::ProgramOutput;
 
 #[test]
 fn of_two_approvals_at_once_one_holds_and_the_other_is_told() {
-    let slow = Say::Slowly(300, Box::new(writes("better\n")));
-    let yard = Yard::new(script(vec![slow, Say::Text("Done.")]));
+    let slow = ScriptedLine::Slowly(300, Box::new(writes("better\n")));
+    let yard = BuildFixture::new(script(vec![slow, ScriptedLine::Text("Done.")]));
     yard.ends(&format!("build '{PROMPT}' --plan-only"), 0);
     let begin = || {
         let mut command = yard.command("builds approve last --json");
@@ -18,7 +18,7 @@ fn of_two_approvals_at_once_one_holds_and_the_other_is_told() {
         command.spawn().unwrap()
     };
     let both = [begin(), begin()];
-    let both = both.map(|child| Ran::from(child.wait_with_output().unwrap()));
+    let both = both.map(|child| ProgramOutput::from(child.wait_with_output().unwrap()));
     let mut exits = both.each_ref().map(|ran| ran.exit);
     exits.sort_unstable();
     assert_eq!(exits, [0, 1], "{}\n{}", both[0].err, both[1].err);
@@ -34,7 +34,7 @@ fn of_two_approvals_at_once_one_holds_and_the_other_is_told() {
 
 #[test]
 fn a_plan_that_waits_says_what_to_do_and_can_be_dropped() {
-    let yard = Yard::new(well());
+    let yard = BuildFixture::new(well());
     let ran = yard.ends(&format!("build '{PROMPT}'"), 0);
     for piece in [
         "waits for your decision",
@@ -58,12 +58,12 @@ fn a_plan_that_waits_says_what_to_do_and_can_be_dropped() {
 
 #[test]
 fn an_edited_plan_is_checked_and_then_is_the_permission() {
-    let yard = Yard::new(script(vec![
-        Say::Calls(vec![(
+    let yard = BuildFixture::new(script(vec![
+        ScriptedLine::Calls(vec![(
             "write_file",
             serde_json::json!({"path": "b.txt", "content": "b\n"}),
         )]),
-        Say::Text("Done."),
+        ScriptedLine::Text("Done."),
     ]));
     yard.ends(&format!("build '{PROMPT}' --plan-only"), 0);
     let printed = yard.ends("builds show last --plan", 0).out;
@@ -101,19 +101,22 @@ fn an_edited_plan_is_checked_and_then_is_the_permission() {
 #[test]
 fn a_build_is_cancelled_in_every_status() {
     for status in ["planning", "generating", "validating", "repairing"] {
-        let yard = Yard::new(vec![
+        let yard = BuildFixture::new(vec![
             (
-                crate::yard::PLANNING,
-                vec![Say::Slowly(400, Box::new(Say::Text(PLAN)))],
+                crate::build_fixture::PLANNING,
+                vec![ScriptedLine::Slowly(
+                    400,
+                    Box::new(ScriptedLine::Text(PLAN)),
+                )],
             ),
             (
-                crate::yard::BUILDING,
+                crate::build_fixture::BUILDING,
                 vec![
                     writes("bad one\n"),
-                    Say::Slowly(400, Box::new(Say::Text("Done."))),
+                    ScriptedLine::Slowly(400, Box::new(ScriptedLine::Text("Done."))),
                     // Nobody waits for it: whatever the machine is busy with, the decision comes first.
-                    Say::Slowly(30_000, Box::new(writes("good\n"))),
-                    Say::Text("Mended."),
+                    ScriptedLine::Slowly(30_000, Box::new(writes("good\n"))),
+                    ScriptedLine::Text("Mended."),
                 ],
             ),
         ]);
@@ -144,7 +147,7 @@ fn a_build_is_cancelled_in_every_status() {
 
 #[test]
 fn a_plan_that_waits_can_be_cancelled_and_a_finished_build_cannot() {
-    let yard = Yard::new(well());
+    let yard = BuildFixture::new(well());
     yard.ends(&format!("build '{PROMPT}' --plan-only"), 0);
     yard.ends("builds cancel last", 0);
     assert_eq!(yard.last()["status"], "cancelled");

@@ -2,14 +2,14 @@
 
 use serde_json::{Value, json};
 
-use crate::model::Say;
-use crate::project::Ran;
-use crate::yard::{BUILDING, PLAN, PLANNING, PROMPT, Yard, script, well, writes};
+use crate::build_fixture::{BUILDING, BuildFixture, PLAN, PLANNING, PROMPT, script, well, writes};
+use crate::model::ScriptedLine;
+use crate::project::ProgramOutput;
 
 #[test]
 fn what_the_plan_does_not_name_cannot_be_written() {
-    let yard = Yard::new(script(vec![
-        Say::Calls(vec![
+    let yard = BuildFixture::new(script(vec![
+        ScriptedLine::Calls(vec![
             ("write_file", json!({"path": "b.txt", "content": "b\n"})),
             (
                 "write_file",
@@ -20,7 +20,7 @@ fn what_the_plan_does_not_name_cannot_be_written() {
                 json!({"command": "echo sneaky > c.txt; echo sneaky >> README.md"}),
             ),
         ]),
-        Say::Text("Done."),
+        ScriptedLine::Text("Done."),
     ]));
     let result = yard.result(&format!("build '{PROMPT}' --yes --json"), 0);
     assert_eq!(result["status"], "completed", "{result}");
@@ -37,7 +37,7 @@ fn a_plan_that_is_too_large_is_sent_back_and_then_fails_by_name() {
         {"path": "a.txt", "action": "modify", "description": "Says it."},
         {"path": "b.txt", "action": "create", "description": "Says it, too."}]}"#;
     let small = "[builder.forge]\n";
-    let yard = Yard::with(vec![(PLANNING, vec![Say::Text(large)])], small);
+    let yard = BuildFixture::with(vec![(PLANNING, vec![ScriptedLine::Text(large)])], small);
     let settings = yard.project.read("drawloom.toml");
     let settings = settings.replace("[builder]\n", "[builder]\nplan_files_max = 1\n");
     yard.project.write("drawloom.toml", &settings);
@@ -51,12 +51,12 @@ fn a_plan_that_is_too_large_is_sent_back_and_then_fails_by_name() {
 
 #[test]
 fn a_provider_that_is_down_fails_the_build_which_goes_on_when_it_is_back() {
-    let mut yard = Yard::new(vec![
-        (PLANNING, vec![Say::Text(PLAN)]),
-        (BUILDING, vec![writes("better\n"), Say::Fails(503)]),
+    let mut yard = BuildFixture::new(vec![
+        (PLANNING, vec![ScriptedLine::Text(PLAN)]),
+        (BUILDING, vec![writes("better\n"), ScriptedLine::Fails(503)]),
     ]);
     let ran = yard.ends(&format!("build '{PROMPT}' --yes --json"), 1);
-    let result = crate::workshop::result(&ran);
+    let result = crate::task_fixture::result(&ran);
     assert_eq!(result["error"]["code"], "provider", "{result}");
     assert_eq!(result["error"]["step"], "generating");
     assert!(ran.err.contains("build --resume"), "{}", ran.err);
@@ -78,18 +78,19 @@ fn a_provider_that_is_down_fails_the_build_which_goes_on_when_it_is_back() {
 
 #[test]
 fn a_provider_that_is_down_while_planning_leaves_a_build_to_go_on_with() {
-    let mut yard = Yard::new(vec![(PLANNING, vec![Say::Fails(503)])]);
+    let mut yard = BuildFixture::new(vec![(PLANNING, vec![ScriptedLine::Fails(503)])]);
     let ran = yard.ends(&format!("build '{PROMPT}' --yes"), 1);
     assert!(ran.err.contains("E_BUILD_PROVIDER"), "{}", ran.err);
     assert_eq!(yard.last()["error"]["step"], "planning");
     yard.change_model(well());
-    let result = yard.result("build --resume last --yes --json", 0);
+    // `--yes` holds for the whole build, also where it goes on later.
+    let result = yard.result("build --resume last --json", 0);
     assert_eq!(result["status"], "completed");
 }
 
 #[test]
 fn a_model_that_changes_nothing_fails_the_build() {
-    let yard = Yard::new(script(vec![Say::Text("Nothing to do.")]));
+    let yard = BuildFixture::new(script(vec![ScriptedLine::Text("Nothing to do.")]));
     let ran = yard.ends(&format!("build '{PROMPT}' --yes"), 1);
     assert!(ran.err.contains("E_BUILD_NOTHING_GENERATED"), "{}", ran.err);
     assert_eq!(yard.git(&["branch", "--list"]), "* main");
@@ -97,20 +98,20 @@ fn a_model_that_changes_nothing_fails_the_build() {
 
 #[test]
 fn keys_and_tokens_are_in_no_file_and_no_output() {
-    let mut yard = Yard::new(script(vec![
-        Say::Calls(vec![
+    let mut yard = BuildFixture::new(script(vec![
+        ScriptedLine::Calls(vec![
             ("execute_command", json!({"command": "env"})),
             (
                 "write_file",
                 json!({"path": "a.txt", "content": "better\n"}),
             ),
         ]),
-        Say::Text("Done."),
+        ScriptedLine::Text("Done."),
     ]));
-    let forge = crate::yard::Forge::of(&mut yard);
-    let ran: Ran = yard.ends(&format!("build '{PROMPT}' --yes --json"), 0);
+    let forge = crate::build_fixture::TestForge::of(&mut yard);
+    let ran: ProgramOutput = yard.ends(&format!("build '{PROMPT}' --yes --json"), 0);
     assert_eq!(forge.pulls().len(), 1);
-    for secret in [crate::peer::TOKEN, crate::workshop::KEY] {
+    for secret in [crate::peer::TOKEN, crate::task_fixture::KEY] {
         assert!(!ran.out.contains(secret) && !ran.err.contains(secret));
         for (path, bytes) in yard.project.tree() {
             let is_settings = path.ends_with("drawloom.toml");

@@ -2,14 +2,16 @@
 
 use serde_json::{Value, json};
 
+use crate::build_fixture::{
+    BUILDING, BuildFixture, PLAN, PLANNING, PROMPT, TestForge, git, script, well, writes,
+};
 use crate::forge::{Scripted, reply};
-use crate::model::{Say, Script};
-use crate::yard::{BUILDING, Forge, PLAN, PLANNING, PROMPT, Yard, git, script, well, writes};
+use crate::model::{ModelScript, ScriptedLine};
 
 #[test]
 fn nothing_is_pushed_before_the_review_and_what_is_accepted_is() {
-    let mut yard = Yard::new(well());
-    let forge = Forge::of(&mut yard);
+    let mut yard = BuildFixture::new(well());
+    let forge = TestForge::of(&mut yard);
     let result = yard.result(&format!("build '{PROMPT}' --yes --review --json"), 0);
     assert_eq!(result["status"], "review_ready", "{result}");
     assert_eq!(forge.branches(), [""; 0]);
@@ -32,11 +34,11 @@ fn nothing_is_pushed_before_the_review_and_what_is_accepted_is() {
 
 #[test]
 fn a_comment_goes_back_to_the_model() {
-    let yard = Yard::new(script(vec![
+    let yard = BuildFixture::new(script(vec![
         writes("better\n"),
-        Say::Text("Done."),
+        ScriptedLine::Text("Done."),
         writes("best\n"),
-        Say::Text("As you wish."),
+        ScriptedLine::Text("As you wish."),
     ]));
     yard.ends(&format!("build '{PROMPT}' --yes --review"), 0);
     let again = yard.result("builds review last --comment 'say best' --json", 0);
@@ -48,16 +50,19 @@ fn a_comment_goes_back_to_the_model() {
     assert_eq!(yard.at(branch, "a.txt"), "best");
 }
 
-fn twice() -> Script {
+fn twice() -> ModelScript {
     vec![
-        (PLANNING, vec![Say::Text(PLAN), Say::Text(PLAN)]),
+        (
+            PLANNING,
+            vec![ScriptedLine::Text(PLAN), ScriptedLine::Text(PLAN)],
+        ),
         (
             BUILDING,
             vec![
                 writes("better\n"),
-                Say::Text("Done."),
+                ScriptedLine::Text("Done."),
                 writes("best\n"),
-                Say::Text("Best now."),
+                ScriptedLine::Text("Best now."),
             ],
         ),
     ]
@@ -65,8 +70,8 @@ fn twice() -> Script {
 
 #[test]
 fn a_follow_up_goes_on_in_the_same_branch_and_pull_request() {
-    let mut yard = Yard::new(twice());
-    let forge = Forge::of(&mut yard);
+    let mut yard = BuildFixture::new(twice());
+    let forge = TestForge::of(&mut yard);
     let first = yard.result(&format!("build '{PROMPT}' --yes --json"), 0);
     let line = "build --follow-up last 'also say it is the best' --yes --json";
     let second = yard.result(line, 0);
@@ -97,7 +102,7 @@ fn a_follow_up_goes_on_in_the_same_branch_and_pull_request() {
 
 #[test]
 fn an_approved_plan_can_be_kept_local_or_dry() {
-    let yard = Yard::new(twice());
+    let yard = BuildFixture::new(twice());
     yard.ends(&format!("build '{PROMPT}' --plan-only"), 0);
     let dry = yard.result("builds approve last --dry-run --json", 0);
     assert_eq!(dry["options"]["dryRun"], true);
@@ -109,7 +114,7 @@ fn an_approved_plan_can_be_kept_local_or_dry() {
 
 #[test]
 fn a_build_is_named_by_a_piece_of_its_id() {
-    let yard = Yard::new(well());
+    let yard = BuildFixture::new(well());
     yard.ends(&format!("build '{PROMPT}' --plan-only"), 0);
     let id = yard.last()["id"].as_str().unwrap().to_owned();
     for piece in [&id[..10], &id[id.len() - 4..], id.as_str()] {
@@ -145,8 +150,8 @@ fn a_build_ends_as_a_merge_request_on_gitlab_and_as_a_pull_request_on_gitea() {
         ),
     ] {
         let server = Scripted::start(vec![reply(200, "[]"), reply(201, &made.to_string())]);
-        let mut yard = Yard::new(well());
-        let _git_server = Forge::of(&mut yard);
+        let mut yard = BuildFixture::new(well());
+        let _git_server = TestForge::of(&mut yard);
         let settings = yard.project.read("drawloom.toml");
         let without = settings.split("\n[builder.forge]").next().unwrap();
         let forge = format!(
@@ -160,9 +165,9 @@ fn a_build_ends_as_a_merge_request_on_gitlab_and_as_a_pull_request_on_gitea() {
             .env_remove("GITHUB_TOKEN")
             .env(variable, "the-token")
             .output();
-        let ran = crate::project::Ran::from(output.unwrap());
+        let ran = crate::project::ProgramOutput::from(output.unwrap());
         assert_eq!(ran.exit, 0, "{}\n{}", ran.out, ran.err);
-        let result = crate::workshop::result(&ran);
+        let result = crate::task_fixture::result(&ran);
         assert_eq!(result["result"]["prNumber"], 3, "{kind}: {result}");
         assert_eq!(server.lines()[1], opened);
         let body = server.received()[1].body.to_string();

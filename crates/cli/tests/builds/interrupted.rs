@@ -3,20 +3,26 @@
 use std::process::Command;
 use std::time::Duration;
 
-use crate::model::{Say, Script};
-use crate::yard::{BUILDING, PLAN, PLANNING, PROMPT, Yard, stands, writes};
+use crate::build_fixture::{BUILDING, BuildFixture, PLAN, PLANNING, PROMPT, stands, writes};
+use crate::model::{ModelScript, ScriptedLine};
 
 /// With one repair, and slow enough to be met everywhere.
-fn slow() -> Script {
+fn slow() -> ModelScript {
     vec![
-        (PLANNING, vec![Say::Slowly(200, Box::new(Say::Text(PLAN)))]),
+        (
+            PLANNING,
+            vec![ScriptedLine::Slowly(
+                200,
+                Box::new(ScriptedLine::Text(PLAN)),
+            )],
+        ),
         (
             BUILDING,
             vec![
-                Say::Slowly(200, Box::new(writes("bad one\n"))),
-                Say::Text("Done."),
-                Say::Slowly(200, Box::new(writes("good\n"))),
-                Say::Text("Mended."),
+                ScriptedLine::Slowly(200, Box::new(writes("bad one\n"))),
+                ScriptedLine::Text("Done."),
+                ScriptedLine::Slowly(200, Box::new(writes("good\n"))),
+                ScriptedLine::Text("Mended."),
             ],
         ),
     ]
@@ -39,7 +45,7 @@ fn killed_in_any_status_it_goes_on_and_pays_nothing_twice() {
         ("publishing", "checks ended"),
         ("publishing", "on the branch"),
     ] {
-        let yard = Yard::new(slow());
+        let yard = BuildFixture::new(slow());
         let before = yard.users();
         let stands = stands(status);
         let pieces = [stands[0].as_str(), stands[1].as_str(), words];
@@ -69,10 +75,10 @@ fn killed_in_any_status_it_goes_on_and_pays_nothing_twice() {
 
 #[test]
 fn a_build_that_was_killed_is_shown_so_and_can_be_cancelled() {
-    let yard = Yard::new(crate::yard::script(vec![
+    let yard = BuildFixture::new(crate::build_fixture::script(vec![
         writes("bad one\n"),
-        Say::Text("Done."),
-        Say::Slowly(30_000, Box::new(Say::Text("Late."))),
+        ScriptedLine::Text("Done."),
+        ScriptedLine::Slowly(30_000, Box::new(ScriptedLine::Text("Late."))),
     ]));
     let stands = stands("repairing");
     let pieces = stands.each_ref().map(String::as_str);
@@ -90,7 +96,11 @@ fn a_build_that_was_killed_is_shown_so_and_can_be_cancelled() {
         listed.out
     );
     let shown = yard.ends("builds show last", 0);
-    assert!(shown.err.contains("nobody works on it"), "{}", shown.err);
+    assert!(
+        shown.err.contains("no process works on it"),
+        "{}",
+        shown.err
+    );
     yard.ends("builds cancel last", 0);
     let last = yard.last();
     assert_eq!(last["status"], "cancelled");
@@ -109,7 +119,7 @@ fn killed_in_any_status_it_can_be_cancelled_and_its_work_is_kept() {
         ("publishing", "checks ended"),
         ("publishing", "on the branch"),
     ] {
-        let yard = Yard::new(slow());
+        let yard = BuildFixture::new(slow());
         let before = yard.users();
         let stands = stands(status);
         let pieces = [stands[0].as_str(), stands[1].as_str(), words];
@@ -133,7 +143,7 @@ fn killed_in_any_status_it_can_be_cancelled_and_its_work_is_kept() {
 
 #[test]
 fn a_build_that_was_only_queued_goes_on() {
-    let yard = Yard::new(slow());
+    let yard = BuildFixture::new(slow());
     let stands = stands("planning");
     let pieces = stands.each_ref().map(String::as_str);
     let mut child = yard.until(&format!("build '{PROMPT}' --json"), &pieces);
@@ -155,7 +165,7 @@ fn a_build_that_was_only_queued_goes_on() {
 
 #[test]
 fn ctrl_c_keeps_the_build_and_says_how_to_go_on() {
-    let yard = Yard::new(slow());
+    let yard = BuildFixture::new(slow());
     let stands = stands("generating");
     let pieces = [stands[0].as_str(), stands[1].as_str(), "is writing"];
     let child = yard.until(&format!("build '{PROMPT}' --yes --json"), &pieces);
@@ -174,7 +184,7 @@ fn ctrl_c_keeps_the_build_and_says_how_to_go_on() {
 
 #[test]
 fn what_a_dead_build_left_is_removed_by_the_next_command() {
-    let yard = Yard::new(slow());
+    let yard = BuildFixture::new(slow());
     let stands = stands("validating");
     let pieces = stands.each_ref().map(String::as_str);
     let mut child = yard.until(&format!("build '{PROMPT}' --yes --json"), &pieces);

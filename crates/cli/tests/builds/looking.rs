@@ -2,12 +2,13 @@
 
 use serde_json::Value;
 
-use crate::workshop::result;
-use crate::yard::{Forge, PROMPT, Yard, well};
+use crate::build_fixture::{BuildFixture, PROMPT, TestForge, script, well, writes};
+use crate::model::ScriptedLine;
+use crate::task_fixture::result;
 
 #[test]
 fn builds_are_listed_the_newest_first() {
-    let yard = Yard::new(well());
+    let yard = BuildFixture::new(well());
     let none = yard.ends("builds list", 0);
     assert!(none.err.contains("no builds here"), "{}", none.err);
     assert!(none.out.is_empty());
@@ -30,7 +31,7 @@ fn builds_are_listed_the_newest_first() {
 
 #[test]
 fn a_difference_is_a_patch_and_on_request_coloured_word_by_word() {
-    let yard = Yard::new(well());
+    let yard = BuildFixture::new(well());
     yard.ends(&format!("build '{PROMPT}' --yes"), 0);
     let plain = yard.ends("builds diff last", 0).out;
     assert!(plain.starts_with("diff --git a/a.txt b/a.txt"), "{plain}");
@@ -51,8 +52,23 @@ fn a_difference_is_a_patch_and_on_request_coloured_word_by_word() {
 }
 
 #[test]
+fn a_coloured_difference_brings_no_codes_of_the_content() {
+    let codes = "better \u{1b}]0;title\u{7} \u{1b}[2J \u{9b}31m\n";
+    let yard = BuildFixture::new(script(vec![
+        writes(codes),
+        ScriptedLine::Text("It is better now."),
+    ]));
+    yard.ends(&format!("build '{PROMPT}' --yes"), 0);
+    let coloured = yard.ends("builds diff last --color always", 0).out;
+    assert!(coloured.contains("\u{1b}[32m+"), "{coloured:?}");
+    for code in ["\u{1b}]", "\u{1b}[2J", "\u{7}", "\u{9b}"] {
+        assert!(!coloured.contains(code), "{code:?} in {coloured:?}");
+    }
+}
+
+#[test]
 fn building_is_counted_by_cost_apart_from_planning() {
-    let yard = Yard::new(well());
+    let yard = BuildFixture::new(well());
     yard.ends(&format!("build '{PROMPT}' --yes"), 0);
     let json = yard.ends("cost --by purpose --json", 0).out;
     let json: Value = serde_json::from_str(&json).unwrap();
@@ -66,7 +82,7 @@ fn building_is_counted_by_cost_apart_from_planning() {
 
 #[test]
 fn the_history_of_a_build_is_kept() {
-    let yard = Yard::new(well());
+    let yard = BuildFixture::new(well());
     yard.ends(&format!("build '{PROMPT}' --yes"), 0);
     let shown = yard.ends("builds show last --history", 0).out;
     let mut rest = shown.as_str();
@@ -88,7 +104,7 @@ fn the_history_of_a_build_is_kept() {
 
 #[test]
 fn the_users_type_wins_over_the_plans() {
-    let yard = Yard::new(well());
+    let yard = BuildFixture::new(well());
     let ran = yard.ends(
         &format!("build '{PROMPT}' --type doc-gen --plan-only --json"),
         0,
@@ -101,8 +117,8 @@ fn the_users_type_wins_over_the_plans() {
 
 #[test]
 fn doctor_says_how_far_the_work_of_a_build_can_go() {
-    let mut yard = Yard::new(well());
-    let check = |yard: &Yard, says: &str| {
+    let mut yard = BuildFixture::new(well());
+    let check = |yard: &BuildFixture, says: &str| {
         let ran = yard.run("doctor");
         assert!(ran.out.contains(says), "{says:?}: {}", ran.out);
     };
@@ -110,7 +126,7 @@ fn doctor_says_how_far_the_work_of_a_build_can_go() {
         &yard,
         "end as local branches and patches: there is no remote `origin`",
     );
-    let _forge = Forge::of(&mut yard);
+    let _forge = TestForge::of(&mut yard);
     check(&yard, "end as pull requests for http://127.0.0.1:");
     yard.git(&[
         "remote",
@@ -129,7 +145,7 @@ fn doctor_says_how_far_the_work_of_a_build_can_go() {
 
 #[test]
 fn the_schema_of_a_plan_is_printed() {
-    let yard = Yard::new(well());
+    let yard = BuildFixture::new(well());
     let schema = yard.ends("schema build-plan", 0).out;
     let schema: Value = serde_json::from_str(&schema).unwrap();
     assert!(schema["properties"]["files"].is_object(), "{schema}");

@@ -21,10 +21,10 @@ mod peer;
 #[path = "../cli/project.rs"]
 mod project;
 #[allow(dead_code, reason = "these tests need a part of it")]
-#[path = "../tasks/workshop.rs"]
-mod workshop;
+#[path = "../tasks/task_fixture.rs"]
+mod task_fixture;
 
-mod yard;
+mod build_fixture;
 
 mod deciding;
 mod failing;
@@ -33,7 +33,7 @@ mod interrupted;
 mod looking;
 mod outside;
 mod publishing;
+mod serving;
 mod terminal;
-mod toolchains;
 mod untouched;
 mod wrong;

@@ -1,11 +1,11 @@
 //! `--ai-mode command`: a program plans, and works in a copy of the worktree; the plan is its leave.
 
-use crate::yard::{PLAN, PLANNING, PROMPT, Yard, well};
+use crate::build_fixture::{BuildFixture, PLAN, PLANNING, PROMPT, well};
 
 /// A repository in which this program stands in the place of a model. It finds its prompt in
 /// `$prompt`, and in `$plan` what it should print when it is asked for a plan.
-fn yard(script: &str) -> Yard {
-    let yard = Yard::new(well());
+fn yard(script: &str) -> BuildFixture {
+    let yard = BuildFixture::new(well());
     let folder = tempfile::tempdir().unwrap().keep();
     std::fs::write(folder.join("plan.json"), PLAN).unwrap();
     let program = format!(
@@ -47,6 +47,24 @@ fn a_program_plans_builds_and_mends_from_the_commit() {
     assert!(yard.model.received().is_empty(), "a model was asked");
     assert_eq!(yard.users(), before, "the checkout was touched");
     assert_eq!(yard.worktrees(), (0, 0));
+}
+
+#[test]
+fn a_program_works_in_a_copy_without_git_and_without_our_own_folder() {
+    let marks = tempfile::tempdir().unwrap();
+    let listing = marks.path().join("listing");
+    let yard = yard(&format!(
+        "if [ \"$planning\" ]; then echo \"$plan\"; exit; fi\n\
+         ls -a > {}; echo better > a.txt; echo Done.\n",
+        listing.display()
+    ));
+    yard.result(&format!("build '{PROMPT}' --yes --json"), 0);
+    let listed = std::fs::read_to_string(listing).unwrap();
+    let names: Vec<&str> = listed.lines().collect();
+    assert!(names.contains(&"a.txt"), "{names:?}");
+    for name in [".git", ".drawloom"] {
+        assert!(!names.contains(&name), "{names:?}");
+    }
 }
 
 #[test]

@@ -4,20 +4,23 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::model::Say;
-use crate::workshop::{events, names};
-use crate::yard::{Forge, PROMPT, Yard, script, stands, well, writes};
+use crate::build_fixture::{
+    BUILDING, BuildFixture, PLAN, PLANNING, PROMPT, TestForge, script, stands, well, writes,
+};
+use crate::model::ScriptedLine;
+use crate::project::ProgramOutput;
+use crate::task_fixture::{events, names, result};
 
 /// Less than the push takes that is not waited for.
 const PATIENCE: Duration = Duration::from_secs(15);
 
 #[test]
 fn an_approved_plan_becomes_a_pull_request() {
-    let mut yard = Yard::new(well());
-    let forge = Forge::of(&mut yard);
+    let mut yard = BuildFixture::new(well());
+    let forge = TestForge::of(&mut yard);
     let before = yard.users();
     let planned = yard.ends(&format!("build '{PROMPT}' --json"), 0);
-    let result = crate::workshop::result(&planned);
+    let result = crate::task_fixture::result(&planned);
     assert_eq!(result["status"], "plan_ready", "{}", planned.out);
     assert_eq!(result["plan"]["files"][0]["path"], "a.txt");
     assert!(names(&events(&planned)).contains(&"builder.progress"));
@@ -34,7 +37,7 @@ fn an_approved_plan_becomes_a_pull_request() {
     assert_eq!(forge.branches(), [branch]);
     let commit = result["result"]["commit"].as_str().unwrap();
     assert_eq!(
-        crate::yard::git(&forge.origin(), &["rev-parse", branch]),
+        crate::build_fixture::git(&forge.origin(), &["rev-parse", branch]),
         commit
     );
     assert_eq!(yard.at(branch, "a.txt"), "better");
@@ -90,15 +93,15 @@ fn check_result(result: &Value) {
 
 #[test]
 fn after_two_repairs_a_labelled_draft_says_what_is_left() {
-    let mut yard = Yard::new(script(vec![
+    let mut yard = BuildFixture::new(script(vec![
         writes("bad one\nbad two\nbad three\n"),
-        Say::Text("Done."),
+        ScriptedLine::Text("Done."),
         writes("bad two\nbad three\n"),
-        Say::Text("Better."),
+        ScriptedLine::Text("Better."),
         writes("bad three\n"),
-        Say::Text("The third has to be decided by a person."),
+        ScriptedLine::Text("The third has to be decided by a person."),
     ]));
-    let forge = Forge::of(&mut yard);
+    let forge = TestForge::of(&mut yard);
     let result = yard.result(&format!("build '{PROMPT}' --yes --json"), 1);
     assert_eq!(result["status"], "completed_draft", "{result}");
     assert_eq!(
@@ -140,13 +143,13 @@ fn after_two_repairs_a_labelled_draft_says_what_is_left() {
 
 #[test]
 fn a_repair_that_succeeds_is_a_finished_pull_request() {
-    let mut yard = Yard::new(script(vec![
+    let mut yard = BuildFixture::new(script(vec![
         writes("bad one\n"),
-        Say::Text("Done."),
+        ScriptedLine::Text("Done."),
         writes("good\n"),
-        Say::Text("It was bad."),
+        ScriptedLine::Text("It was bad."),
     ]));
-    let forge = Forge::of(&mut yard);
+    let forge = TestForge::of(&mut yard);
     let result = yard.result(&format!("build '{PROMPT}' --yes --json"), 0);
     assert_eq!(result["status"], "completed");
     assert_eq!(result["result"]["repairAttempts"], 1);
@@ -157,11 +160,11 @@ fn a_repair_that_succeeds_is_a_finished_pull_request() {
 
 #[test]
 fn a_push_that_a_hook_refuses_is_published_later() {
-    let mut yard = Yard::new(well());
-    let forge = Forge::of(&mut yard);
+    let mut yard = BuildFixture::new(well());
+    let forge = TestForge::of(&mut yard);
     forge.refuse(Some("Not on a Monday."));
     let ran = yard.ends(&format!("build '{PROMPT}' --yes --json"), 1);
-    let result = crate::workshop::result(&ran);
+    let result = crate::task_fixture::result(&ran);
     assert_eq!(result["status"], "failed");
     assert_eq!(result["error"]["code"], "push");
     assert_eq!(result["error"]["step"], "publishing");
@@ -190,7 +193,7 @@ fn a_push_that_a_hook_refuses_is_published_later() {
 
 #[test]
 fn without_a_remote_there_is_a_local_branch_and_a_patch() {
-    let yard = Yard::new(well());
+    let yard = BuildFixture::new(well());
     let ran = yard.ends(&format!("build '{PROMPT}' --yes"), 0);
     for piece in [
         "is complete",
@@ -212,8 +215,8 @@ fn without_a_remote_there_is_a_local_branch_and_a_patch() {
 
 #[test]
 fn no_pr_keeps_the_branch_here_until_it_is_published() {
-    let mut yard = Yard::new(well());
-    let forge = Forge::of(&mut yard);
+    let mut yard = BuildFixture::new(well());
+    let forge = TestForge::of(&mut yard);
     let result = yard.result(&format!("build '{PROMPT}' --yes --no-pr --json"), 0);
     assert_eq!(result["status"], "completed");
     assert_eq!(result["result"]["pushed"], false);
@@ -225,8 +228,8 @@ fn no_pr_keeps_the_branch_here_until_it_is_published() {
 
 #[test]
 fn without_a_token_the_branch_is_pushed_and_that_is_said() {
-    let mut yard = Yard::new(well());
-    let forge = Forge::of(&mut yard);
+    let mut yard = BuildFixture::new(well());
+    let forge = TestForge::of(&mut yard);
     let mut command = yard.command(&format!("build '{PROMPT}' --yes"));
     let output = command.env_remove("GITHUB_TOKEN").output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
@@ -241,8 +244,8 @@ fn without_a_token_the_branch_is_pushed_and_that_is_said() {
 
 #[test]
 fn cancelled_while_it_is_pushed_a_build_stops_and_opens_nothing() {
-    let mut yard = Yard::new(well());
-    let forge = Forge::of(&mut yard);
+    let mut yard = BuildFixture::new(well());
+    let forge = TestForge::of(&mut yard);
     let marks = tempfile::tempdir().unwrap();
     let begun = marks.path().join("begun");
     forge.judge(&format!("touch {}\nsleep 20\n", begun.display()));
@@ -275,17 +278,58 @@ fn cancelled_while_it_is_pushed_a_build_stops_and_opens_nothing() {
     assert!(ran.err.contains("was cancelled"), "{}", ran.err);
 }
 
+/// The same check on the same tree, with another program of that name first in `PATH`: how the old one
+/// ended says nothing about the new one.
+#[test]
+fn a_baseline_does_not_outlive_the_search_path_it_was_made_with() {
+    let building = vec![
+        writes("better\n"),
+        ScriptedLine::Text("Done."),
+        writes("best\n"),
+        ScriptedLine::Text("Done."),
+    ];
+    let plans = vec![ScriptedLine::Text(PLAN), ScriptedLine::Text(PLAN)];
+    let yard = BuildFixture::new(vec![(PLANNING, plans), (BUILDING, building)]);
+    let settings = yard.project.read("drawloom.toml");
+    let settings = settings.replace("sh check.sh", "strict-linter");
+    yard.project.write("drawloom.toml", &settings);
+    // Not below `/tmp`, which commands do not see.
+    let tools = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let built = |name: &str, script: &str| {
+        use std::os::unix::fs::PermissionsExt;
+        let dir = tools.path().join(name);
+        std::fs::create_dir(&dir).unwrap();
+        let program = dir.join("strict-linter");
+        std::fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
+        std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
+        let path = format!("{}:{}", dir.display(), std::env::var("PATH").unwrap());
+        let mut command = yard.command(&format!("build '{PROMPT}' --yes --no-pr --json"));
+        let ran = ProgramOutput::from(command.env("PATH", path).output().unwrap());
+        assert_eq!(ran.exit, 0, "{}\n{}", ran.out, ran.err);
+        let verdict = &result(&ran)["result"]["validation"][1]["verdict"];
+        verdict.as_str().unwrap().to_owned()
+    };
+    assert_eq!(built("lenient", "exit 0"), "passed");
+    let strict = "echo 'a.txt:1:1: the linter is stricter now'; exit 1";
+    assert_eq!(built("strict", strict), "failed_before");
+}
+
 /// Nothing can be said about the work: exit code, status, body and label say so.
 #[test]
 fn a_build_that_no_check_could_judge_is_a_labelled_draft_and_ends_with_3() {
-    let script = || script(vec![writes("better\n"), Say::Text("Look at the wording.")]);
+    let script = || {
+        script(vec![
+            writes("better\n"),
+            ScriptedLine::Text("Look at the wording."),
+        ])
+    };
     let unjudged = |flags: &str, exit: i32| {
-        let mut yard = Yard::new(script());
+        let mut yard = BuildFixture::new(script());
         let settings = yard.project.read("drawloom.toml");
         let settings = settings.replace("\"true\"", "\"no-such-linter\"");
         let settings = settings.replace("sh check.sh", "no-such-runner");
         yard.project.write("drawloom.toml", &settings);
-        let forge = Forge::of(&mut yard);
+        let forge = TestForge::of(&mut yard);
         let result = yard.result(&format!("build '{PROMPT}' --yes --json {flags}"), exit);
         (yard, forge, result)
     };

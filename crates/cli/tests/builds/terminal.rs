@@ -4,14 +4,14 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::model::Say;
-use crate::project::Ran;
-use crate::yard::{PROMPT, Yard, script, well};
+use crate::build_fixture::{BuildFixture, PROMPT, script, well};
+use crate::model::ScriptedLine;
+use crate::project::ProgramOutput;
 
 const DOWN: &str = "\u{1b}[B";
 
 /// Runs on a terminal on which this is typed after that was shown.
-fn on_terminal(yard: &Yard, line: &str, editor: &str, typed: Value) -> Ran {
+fn on_terminal(yard: &BuildFixture, line: &str, editor: &str, typed: Value) -> ProgramOutput {
     let drawloom = yard.command(line);
     let mut command = Command::new("python3");
     command
@@ -32,12 +32,12 @@ fn on_terminal(yard: &Yard, line: &str, editor: &str, typed: Value) -> Ran {
         .env_remove("GITHUB_TOKEN")
         .env("EDITOR", editor)
         .env("TERM", "xterm");
-    Ran::from(command.output().unwrap())
+    ProgramOutput::from(command.output().unwrap())
 }
 
 #[test]
 fn a_plan_is_shown_and_approved_and_the_work_is_watched() {
-    let yard = Yard::new(well());
+    let yard = BuildFixture::new(well());
     let typed = json!([
         ["What about this plan?", format!("{DOWN}\r")],
         // An Enter alone decides nothing.
@@ -77,7 +77,7 @@ fn a_plan_is_rejected_or_left_for_later() {
         // Nothing is chosen beforehand: neither Enter nor `y` and Enter approve.
         (format!("\r y\r {DOWN}{DOWN}{DOWN}{DOWN}\r"), "plan_ready"),
     ] {
-        let yard = Yard::new(well());
+        let yard = BuildFixture::new(well());
         let typed = json!([["What about this plan?", keys]]);
         let ran = on_terminal(&yard, &format!("build '{PROMPT}'"), "true", typed);
         assert_eq!(ran.exit, 0, "{}\n{}", ran.out, ran.err);
@@ -87,12 +87,12 @@ fn a_plan_is_rejected_or_left_for_later() {
 
 #[test]
 fn a_plan_is_edited_until_it_can_be_carried_out() {
-    let yard = Yard::new(script(vec![
-        Say::Calls(vec![(
+    let yard = BuildFixture::new(script(vec![
+        ScriptedLine::Calls(vec![(
             "write_file",
             json!({"path": "b.txt", "content": "b\n"}),
         )]),
-        Say::Text("Done."),
+        ScriptedLine::Text("Done."),
     ]));
     // The first time it plans what cannot be, the second time what can.
     let editor = "#!/bin/sh\nif grep -q nowhere \"$1\"; then \
@@ -119,7 +119,7 @@ fn a_plan_is_edited_until_it_can_be_carried_out() {
 
 #[test]
 fn y_and_enter_after_an_edit_do_not_approve_the_plan() {
-    let yard = Yard::new(well());
+    let yard = BuildFixture::new(well());
     yard.project.write(
         ".drawloom/editor.sh",
         "#!/bin/sh\nsed -i 's/a.txt/nowhere.txt/' \"$1\"\n",
@@ -145,7 +145,7 @@ fn a_person_with_uncommitted_changes_is_asked_what_to_build_from() {
         ("\r".to_owned(), "last-commit", "start"),
         (format!("{DOWN}\r"), "working-tree", "edited"),
     ] {
-        let yard = Yard::new(well());
+        let yard = BuildFixture::new(well());
         yard.project.write("a.txt", "edited\n");
         let before = yard.users();
         let typed = json!([

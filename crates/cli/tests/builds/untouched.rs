@@ -1,10 +1,10 @@
 //! What the user has is the user's: dry runs, dirty checkouts, projects inside a repository.
 
-use crate::yard::{PROMPT, Yard, well};
+use crate::build_fixture::{BuildFixture, PROMPT, well};
 
 #[test]
 fn a_dry_run_leaves_every_byte_and_says_all_the_same() {
-    let yard = Yard::new(well());
+    let yard = BuildFixture::new(well());
     let before = yard.users();
     let refs = yard.git(&["for-each-ref"]);
     let result = yard.result(&format!("build '{PROMPT}' --yes --dry-run --json"), 0);
@@ -29,7 +29,7 @@ fn a_dry_run_leaves_every_byte_and_says_all_the_same() {
 
 #[test]
 fn a_dirty_checkout_is_left_as_it_is_and_not_built_from() {
-    let yard = Yard::new(well());
+    let yard = BuildFixture::new(well());
     yard.project.write("a.txt", "stashed\n");
     yard.git(&["stash", "--quiet"]);
     yard.project.write("a.txt", "what the user is writing\n");

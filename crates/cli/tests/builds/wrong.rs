@@ -1,13 +1,13 @@
 //! Wrong uses: each is refused before anything is begun, with a sentence that says what to do.
 
-use crate::model::{Format, Model};
-use crate::project::{Expect, Project, Says, check};
-use crate::workshop::project;
-use crate::yard::{PROMPT, Yard, well};
+use crate::build_fixture::{BuildFixture, PROMPT, well};
+use crate::model::{FakeProvider, ScriptedFormat};
+use crate::project::{CliProject, ExpectedRun, ExpectedText, check};
+use crate::task_fixture::project;
 
 #[test]
 fn what_cannot_be_asked_for_is_refused_with_64() {
-    let yard = Yard::new(well());
+    let yard = BuildFixture::new(well());
     for (line, says) in [
         ("build", "<SENTENCE>"),
         ("build 'fix it'", "at least 10 (PROMPT_CHARS_MIN)"),
@@ -39,7 +39,7 @@ fn what_cannot_be_asked_for_is_refused_with_64() {
 
 #[test]
 fn what_is_not_there_is_said_with_the_way_to_what_is() {
-    let yard = Yard::new(well());
+    let yard = BuildFixture::new(well());
     for (line, says) in [
         ("builds show last", "there is no build here yet"),
         ("builds show nope", "there is no build `nope`"),
@@ -59,16 +59,16 @@ fn what_is_not_there_is_said_with_the_way_to_what_is() {
 
 #[test]
 fn without_a_repository_or_a_commit_nothing_is_begun() {
-    let model = Model::start(Format::OpenAi, well());
-    let project: Project = project(Format::OpenAi, &model, "");
-    let expect = |says: &'static [&'static str]| Expect {
+    let model = FakeProvider::start(ScriptedFormat::OpenAi, well());
+    let project: CliProject = project(ScriptedFormat::OpenAi, &model, "");
+    let expect = |says: &'static [&'static str]| ExpectedRun {
         exit: 1,
-        out: Says::Nothing,
-        err: Says::Has(says),
+        out: ExpectedText::Nothing,
+        err: ExpectedText::Has(says),
     };
     let line = format!("build '{PROMPT}' --yes");
     check(&project, &line, expect(&["E_GIT", "git init"]));
-    crate::yard::git(project.path(), &["init", "--quiet"]);
+    crate::build_fixture::git(project.path(), &["init", "--quiet"]);
     check(&project, &line, expect(&["E_GIT", "commit"]));
     assert!(model.received().is_empty());
     let listed = project.run("builds list");
@@ -77,7 +77,7 @@ fn without_a_repository_or_a_commit_nothing_is_begun() {
 
 #[test]
 fn without_a_model_nothing_is_begun() {
-    let yard = Yard::new(well());
+    let yard = BuildFixture::new(well());
     yard.project
         .write("drawloom.toml", "[ai]\nmode = \"stdout\"\n");
     let ran = yard.ends(&format!("build '{PROMPT}' --yes"), 1);
@@ -89,7 +89,7 @@ fn without_a_model_nothing_is_begun() {
 
 #[test]
 fn wrong_settings_are_shown_where_they_stand() {
-    let yard = Yard::new(well());
+    let yard = BuildFixture::new(well());
     for (settings, says) in [
         (
             "[builder]\nplan_file_max = 3\n",

@@ -3,8 +3,8 @@
 use std::process::Stdio;
 use std::time::Duration;
 
-use crate::project::Says::{Anything, Has, Lacks, Nothing};
-use crate::project::{Expect, Project, check};
+use crate::project::ExpectedText::{Anything, Has, Lacks, Nothing};
+use crate::project::{CliProject, ExpectedRun, check};
 
 const RECIPE: &str = "\
 name: half
@@ -21,8 +21,8 @@ steps:
 ";
 
 /// A run of `half`, killed while its second command runs.
-fn cut_off() -> Project {
-    let project = Project::with(&[
+fn cut_off() -> CliProject {
+    let project = CliProject::with(&[
         (".drawloom/recipes/half/recipe.yml", RECIPE),
         (
             ".drawloom/recipes/half/new.jig",
@@ -42,8 +42,8 @@ fn cut_off() -> Project {
     project
 }
 
-fn done<'a>(err: &'a [&'a str]) -> Expect<'a> {
-    Expect {
+fn done<'a>(err: &'a [&'a str]) -> ExpectedRun<'a> {
+    ExpectedRun {
         exit: 0,
         out: Anything,
         err: Has(err),
@@ -60,7 +60,7 @@ fn doctor_and_the_next_run_say_what_is_half_done() {
     check(
         &project,
         "doctor",
-        Expect {
+        ExpectedRun {
             exit: 1,
             out: Has(&[half[0], half[1], "--resume", "--undo"]),
             err: Anything,
@@ -123,7 +123,7 @@ fn a_recipe_that_has_changed_is_not_resumed() {
     let project = cut_off();
     let changed = RECIPE.replace("echo three", "echo four");
     project.write(".drawloom/recipes/half/recipe.yml", &changed);
-    let refused = Expect {
+    let refused = ExpectedRun {
         exit: 1,
         out: Nothing,
         err: Has(&[
@@ -142,7 +142,7 @@ fn a_failing_rest_puts_all_files_back() {
     std::fs::create_dir(project.path().join("log.dir")).unwrap();
     std::fs::remove_file(project.path().join("log.txt")).unwrap();
     std::fs::create_dir(project.path().join("log.txt")).unwrap();
-    let failed = Expect {
+    let failed = ExpectedRun {
         exit: 1,
         out: Nothing,
         err: Has(&["E_COMMAND", "All files are as before the run"]),
@@ -154,16 +154,16 @@ fn a_failing_rest_puts_all_files_back() {
 
 #[test]
 fn without_one_there_is_nothing_to_settle() {
-    let refused = Expect {
+    let refused = ExpectedRun {
         exit: 1,
         out: Nothing,
-        err: Has(&["no run was cut off here"]),
+        err: Has(&["there is no interrupted run here"]),
     };
-    check(&Project::empty(), "run --undo", refused);
+    check(&CliProject::empty(), "run --undo", refused);
 }
 
 #[track_caller]
-fn settled(project: &Project) {
+fn settled(project: &CliProject) {
     assert!(!project.path().join(".drawloom/unfinished").exists());
     let ran = project.run("doctor");
     assert!(
@@ -174,7 +174,7 @@ fn settled(project: &Project) {
     check(
         project,
         "recipe list",
-        Expect {
+        ExpectedRun {
             exit: 0,
             out: Anything,
             err: Lacks(&["was killed"]),

@@ -1,28 +1,28 @@
 //! `workflow parse` and `workflow render`: a diagram as data and as a picture, or refused with its place.
 
-use crate::project::Says::{Exactly, Has, Nothing};
-use crate::project::{Expect, Project, Says, check};
+use crate::project::ExpectedText::{Exactly, Has, Nothing};
+use crate::project::{CliProject, ExpectedRun, ExpectedText, check};
 
 const CHART: &str = "graph LR\n  A[Read it] -->|\"output.score >= 80\"| B{Fine?}\n";
 
 #[track_caller]
-fn check_done(source: &str, line: &str, out: Says<'_>) {
-    let expect = Expect {
+fn check_done(source: &str, line: &str, out: ExpectedText<'_>) {
+    let expect = ExpectedRun {
         exit: 0,
         out,
         err: Nothing,
     };
-    check(&Project::with(&[("a.mmd", source)]), line, expect);
+    check(&CliProject::with(&[("a.mmd", source)]), line, expect);
 }
 
 #[track_caller]
 fn check_refused(source: &str, line: &str, says: &[&str]) {
-    let expect = Expect {
+    let expect = ExpectedRun {
         exit: 1,
         out: Nothing,
         err: Has(says),
     };
-    check(&Project::with(&[("a.mmd", source)]), line, expect);
+    check(&CliProject::with(&[("a.mmd", source)]), line, expect);
 }
 
 #[test]
@@ -52,8 +52,8 @@ fn a_diagram_is_printed_as_a_diagram_that_says_the_same() {
 #[test]
 fn a_diagram_is_drawn() {
     check_done(CHART, "workflow render a.mmd", Has(&["<svg", "Read it"]));
-    let project = Project::with(&[("a.mmd", CHART)]);
-    let expect = Expect {
+    let project = CliProject::with(&[("a.mmd", CHART)]);
+    let expect = ExpectedRun {
         exit: 0,
         out: Exactly(""),
         err: Nothing,

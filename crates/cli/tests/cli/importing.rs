@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use crate::project::Says::{Anything, Has, Nothing};
-use crate::project::{Expect, Project, check};
+use crate::project::ExpectedText::{Anything, Has, Nothing};
+use crate::project::{CliProject, ExpectedRun, check};
 
 const TEMPLATE: &str = "\
 ---
@@ -17,18 +17,18 @@ LOUD
 
 #[test]
 fn generators_become_recipes_that_run() {
-    let project = Project::with(&[("_templates/greeting/new/hello.ejs.t", TEMPLATE)]);
+    let project = CliProject::with(&[("_templates/greeting/new/hello.ejs.t", TEMPLATE)]);
     let says = ["added hygen", "drawloom run hygen/greeting/new"];
     check(
         &project,
         "import hygen",
-        Expect {
+        ExpectedRun {
             exit: 0,
             out: Nothing,
             err: Has(&says),
         },
     );
-    let expect = Expect {
+    let expect = ExpectedRun {
         exit: 0,
         out: Nothing,
         err: Has(&["src/ada-lovelace.txt"]),
@@ -39,7 +39,7 @@ fn generators_become_recipes_that_run() {
         expect,
     );
     assert_eq!(project.read("src/ada-lovelace.txt"), "Hello AdaLovelace\n");
-    let again = Expect {
+    let again = ExpectedRun {
         exit: 1,
         out: Nothing,
         err: Has(&["hygen", "--force"]),
@@ -48,7 +48,7 @@ fn generators_become_recipes_that_run() {
     let ran = check(
         &project,
         "import hygen --as ours --json",
-        Expect {
+        ExpectedRun {
             exit: 0,
             out: Anything,
             err: Nothing,
@@ -61,14 +61,14 @@ fn generators_become_recipes_that_run() {
 
 #[test]
 fn a_folder_without_generators_is_an_error() {
-    let project = Project::with(&[("empty/readme.txt", "hello")]);
-    let missing = Expect {
+    let project = CliProject::with(&[("empty/readme.txt", "hello")]);
+    let missing = ExpectedRun {
         exit: 1,
         out: Nothing,
         err: Has(&["there is no folder _templates"]),
     };
     check(&project, "import hygen", missing);
-    let empty = Expect {
+    let empty = ExpectedRun {
         exit: 1,
         out: Nothing,
         err: Has(&["no generators"]),

@@ -1,7 +1,7 @@
 //! `drawloom index` and `drawloom impact`: what is printed, and every way to use them wrongly.
 
-use crate::project::Says::{Exactly, Has, Nothing};
-use crate::project::{Expect, Project, Says, check};
+use crate::project::ExpectedText::{Exactly, Has, Nothing};
+use crate::project::{CliProject, ExpectedRun, ExpectedText, check};
 
 const FILES: &[(&str, &str)] = &[
     (".gitignore", "dist\n"),
@@ -20,8 +20,8 @@ const FILES: &[(&str, &str)] = &[
 ];
 
 #[track_caller]
-fn check_done(project: &Project, line: &str, out: Says<'_>) {
-    let expect = Expect {
+fn check_done(project: &CliProject, line: &str, out: ExpectedText<'_>) {
+    let expect = ExpectedRun {
         exit: 0,
         out,
         err: Nothing,
@@ -30,8 +30,8 @@ fn check_done(project: &Project, line: &str, out: Says<'_>) {
 }
 
 #[track_caller]
-fn check_failed(project: &Project, line: &str, exit: i32, err: &[&str]) {
-    let expect = Expect {
+fn check_failed(project: &CliProject, line: &str, exit: i32, err: &[&str]) {
+    let expect = ExpectedRun {
         exit,
         out: Nothing,
         err: Has(err),
@@ -41,7 +41,7 @@ fn check_failed(project: &Project, line: &str, exit: i32, err: &[&str]) {
 
 #[test]
 fn the_index_is_one_line_for_each_file() {
-    let project = Project::with(FILES);
+    let project = CliProject::with(FILES);
     let all = ".gitignore | - | 1 line\n\
                src/api.ts | api | 2 lines\n\
                src/main.ts | - | 1 line\n\
@@ -55,7 +55,7 @@ fn the_index_is_one_line_for_each_file() {
 
 #[test]
 fn a_part_a_budget_and_a_focus_choose() {
-    let project = Project::with(FILES);
+    let project = CliProject::with(FILES);
     project.write("lib/other.ts", "export const other = 1;\n");
     check_done(
         &project,
@@ -81,7 +81,7 @@ fn a_part_a_budget_and_a_focus_choose() {
 
 #[test]
 fn the_whole_project_is_read_from_anywhere_inside_it() {
-    let project = Project::with(FILES);
+    let project = CliProject::with(FILES);
     project.write("drawloom.toml", "");
     check_done(
         &project,
@@ -95,15 +95,15 @@ fn the_whole_project_is_read_from_anywhere_inside_it() {
     );
     // A project of ours keeps a cache, and the cache is no part of the index.
     assert!(project.path().join(".drawloom/cache/index").exists());
-    check_done(&project, "index", Says::Lacks(&[".drawloom"]));
+    check_done(&project, "index", ExpectedText::Lacks(&[".drawloom"]));
 }
 
 #[test]
 fn json_has_names_lines_and_imports() {
-    let project = Project::with(FILES);
-    let expect = Expect {
+    let project = CliProject::with(FILES);
+    let expect = ExpectedRun {
         exit: 0,
-        out: Says::Anything,
+        out: ExpectedText::Anything,
         err: Nothing,
     };
     let ran = check(&project, "index src --json", expect);
@@ -121,7 +121,7 @@ fn json_has_names_lines_and_imports() {
 
 #[test]
 fn impact_follows_importers_and_keeps_tests_apart() {
-    let project = Project::with(FILES);
+    let project = CliProject::with(FILES);
     check_done(
         &project,
         "impact src/user.ts",
@@ -136,13 +136,13 @@ fn impact_follows_importers_and_keeps_tests_apart() {
         "impact ./src/../src/api.ts",
         Exactly("src/main.ts | depth 1 | via src/api.ts\n"),
     );
-    let expect = Expect {
+    let expect = ExpectedRun {
         exit: 0,
         out: Has(&["\"changed\"", "src/api.ts", "\"depth\": 1", "\"tests\": []"]),
         err: Nothing,
     };
     check(&project, "impact src/api.ts --json", expect);
-    let expect = Expect {
+    let expect = ExpectedRun {
         exit: 0,
         out: Nothing,
         err: Exactly("nothing imports src/main.ts\n"),
@@ -152,9 +152,9 @@ fn impact_follows_importers_and_keeps_tests_apart() {
 
 #[test]
 fn a_folder_stands_for_its_files_and_what_is_gone_is_left_out() {
-    let project = Project::with(FILES);
+    let project = CliProject::with(FILES);
     project.write("lib/other.ts", "export const other = 1;\n");
-    let done = |out, err| Expect { exit: 0, out, err };
+    let done = |out, err| ExpectedRun { exit: 0, out, err };
     let expect = done(Nothing, Exactly("nothing imports lib/other.ts\n"));
     check(&project, "impact lib", expect);
     // As `git diff --name-only` lists them: from the top, files that were deleted among them.
@@ -182,7 +182,7 @@ fn a_folder_stands_for_its_files_and_what_is_gone_is_left_out() {
 
 #[test]
 fn wrong_uses_say_what_to_do() {
-    let project = Project::with(FILES);
+    let project = CliProject::with(FILES);
     check_failed(&project, "index none", 1, &["there is no folder", "hint: "]);
     check_failed(
         &project,
@@ -236,15 +236,15 @@ fn wrong_uses_say_what_to_do() {
 
 #[test]
 fn an_empty_folder_has_nothing_to_show() {
-    let expect = Expect {
+    let expect = ExpectedRun {
         exit: 0,
         out: Nothing,
         err: Exactly("there is no file to show\n"),
     };
-    check(&Project::empty(), "index", expect);
+    check(&CliProject::empty(), "index", expect);
 }
 
-fn git(project: &Project, words: &str) {
+fn git(project: &CliProject, words: &str) {
     let run = std::process::Command::new("git")
         .args(["-c", "user.name=A", "-c", "user.email=a@b.c"])
         .args(words.split(' '))
@@ -256,12 +256,12 @@ fn git(project: &Project, words: &str) {
 
 #[test]
 fn a_file_that_was_deleted_or_renamed_reaches_those_who_import_it() {
-    let project = Project::with(FILES);
+    let project = CliProject::with(FILES);
     for words in ["init -q", "add -A", "commit -q -m first"] {
         git(&project, words);
     }
     std::fs::remove_file(project.path().join("src/user.ts")).unwrap();
-    let says = |names: &'static [&'static str]| Expect {
+    let says = |names: &'static [&'static str]| ExpectedRun {
         exit: 0,
         out: Has(names),
         err: Has(&["no longer there"]),
@@ -289,9 +289,9 @@ fn a_file_that_was_deleted_or_renamed_reaches_those_who_import_it() {
 
 #[test]
 fn names_with_control_characters_are_counted() {
-    let project = Project::with(FILES);
+    let project = CliProject::with(FILES);
     std::fs::write(project.path().join("src/\u{7}bell.ts"), "").unwrap();
-    let expect = Expect {
+    let expect = ExpectedRun {
         exit: 0,
         out: Has(&["src/user.ts"]),
         err: Has(&["left out for their names, with control characters or not UTF-8: 1"]),

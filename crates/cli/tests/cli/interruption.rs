@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
 
-use crate::project::Says::Anything;
-use crate::project::{Expect, Project, check};
+use crate::project::ExpectedText::Anything;
+use crate::project::{CliProject, ExpectedRun, check};
 
 const FILES: usize = 300;
 
@@ -23,7 +23,7 @@ steps:
 
 const FILE: &str = "---\nto: \"out/{{ item }}.txt\"\nforce: true\n---\n{{ text }} {{ item }}\n";
 
-fn generated(project: &Project) -> BTreeMap<PathBuf, Vec<u8>> {
+fn generated(project: &CliProject) -> BTreeMap<PathBuf, Vec<u8>> {
     project
         .tree()
         .into_iter()
@@ -33,14 +33,14 @@ fn generated(project: &Project) -> BTreeMap<PathBuf, Vec<u8>> {
 
 #[test]
 fn a_kill_at_any_moment_leaves_before_or_after() {
-    let project = Project::with(&[
+    let project = CliProject::with(&[
         (".drawloom/recipes/many/recipe.yml", RECIPE),
         (".drawloom/recipes/many/file.jig", FILE),
     ]);
     let items: Vec<String> = (0..FILES).map(|number| format!("f{number:03}")).collect();
     let items = items.join(",");
     let line = |text: &str| format!("run many {text} --items {items} --force");
-    let done = || Expect {
+    let done = || ExpectedRun {
         exit: 0,
         out: Anything,
         err: Anything,

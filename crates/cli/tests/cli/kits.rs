@@ -4,8 +4,8 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::project::Says::{Anything, Has, Nothing};
-use crate::project::{Expect, Project, check};
+use crate::project::ExpectedText::{Anything, Has, Nothing};
+use crate::project::{CliProject, ExpectedRun, check};
 
 const KIT: &str = "name: tools\ndescription: Tools for all\nversion: 1.0.0\n";
 const RECIPE: &str = "\
@@ -24,7 +24,7 @@ steps:
 ";
 
 /// The files of a kit below `folder`.
-fn put_kit(project: &Project, folder: &str) {
+fn put_kit(project: &CliProject, folder: &str) {
     for (path, text) in [
         ("kit.yml", KIT),
         ("cookbooks/basic/cookbook.yml", "name: basic\n"),
@@ -36,7 +36,7 @@ fn put_kit(project: &Project, folder: &str) {
     }
 }
 
-fn git(project: &Project, folder: &str, line: &str) -> String {
+fn git(project: &CliProject, folder: &str, line: &str) -> String {
     let mut command = Command::new("git");
     command
         .args(shlex::split(line).unwrap())
@@ -54,16 +54,16 @@ fn git(project: &Project, folder: &str, line: &str) -> String {
     String::from_utf8(output.stdout).unwrap().trim().to_owned()
 }
 
-fn said(says: &'static [&'static str]) -> Expect<'static> {
-    Expect {
+fn said(says: &'static [&'static str]) -> ExpectedRun<'static> {
+    ExpectedRun {
         exit: 0,
         out: Nothing,
         err: Has(says),
     }
 }
 
-fn failed(says: &'static [&'static str]) -> Expect<'static> {
-    Expect {
+fn failed(says: &'static [&'static str]) -> ExpectedRun<'static> {
+    ExpectedRun {
         exit: 1,
         out: Nothing,
         err: Has(says),
@@ -72,9 +72,9 @@ fn failed(says: &'static [&'static str]) -> Expect<'static> {
 
 #[test]
 fn a_kit_from_a_folder_is_copied_listed_run_and_removed() {
-    let source = Project::empty();
+    let source = CliProject::empty();
     put_kit(&source, "kit");
-    let project = Project::empty();
+    let project = CliProject::empty();
     let add = format!("kit add {}/kit", source.path().display());
     check(&project, &add, said(&["added tools"]));
     project.read(".drawloom/kits/tools/kit.yml");
@@ -83,7 +83,7 @@ fn a_kit_from_a_folder_is_copied_listed_run_and_removed() {
     check(
         &project,
         "kit list",
-        Expect {
+        ExpectedRun {
             exit: 0,
             out: Has(&["tools", "note", "touchy"]),
             err: Nothing,
@@ -92,7 +92,7 @@ fn a_kit_from_a_folder_is_copied_listed_run_and_removed() {
     check(
         &project,
         "kit info tools",
-        Expect {
+        ExpectedRun {
             exit: 0,
             out: Has(&["tools", "Tools for all", "note"]),
             err: Nothing,
@@ -101,7 +101,7 @@ fn a_kit_from_a_folder_is_copied_listed_run_and_removed() {
     check(
         &project,
         "recipe list",
-        Expect {
+        ExpectedRun {
             exit: 0,
             out: Has(&["note", "Write a note"]),
             err: Nothing,
@@ -110,7 +110,7 @@ fn a_kit_from_a_folder_is_copied_listed_run_and_removed() {
     check(
         &project,
         "run tools/basic/note",
-        Expect {
+        ExpectedRun {
             exit: 0,
             out: Nothing,
             err: Anything,
@@ -129,7 +129,7 @@ fn a_kit_from_a_folder_is_copied_listed_run_and_removed() {
 
 #[test]
 fn a_kit_from_git_is_pinned_to_its_commit() {
-    let source = Project::empty();
+    let source = CliProject::empty();
     put_kit(&source, "kit");
     git(&source, "kit", "init -q -b main");
     git(&source, "kit", "add .");
@@ -143,7 +143,7 @@ fn a_kit_from_git_is_pinned_to_its_commit() {
     git(&source, "kit", "commit -q -a -m second");
     let second = git(&source, "kit", "rev-parse HEAD");
 
-    let project = Project::empty();
+    let project = CliProject::empty();
     let url = format!("file://{}/kit", source.path().display());
     check(
         &project,
@@ -156,7 +156,7 @@ fn a_kit_from_git_is_pinned_to_its_commit() {
     check(
         &project,
         "run tools/basic/note",
-        Expect {
+        ExpectedRun {
             exit: 0,
             out: Nothing,
             err: Anything,
@@ -173,7 +173,7 @@ fn a_kit_from_git_is_pinned_to_its_commit() {
     let ran = check(
         &project,
         "kit list --json",
-        Expect {
+        ExpectedRun {
             exit: 0,
             out: Anything,
             err: Nothing,
@@ -196,9 +196,9 @@ fn a_kit_from_git_is_pinned_to_its_commit() {
 
 #[test]
 fn recipes_of_kits_run_no_commands_without_trust() {
-    let source = Project::empty();
+    let source = CliProject::empty();
     put_kit(&source, "kit");
-    let project = Project::empty();
+    let project = CliProject::empty();
     check(
         &project,
         &format!("kit add {}/kit", source.path().display()),
@@ -209,7 +209,7 @@ fn recipes_of_kits_run_no_commands_without_trust() {
     check(
         &project,
         "run tools/basic/touchy --dry-run",
-        Expect {
+        ExpectedRun {
             exit: 0,
             out: Has(&["touch touched.txt"]),
             err: Anything,
@@ -219,7 +219,7 @@ fn recipes_of_kits_run_no_commands_without_trust() {
     check(
         &project,
         "run tools/basic/touchy --trust",
-        Expect {
+        ExpectedRun {
             exit: 0,
             out: Anything,
             err: Anything,
@@ -230,7 +230,7 @@ fn recipes_of_kits_run_no_commands_without_trust() {
 
 #[test]
 fn what_is_no_kit_is_not_added() {
-    let project = Project::with(&[("plain/readme.txt", "hello")]);
+    let project = CliProject::with(&[("plain/readme.txt", "hello")]);
     check(&project, "kit add plain", failed(&["kit.yml"]));
     check(&project, "kit add nowhere", failed(&["nowhere"]));
     check(

@@ -15,6 +15,7 @@ mod usage;
 
 mod cut_off;
 mod diagrams;
+mod first_uses;
 mod importing;
 mod indexing;
 mod interruption;

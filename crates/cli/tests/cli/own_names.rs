@@ -1,7 +1,7 @@
 //! Variables that are named like options of drawloom: behind the recipe's name they are the recipe's.
 
-use crate::project::Says::{Anything, Has, Nothing};
-use crate::project::{Expect, Project, check};
+use crate::project::ExpectedText::{Anything, Has, Nothing};
+use crate::project::{CliProject, ExpectedRun, check};
 
 const RECIPE: &str = "\
 name: fv
@@ -22,8 +22,8 @@ steps:
 const TEMPLATE: &str =
     "---\nto: fv.txt\n---\n{{ force }} {{ json }} {{ dryRun }} {{ cwd }} {{ colour }}\n";
 
-fn project() -> Project {
-    Project::with(&[
+fn project() -> CliProject {
+    CliProject::with(&[
         (".drawloom/recipes/fv/recipe.yml", RECIPE),
         (".drawloom/recipes/fv/t.jig", TEMPLATE),
     ])
@@ -32,7 +32,7 @@ fn project() -> Project {
 #[track_caller]
 fn writes(line: &str, expected: &str) {
     let project = project();
-    let done = Expect {
+    let done = ExpectedRun {
         exit: 0,
         out: Nothing,
         err: Anything,
@@ -55,14 +55,14 @@ fn behind_the_name_they_are_the_recipes() {
 fn force_of_the_recipe_overwrites_nothing() {
     let project = project();
     project.write("fv.txt", "precious\n");
-    let refused = Expect {
+    let refused = ExpectedRun {
         exit: 1,
         out: Nothing,
         err: Has(&["E_CONFLICT"]),
     };
     check(&project, "run fv --force", refused);
     assert_eq!(project.read("fv.txt"), "precious\n");
-    let forced = Expect {
+    let forced = ExpectedRun {
         exit: 0,
         out: Nothing,
         err: Has(&["overwritten", "fv.txt"]),
@@ -74,7 +74,7 @@ fn force_of_the_recipe_overwrites_nothing() {
 #[test]
 fn help_and_validate_say_so() {
     let project = project();
-    let help = Expect {
+    let help = ExpectedRun {
         exit: 0,
         out: Has(&[
             "--force",
@@ -85,7 +85,7 @@ fn help_and_validate_say_so() {
         err: Anything,
     };
     check(&project, "run fv --help", help);
-    let told = Expect {
+    let told = ExpectedRun {
         exit: 0,
         out: Anything,
         err: Has(&["fv is valid", "`force` is named like an option of drawloom"]),

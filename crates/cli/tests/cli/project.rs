@@ -7,13 +7,16 @@ use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
 
 /// A folder of its own for one test.
-pub(crate) struct Project {
+pub(crate) struct CliProject {
     folder: TempDir,
     /// Variables that every command gets.
     variables: Vec<(&'static str, String)>,
     /// Where the user's own settings and decisions are, and not those of whoever runs the tests.
     user: TempDir,
 }
+
+/// The variable that names another binary, for a user who may not run the one that was built.
+pub(crate) const PROGRAM: &str = "DRAWLOOM_TEST_PROGRAM";
 
 /// The variables that keys are looked up in.
 pub(crate) const KEY_VARIABLES: [&str; 5] = [
@@ -26,7 +29,7 @@ pub(crate) const KEY_VARIABLES: [&str; 5] = [
 
 /// What a stream must carry.
 #[derive(Clone, Copy)]
-pub(crate) enum Says<'a> {
+pub(crate) enum ExpectedText<'a> {
     Nothing,
     Exactly(&'a str),
     /// These pieces, in this order.
@@ -36,23 +39,23 @@ pub(crate) enum Says<'a> {
     Anything,
 }
 
-use Says::{Anything, Exactly, Has, Lacks, Nothing};
+use ExpectedText::{Anything, Exactly, Has, Lacks, Nothing};
 
 /// How one command line must end.
-pub(crate) struct Expect<'a> {
+pub(crate) struct ExpectedRun<'a> {
     pub(crate) exit: i32,
-    pub(crate) out: Says<'a>,
-    pub(crate) err: Says<'a>,
+    pub(crate) out: ExpectedText<'a>,
+    pub(crate) err: ExpectedText<'a>,
 }
 
 /// What a command did.
-pub(crate) struct Ran {
+pub(crate) struct ProgramOutput {
     pub(crate) exit: i32,
     pub(crate) out: String,
     pub(crate) err: String,
 }
 
-impl Project {
+impl CliProject {
     pub(crate) fn empty() -> Self {
         Self {
             folder: tempfile::tempdir().unwrap(),
@@ -113,7 +116,9 @@ impl Project {
 
     /// The binary with this command line, quoted as for a shell, in this folder.
     pub(crate) fn command(&self, line: &str) -> Command {
-        let mut command = Command::new(assert_cmd::cargo::cargo_bin!("drawloom"));
+        let program = std::env::var_os(PROGRAM).map(PathBuf::from);
+        let built = || assert_cmd::cargo::cargo_bin!("drawloom").to_owned();
+        let mut command = Command::new(program.unwrap_or_else(built));
         command
             .args(shlex::split(line).unwrap())
             .current_dir(self.path());
@@ -133,12 +138,12 @@ impl Project {
         command
     }
 
-    pub(crate) fn run(&self, line: &str) -> Ran {
-        Ran::from(self.command(line).output().unwrap())
+    pub(crate) fn run(&self, line: &str) -> ProgramOutput {
+        ProgramOutput::from(self.command(line).output().unwrap())
     }
 }
 
-impl From<Output> for Ran {
+impl From<Output> for ProgramOutput {
     fn from(output: Output) -> Self {
         Self {
             exit: output.status.code().unwrap_or(-1),
@@ -150,7 +155,7 @@ impl From<Output> for Ran {
 
 /// Runs one command line and checks everything about it.
 #[track_caller]
-pub(crate) fn check(project: &Project, line: &str, expect: Expect<'_>) -> Ran {
+pub(crate) fn check(project: &CliProject, line: &str, expect: ExpectedRun<'_>) -> ProgramOutput {
     let ran = project.run(line);
     let context = format!(
         "drawloom {line}\n--- stdout\n{}\n--- stderr\n{}",
@@ -163,7 +168,7 @@ pub(crate) fn check(project: &Project, line: &str, expect: Expect<'_>) -> Ran {
 }
 
 #[track_caller]
-fn check_stream(name: &str, text: &str, says: Says<'_>, context: &str) {
+fn check_stream(name: &str, text: &str, says: ExpectedText<'_>, context: &str) {
     match says {
         Nothing => assert!(text.is_empty(), "{name} must be empty: {context}"),
         Exactly(expected) => assert_eq!(text, expected, "{name} of {context}"),

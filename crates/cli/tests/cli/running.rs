@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use crate::project::Says::{Anything, Exactly, Has, Nothing};
-use crate::project::{Expect, Project, check};
+use crate::project::ExpectedText::{Anything, Exactly, Has, Nothing};
+use crate::project::{CliProject, ExpectedRun, check};
 
 const RECIPE: &str = "\
 name: greet
@@ -34,16 +34,16 @@ to: out/list.txt
 {{ name }}
 ";
 
-fn project() -> Project {
-    Project::with(&[
+fn project() -> CliProject {
+    CliProject::with(&[
         (".drawloom/recipes/greet/recipe.yml", RECIPE),
         (".drawloom/recipes/greet/greeting.jig", GREETING),
         (".drawloom/recipes/greet/list.jig", LIST),
     ])
 }
 
-fn done<'a>() -> Expect<'a> {
-    Expect {
+fn done<'a>() -> ExpectedRun<'a> {
+    ExpectedRun {
         exit: 0,
         out: Nothing,
         err: Anything,
@@ -86,7 +86,7 @@ fn check_wrong(line: &str, exit: i32, says: &[&str]) {
     check(
         &project,
         line,
-        Expect {
+        ExpectedRun {
             exit,
             out: Nothing,
             err: Has(says),
@@ -131,7 +131,7 @@ fn help_after_a_recipe_is_about_the_recipe() {
         check(
             &project(),
             line,
-            Expect {
+            ExpectedRun {
                 exit: 0,
                 out: Has(&says),
                 err: Nothing,
@@ -143,13 +143,13 @@ fn help_after_a_recipe_is_about_the_recipe() {
 #[test]
 fn a_run_says_what_it_wrote_and_a_second_one_that_nothing_changed() {
     let project = project();
-    let first = Expect {
+    let first = ExpectedRun {
         exit: 0,
         out: Nothing,
         err: Has(&["out/ada.txt", "out/list.txt"]),
     };
     check(&project, "run greet Ada", first);
-    let second = Expect {
+    let second = ExpectedRun {
         exit: 0,
         out: Nothing,
         err: Has(&["unchanged"]),
@@ -163,7 +163,7 @@ fn with_json_a_run_is_one_document() {
     let ran = check(
         &project(),
         "run greet Ada --json",
-        Expect {
+        ExpectedRun {
             exit: 0,
             out: Anything,
             err: Nothing,
@@ -185,7 +185,7 @@ fn conflicts_are_all_listed_and_nothing_is_written() {
     check(
         &project,
         "run greet Ada",
-        Expect {
+        ExpectedRun {
             exit: 1,
             out: Nothing,
             err: Has(&says),
@@ -232,7 +232,7 @@ fn a_dry_run_shows_differences_and_leaves_every_byte() {
 -Bob
 +Ada
 ";
-    let expect = Expect {
+    let expect = ExpectedRun {
         exit: 0,
         out: Exactly(shown),
         err: Anything,
@@ -248,12 +248,12 @@ fn a_dry_run_shows_differences_and_leaves_every_byte() {
 #[test]
 fn another_folder_can_be_worked_in() {
     let project = project();
-    let elsewhere = Project::empty();
+    let elsewhere = CliProject::empty();
     let line = format!("run greet Ada --cwd {}", project.path().display());
     check(&elsewhere, &line, done());
     assert!(elsewhere.tree().is_empty());
     project.read("out/ada.txt");
-    let expect = Expect {
+    let expect = ExpectedRun {
         exit: 1,
         out: Nothing,
         err: Has(&["there is no folder"]),
@@ -283,7 +283,7 @@ fn recipes_of_further_folders_are_found_and_listed() {
     check(
         &project,
         "recipe list",
-        Expect {
+        ExpectedRun {
             exit: 0,
             out: Has(&says),
             err: Nothing,
@@ -316,7 +316,7 @@ fn broken_manifests_and_templates_are_shown_where_they_break() {
     check(
         &project,
         "run greet Ada",
-        Expect {
+        ExpectedRun {
             exit: 1,
             out: Nothing,
             err: Has(&says),
@@ -331,7 +331,7 @@ fn broken_manifests_and_templates_are_shown_where_they_break() {
     check(
         &project,
         "run greet Ada",
-        Expect {
+        ExpectedRun {
             exit: 1,
             out: Nothing,
             err: Has(&says),
@@ -353,7 +353,7 @@ fn a_broken_settings_file_is_shown_where_it_breaks() {
     check(
         &project,
         "run greet Ada",
-        Expect {
+        ExpectedRun {
             exit: 1,
             out: Nothing,
             err: Has(&says),
@@ -363,7 +363,7 @@ fn a_broken_settings_file_is_shown_where_it_breaks() {
 
 #[test]
 fn the_projects_limits_hold_for_recipes_too() {
-    let project = Project::with(&[
+    let project = CliProject::with(&[
         (
             ".drawloom/recipes/long/recipe.yml",
             "name: long\nsteps:\n  - name: long\n    template: long.jig\n",
@@ -374,7 +374,7 @@ fn the_projects_limits_hold_for_recipes_too() {
         ),
         ("drawloom.toml", "[limits]\nstring_bytes_max = 1000\n"),
     ]);
-    let expect = Expect {
+    let expect = ExpectedRun {
         exit: 1,
         out: Nothing,
         err: Has(&["string_bytes_max = 1000"]),

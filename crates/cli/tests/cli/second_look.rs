@@ -2,19 +2,19 @@
 
 use serde_json::Value;
 
-use crate::project::Says::{Anything, Has, Lacks, Nothing};
-use crate::project::{Expect, Project, check};
+use crate::project::ExpectedText::{Anything, Has, Lacks, Nothing};
+use crate::project::{CliProject, ExpectedRun, check};
 
-fn recipe(manifest: &str, templates: &[(&str, &str)]) -> Project {
-    let project = Project::with(&[(".drawloom/recipes/it/recipe.yml", manifest)]);
+fn recipe(manifest: &str, templates: &[(&str, &str)]) -> CliProject {
+    let project = CliProject::with(&[(".drawloom/recipes/it/recipe.yml", manifest)]);
     for (name, text) in templates {
         project.write(&format!(".drawloom/recipes/it/{name}"), text);
     }
     project
 }
 
-fn ends<'a>(exit: i32, err: &'a [&'a str]) -> Expect<'a> {
-    Expect {
+fn ends<'a>(exit: i32, err: &'a [&'a str]) -> ExpectedRun<'a> {
+    ExpectedRun {
         exit,
         out: Anything,
         err: Has(err),
@@ -96,7 +96,7 @@ fn an_action_finds_files_of_its_recipe_in_every_word() {
         )],
     );
     project.write("x.json", "{\"a\": 1}");
-    let expect = Expect {
+    let expect = ExpectedRun {
         exit: 0,
         out: Nothing,
         err: Lacks(&["\"files\""]),
@@ -302,7 +302,7 @@ fn replace_works_in_any_file_and_once() {
 
 #[test]
 fn a_recipe_is_made_of_a_file() {
-    let project = Project::with(&[
+    let project = CliProject::with(&[
         ("drawloom.toml", ""),
         (
             "src/UserCard.tsx",
@@ -345,7 +345,7 @@ fn recipes_of_the_user_are_found_in_every_project() {
         "name: mine\ndescription: My own\nsteps:\n  - template: a.jig\n  - command: touch ran\n",
     );
     home.write("drawloom/recipes/mine/a.jig", "---\nto: a.txt\n---\nx\n");
-    let project = Project::with(&[("drawloom.toml", "")]);
+    let project = CliProject::with(&[("drawloom.toml", "")]);
     let run = |line: &str| {
         let mut command = project.command(line);
         command.env("XDG_CONFIG_HOME", home.path());
@@ -361,9 +361,9 @@ fn recipes_of_the_user_are_found_in_every_project() {
     assert!(project.path().join("ran").exists());
 }
 
-#[test]
-fn a_kit_that_is_locked_is_restored_and_updated() {
-    let kit = Project::with(&[
+/// A kit in a repository of one commit, with the tag `v1`.
+fn kit_in_git() -> CliProject {
+    let kit = CliProject::with(&[
         ("kit.yml", "name: k\n"),
         (
             "page/recipe.yml",
@@ -371,24 +371,27 @@ fn a_kit_that_is_locked_is_restored_and_updated() {
         ),
         ("page/a.jig", "---\nto: a.txt\n---\none\n"),
     ]);
-    let git = |args: &[&str]| {
-        let mut command = std::process::Command::new("git");
-        command
-            .args(["-c", "user.name=a", "-c", "user.email=a@b"])
-            .args(args);
-        assert!(
-            command
-                .current_dir(kit.path())
-                .output()
-                .unwrap()
-                .status
-                .success()
-        );
-    };
-    git(&["init", "-q"]);
-    git(&["add", "-A"]);
-    git(&["commit", "-qm", "one"]);
-    let project = Project::with(&[("drawloom.toml", "")]);
+    git(&kit, &["init", "-q"]);
+    git(&kit, &["add", "-A"]);
+    git(&kit, &["commit", "-qm", "one"]);
+    git(&kit, &["tag", "v1"]);
+    kit
+}
+
+#[track_caller]
+fn git(kit: &CliProject, args: &[&str]) {
+    let mut command = std::process::Command::new("git");
+    command
+        .args(["-c", "user.name=a", "-c", "user.email=a@b"])
+        .args(args)
+        .current_dir(kit.path());
+    assert!(command.output().unwrap().status.success());
+}
+
+#[test]
+fn a_kit_that_is_locked_is_restored_and_updated() {
+    let kit = kit_in_git();
+    let project = CliProject::with(&[("drawloom.toml", "")]);
     let address = format!("file://{}", kit.path().display());
     check(
         &project,
@@ -410,13 +413,20 @@ fn a_kit_that_is_locked_is_restored_and_updated() {
     check(&project, "kit restore", ends(0, &["fetched   k"]));
     check(&project, "run k/page", ends(0, &["a.txt"]));
     kit.write("page/a.jig", "---\nto: a.txt\n---\ntwo\n");
-    git(&["commit", "-qam", "two"]);
+    git(&kit, &["commit", "-qam", "two"]);
     check(&project, "kit update", ends(0, &["updated   k from"]));
     check(&project, "kit update k", ends(0, &["unchanged k at"]));
     check(&project, "update k/page", ends(0, &["updated"]));
     assert_eq!(project.read("a.txt"), "two\n");
-    // The same repository, without becoming part of the project.
-    let other = Project::with(&[("drawloom.toml", "")]);
+}
+
+#[test]
+fn a_recipe_of_a_repository_runs_without_becoming_part_of_the_project() {
+    let kit = kit_in_git();
+    kit.write("page/a.jig", "---\nto: a.txt\n---\ntwo\n");
+    git(&kit, &["commit", "-qam", "two"]);
+    let address = format!("file://{}", kit.path().display());
+    let other = CliProject::with(&[("drawloom.toml", "")]);
     check(
         &other,
         &format!("run {address} page"),
@@ -426,6 +436,18 @@ fn a_kit_that_is_locked_is_restored_and_updated() {
         &other,
         &format!("run {address}"),
         ends(1, &["name one after the address: page"]),
+    );
+    // A tag is a version.
+    check(
+        &other,
+        &format!("run --force '{address}#v1' page"),
+        ends(0, &["overwritten a.txt"]),
+    );
+    assert_eq!(other.read("a.txt"), "one\n");
+    check(
+        &other,
+        &format!("run '{address}#v9' page"),
+        ends(1, &["v9"]),
     );
 }
 

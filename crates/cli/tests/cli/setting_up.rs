@@ -4,19 +4,19 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::project::Says::{Anything, Has, Nothing};
-use crate::project::{Expect, Project, check};
+use crate::project::ExpectedText::{Anything, Has, Nothing};
+use crate::project::{CliProject, ExpectedRun, check};
 
-fn shown(says: &'static [&'static str]) -> Expect<'static> {
-    Expect {
+fn shown(says: &'static [&'static str]) -> ExpectedRun<'static> {
+    ExpectedRun {
         exit: 0,
         out: Has(says),
         err: Nothing,
     }
 }
 
-fn initialized() -> Project {
-    let project = Project::empty();
+fn initialized() -> CliProject {
+    let project = CliProject::empty();
     let says = [
         "wrote drawloom.toml",
         "wrote .gitignore",
@@ -25,7 +25,7 @@ fn initialized() -> Project {
     check(
         &project,
         "init",
-        Expect {
+        ExpectedRun {
             exit: 0,
             out: Nothing,
             err: Has(&says),
@@ -39,11 +39,11 @@ fn init_writes_an_example_that_runs() {
     let project = initialized();
     assert_eq!(
         project.read(".gitignore"),
-        ".drawloom/drawloom.db*\n.drawloom/apply/\n.drawloom/answers/\n.drawloom/ledger/\n\
+        ".drawloom/drawloom.db*\n.drawloom/apply/\n.drawloom/answers/\n.drawloom/asked/\n.drawloom/ledger/\n\
          .drawloom/patches/\n.drawloom/unfinished/\n\
          .drawloom/cache/\n.drawloom/callback.key\n"
     );
-    let expect = Expect {
+    let expect = ExpectedRun {
         exit: 0,
         out: Nothing,
         err: Has(&["hello/world.md"]),
@@ -57,7 +57,7 @@ fn init_writes_an_example_that_runs() {
     check(
         &project,
         "recipe validate",
-        Expect {
+        ExpectedRun {
             exit: 0,
             out: Nothing,
             err: Has(&["is valid"]),
@@ -66,7 +66,7 @@ fn init_writes_an_example_that_runs() {
     check(
         &project,
         "doctor",
-        Expect {
+        ExpectedRun {
             exit: 0,
             out: Has(&["recipes: 2"]),
             err: Anything,
@@ -77,7 +77,7 @@ fn init_writes_an_example_that_runs() {
 #[test]
 fn init_writes_an_example_that_asks() {
     let project = initialized();
-    let expect = Expect {
+    let expect = ExpectedRun {
         exit: 2,
         out: Has(&["### `summary`", "### `abilities`"]),
         err: Anything,
@@ -85,7 +85,7 @@ fn init_writes_an_example_that_asks() {
     check(&project, "run about 'My project'", expect);
     let answers = r#"{"summary": "It does things.", "abilities": "- Reading\n- Writing\n- More"}"#;
     project.write("answers.json", answers);
-    let expect = Expect {
+    let expect = ExpectedRun {
         exit: 0,
         out: Nothing,
         err: Has(&["ABOUT.md"]),
@@ -111,7 +111,7 @@ It does things.
 
 #[test]
 fn init_overwrites_nothing() {
-    let project = Project::with(&[
+    let project = CliProject::with(&[
         ("drawloom.toml", "# mine\n"),
         (".gitignore", "target\r\n.drawloom/apply/"),
     ]);
@@ -119,7 +119,7 @@ fn init_overwrites_nothing() {
     check(
         &project,
         "init",
-        Expect {
+        ExpectedRun {
             exit: 0,
             out: Nothing,
             err: Has(&says),
@@ -128,7 +128,7 @@ fn init_overwrites_nothing() {
     assert_eq!(project.read("drawloom.toml"), "# mine\n");
     assert_eq!(
         project.read(".gitignore"),
-        "target\r\n.drawloom/apply/\r\n.drawloom/drawloom.db*\r\n.drawloom/answers/\r\n\
+        "target\r\n.drawloom/apply/\r\n.drawloom/drawloom.db*\r\n.drawloom/answers/\r\n.drawloom/asked/\r\n\
          .drawloom/ledger/\r\n.drawloom/patches/\r\n.drawloom/unfinished/\r\n\
          .drawloom/cache/\r\n.drawloom/callback.key\r\n"
     );
@@ -136,7 +136,7 @@ fn init_overwrites_nothing() {
     let ran = check(
         &project,
         "init --json",
-        Expect {
+        ExpectedRun {
             exit: 0,
             out: Anything,
             err: Nothing,
@@ -149,8 +149,8 @@ fn init_overwrites_nothing() {
 
 #[test]
 fn recipes_are_listed_explained_and_checked() {
-    let project = Project::empty();
-    let expect = Expect {
+    let project = CliProject::empty();
+    let expect = ExpectedRun {
         exit: 0,
         out: Anything,
         err: Has(&["no recipes", "drawloom init"]),
@@ -183,7 +183,7 @@ fn recipes_are_listed_explained_and_checked() {
     check(
         &project,
         "recipe validate",
-        Expect {
+        ExpectedRun {
             exit: 1,
             out: Anything,
             err: Has(&says),
@@ -192,7 +192,7 @@ fn recipes_are_listed_explained_and_checked() {
     check(
         &project,
         "recipe validate hello",
-        Expect {
+        ExpectedRun {
             exit: 0,
             out: Anything,
             err: Anything,
@@ -201,7 +201,7 @@ fn recipes_are_listed_explained_and_checked() {
     let ran = check(
         &project,
         "recipe validate --json",
-        Expect {
+        ExpectedRun {
             exit: 1,
             out: Anything,
             err: Anything,
@@ -213,9 +213,9 @@ fn recipes_are_listed_explained_and_checked() {
 
 #[test]
 fn doctor_names_what_is_broken_and_how_to_mend_it() {
-    let project = Project::empty();
+    let project = CliProject::empty();
     let says = ["git", "settings", "recipes"];
-    let expect = Expect {
+    let expect = ExpectedRun {
         exit: 0,
         out: Has(&says),
         err: Has(&["is ready"]),
@@ -228,7 +228,7 @@ fn doctor_names_what_is_broken_and_how_to_mend_it() {
     check(
         &project,
         "doctor",
-        Expect {
+        ExpectedRun {
             exit: 1,
             out: Has(&says),
             err: Anything,
@@ -248,7 +248,7 @@ fn doctor_names_what_is_broken_and_how_to_mend_it() {
 #[test]
 fn the_demo_shows_both_passes_quickly_and_offline() {
     let started = Instant::now();
-    let project = Project::empty();
+    let project = CliProject::empty();
     let says = [
         "drawloom run",
         "Drawloom AI Generation Request",
@@ -260,7 +260,7 @@ fn the_demo_shows_both_passes_quickly_and_offline() {
     check(
         &project,
         "demo",
-        Expect {
+        ExpectedRun {
             exit: 0,
             out: Has(&says),
             err: Nothing,

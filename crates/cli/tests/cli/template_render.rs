@@ -3,18 +3,18 @@
 use std::io::Write as _;
 use std::process::Stdio;
 
-use crate::project::Says::{Anything, Exactly, Has, Nothing};
-use crate::project::{Expect, Project, check};
+use crate::project::ExpectedText::{Anything, Exactly, Has, Nothing};
+use crate::project::{CliProject, ExpectedRun, check};
 
 #[track_caller]
 fn check_text(files: &[(&str, &str)], line: &str, expected: &str) {
-    let expect = Expect {
+    let expect = ExpectedRun {
         exit: 0,
         out: Exactly(expected),
         err: Nothing,
     };
     check(
-        &Project::with(files),
+        &CliProject::with(files),
         &format!("template render {line}"),
         expect,
     );
@@ -22,13 +22,13 @@ fn check_text(files: &[(&str, &str)], line: &str, expected: &str) {
 
 #[track_caller]
 fn check_error(files: &[(&str, &str)], line: &str, says: &[&str]) {
-    let expect = Expect {
+    let expect = ExpectedRun {
         exit: 1,
         out: Nothing,
         err: Has(says),
     };
     check(
-        &Project::with(files),
+        &CliProject::with(files),
         &format!("template render {line}"),
         expect,
     );
@@ -56,7 +56,7 @@ fn the_result_is_printed_byte_for_byte() {
 
 #[test]
 fn data_can_come_from_stdin() {
-    let project = Project::with(&[("a.jig", "{{ x }}")]);
+    let project = CliProject::with(&[("a.jig", "{{ x }}")]);
     let mut command = project.command("template render a.jig --data -");
     let mut child = command
         .stdin(Stdio::piped())
@@ -153,11 +153,11 @@ fn wrong_input_says_what_is_wrong() {
 fn a_template_that_never_ends_is_stopped() {
     let files = [("a.edge", "@include('a')")];
     check_error(&files, "a.edge", &["E_"]);
-    let project = Project::with(&[
+    let project = CliProject::with(&[
         ("a.jig", "{{ 'x'.repeat(100000000) }}"),
         ("drawloom.toml", "[limits]\nstring_bytes_max = 1000\n"),
     ]);
-    let expect = Expect {
+    let expect = ExpectedRun {
         exit: 1,
         out: Nothing,
         err: Has(&["string_bytes_max"]),
@@ -168,8 +168,8 @@ fn a_template_that_never_ends_is_stopped() {
 #[test]
 fn questions_are_left_empty_and_mentioned() {
     let template = "a\n@ai()\n@prompt()\nq\n@end\n@output({ key: 'k' })\n@end\n@end\nb\n";
-    let project = Project::with(&[("a.jig", template)]);
-    let expect = Expect {
+    let project = CliProject::with(&[("a.jig", template)]);
+    let expect = ExpectedRun {
         exit: 0,
         out: Anything,
         err: Has(&["1 `@ai` block was left empty"]),

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::project::Says::{Anything, Has, Lacks, Nothing};
-use crate::project::{Expect, Project, check};
+use crate::project::ExpectedText::{Anything, Has, Lacks, Nothing};
+use crate::project::{CliProject, ExpectedRun, check};
 
 const RECIPE: &str = "\
 name: card
@@ -53,8 +53,8 @@ to: src/notes.txt
 @end
 ";
 
-fn project() -> Project {
-    Project::with(&[
+fn project() -> CliProject {
+    CliProject::with(&[
         (".drawloom/recipes/card/recipe.yml", RECIPE),
         (".drawloom/recipes/card/card.jig", CARD),
         (".drawloom/recipes/card/notes.jig", NOTES),
@@ -84,7 +84,7 @@ fn the_document_asks_and_its_own_command_then_writes() {
     let ran = check(
         &project,
         "run card 'Big Customer'",
-        Expect {
+        ExpectedRun {
             exit: 2,
             out: Has(&[
                 "# Drawloom AI Generation Request",
@@ -110,7 +110,7 @@ fn the_document_asks_and_its_own_command_then_writes() {
     check(
         &project,
         &command,
-        Expect {
+        ExpectedRun {
             exit: 0,
             out: Nothing,
             err: Has(&["src/big-customer-card.txt", "src/notes.txt"]),
@@ -129,7 +129,7 @@ fn with_json_the_questions_are_data() {
     let ran = check(
         &project(),
         "run card Customer --json",
-        Expect {
+        ExpectedRun {
             exit: 2,
             out: Anything,
             err: Has(&["2 answers are needed"]),
@@ -162,7 +162,7 @@ fn a_partial_answers_file_leads_to_what_is_missing_and_nothing_is_lost() {
     let ran = check(
         &project,
         "run card Customer --answers answers.json",
-        Expect {
+        ExpectedRun {
             exit: 2,
             out: Has(&["### `mainFields`"]),
             err: Has(&["1 answer is needed"]),
@@ -176,7 +176,7 @@ fn a_partial_answers_file_leads_to_what_is_missing_and_nothing_is_lost() {
     check(
         &project,
         &command,
-        Expect {
+        ExpectedRun {
             exit: 0,
             out: Nothing,
             err: Anything,
@@ -203,14 +203,14 @@ to: plan.txt
   @end
 @end
 ";
-    let project = Project::with(&[
+    let project = CliProject::with(&[
         (
             "r/recipe.yml",
             "name: plan\nsteps:\n  - name: plan\n    template: plan.jig\n",
         ),
         ("r/plan.jig", template),
     ]);
-    let first = Expect {
+    let first = ExpectedRun {
         exit: 2,
         out: Has(&["### `kind`"]),
         err: Has(&["1 answer is needed"]),
@@ -219,7 +219,7 @@ to: plan.txt
     let command = command_in(&ran.out);
     project.write(&answers_path_in(&command), r#"{"kind": "garden"}"#);
     let asks = ["### `detail`", "Which details of garden?"];
-    let second = Expect {
+    let second = ExpectedRun {
         exit: 2,
         out: Has(&asks),
         err: Has(&["1 answer is needed"]),
@@ -230,7 +230,7 @@ to: plan.txt
     check(
         &project,
         &command,
-        Expect {
+        ExpectedRun {
             exit: 0,
             out: Nothing,
             err: Has(&["plan.txt"]),
@@ -242,12 +242,12 @@ to: plan.txt
 #[test]
 fn the_command_works_from_another_folder_too() {
     let project = project();
-    let elsewhere = Project::empty();
+    let elsewhere = CliProject::empty();
     let line = format!("run card Customer --cwd {}", project.path().display());
     let ran = check(
         &elsewhere,
         &line,
-        Expect {
+        ExpectedRun {
             exit: 2,
             out: Anything,
             err: Anything,
@@ -258,7 +258,7 @@ fn the_command_works_from_another_folder_too() {
     check(
         &elsewhere,
         &command,
-        Expect {
+        ExpectedRun {
             exit: 0,
             out: Nothing,
             err: Anything,
@@ -276,7 +276,7 @@ fn check_rejected(answers: &str, says: &[&str]) {
     check(
         &project,
         line,
-        Expect {
+        ExpectedRun {
             exit: 1,
             out: Nothing,
             err: Has(says),
@@ -314,7 +314,7 @@ fn wrong_answers_are_errors_that_name_key_and_rule() {
 #[test]
 fn a_missing_answers_file_is_an_error() {
     let line = "run card Customer --answers nowhere.json";
-    let expect = Expect {
+    let expect = ExpectedRun {
         exit: 1,
         out: Nothing,
         err: Has(&["there is no file nowhere.json"]),
@@ -345,7 +345,7 @@ fn missing_values_are_listed_or_join_the_document() {
     check(
         &project,
         "run card",
-        Expect {
+        ExpectedRun {
             exit: 1,
             out: Nothing,
             err: Has(&["model"]),
@@ -354,7 +354,7 @@ fn missing_values_are_listed_or_join_the_document() {
     check(
         &project,
         "run card --ask document",
-        Expect {
+        ExpectedRun {
             exit: 2,
             out: Has(&["### `model`"]),
             err: Has(&["answer"]),
@@ -363,7 +363,7 @@ fn missing_values_are_listed_or_join_the_document() {
     check(
         &project,
         "run card --ask person",
-        Expect {
+        ExpectedRun {
             exit: 64,
             out: Nothing,
             err: Has(&["terminal"]),
@@ -381,7 +381,7 @@ fn the_document_can_have_another_template() {
     check(
         &project,
         "run card Customer --prompt-template mine.jig",
-        Expect {
+        ExpectedRun {
             exit: 2,
             out: Has(&["Please: mainFields and remark"]),
             err: Anything,
@@ -394,7 +394,7 @@ fn an_ai_mode_that_does_not_exist_is_wrong_usage() {
     check(
         &project(),
         "run card Customer --ai-mode apii",
-        Expect {
+        ExpectedRun {
             exit: 64,
             out: Nothing,
             err: Has(&["apii", "[possible values: auto, api", "'api'"]),
@@ -425,7 +425,7 @@ fn a_dry_run_asks_too_and_shows_the_result_with_answers() {
     check(
         &project,
         "run card Customer --dry-run",
-        Expect {
+        ExpectedRun {
             exit: 2,
             out: Anything,
             err: Anything,
@@ -436,7 +436,7 @@ fn a_dry_run_asks_too_and_shows_the_result_with_answers() {
     check(
         &project,
         "run card Customer --dry-run --answers answers.json",
-        Expect {
+        ExpectedRun {
             exit: 0,
             out: Has(&["+++ b/src/customer-card.txt", "+- name"]),
             err: Lacks(&["wrote"]),

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use crate::project::Says::{Anything, Has, Nothing};
-use crate::project::{Expect, Project, check};
+use crate::project::ExpectedText::{Anything, Has, Nothing};
+use crate::project::{CliProject, ExpectedRun, check};
 
 const RECIPE: &str = "\
 name: list
@@ -18,15 +18,15 @@ const OLD: &str = "---\nto: list.txt\n---\ntitle: {{ name }}\n\none\ntwo\nthree\
 const NEW: &str = "---\nto: list.txt\n---\ntitle: {{ name }}\n\none\ntwo\nthree and more\n\nend\n";
 
 /// A project with a generated file that was edited at its first line.
-fn edited() -> Project {
-    let project = Project::with(&[
+fn edited() -> CliProject {
+    let project = CliProject::with(&[
         (".drawloom/recipes/list/recipe.yml", RECIPE),
         (".drawloom/recipes/list/list.jig", OLD),
     ]);
     check(
         &project,
         "run list Ada",
-        Expect {
+        ExpectedRun {
             exit: 0,
             out: Nothing,
             err: Anything,
@@ -42,14 +42,14 @@ fn edits_and_the_newer_template_go_together() {
     let project = edited();
     let before = project.tree();
     let says = ["+++ b/list.txt", "+three and more"];
-    let dry = Expect {
+    let dry = ExpectedRun {
         exit: 0,
         out: Has(&says),
         err: Has(&["merged", "list.txt", "dry run"]),
     };
     check(&project, "update list --dry-run", dry);
     assert_eq!(project.tree(), before);
-    let expect = Expect {
+    let expect = ExpectedRun {
         exit: 0,
         out: Nothing,
         err: Has(&["merged", "list.txt"]),
@@ -60,7 +60,7 @@ fn edits_and_the_newer_template_go_together() {
     let ran = check(
         &project,
         "update list --json",
-        Expect {
+        ExpectedRun {
             exit: 0,
             out: Anything,
             err: Nothing,
@@ -79,7 +79,7 @@ fn changes_to_the_same_lines_are_left_to_a_person() {
     check(
         &project,
         "update list",
-        Expect {
+        ExpectedRun {
             exit: 1,
             out: Nothing,
             err: Has(&says),
@@ -90,7 +90,7 @@ fn changes_to_the_same_lines_are_left_to_a_person() {
 
 #[test]
 fn what_was_never_run_cannot_be_updated() {
-    let project = Project::with(&[
+    let project = CliProject::with(&[
         (".drawloom/recipes/list/recipe.yml", RECIPE),
         (".drawloom/recipes/list/list.jig", OLD),
     ]);
@@ -98,7 +98,7 @@ fn what_was_never_run_cannot_be_updated() {
     check(
         &project,
         "update list",
-        Expect {
+        ExpectedRun {
             exit: 1,
             out: Nothing,
             err: Has(&says),

@@ -1,24 +1,24 @@
 //! Help, version and wrong usage: the right stream, and 64 where clap would say 2.
 
-use crate::project::Says::{Exactly, Has, Nothing};
-use crate::project::{Expect, Project, check};
+use crate::project::ExpectedText::{Exactly, Has, Nothing};
+use crate::project::{CliProject, ExpectedRun, check};
 
 #[track_caller]
 fn check_usage_error(line: &str, says: &[&str]) {
-    let expect = Expect {
+    let expect = ExpectedRun {
         exit: 64,
         out: Nothing,
         err: Has(says),
     };
-    check(&Project::empty(), line, expect);
+    check(&CliProject::empty(), line, expect);
 }
 
 #[track_caller]
 fn check_shown(line: &str, says: &[&str]) {
     check(
-        &Project::empty(),
+        &CliProject::empty(),
         line,
-        Expect {
+        ExpectedRun {
             exit: 0,
             out: Has(says),
             err: Nothing,
@@ -29,12 +29,12 @@ fn check_shown(line: &str, says: &[&str]) {
 #[test]
 fn help_and_version_are_data() {
     let version = concat!("drawloom ", env!("CARGO_PKG_VERSION"), "\n");
-    let expect = Expect {
+    let expect = ExpectedRun {
         exit: 0,
         out: Exactly(version),
         err: Nothing,
     };
-    check(&Project::empty(), "--version", expect);
+    check(&CliProject::empty(), "--version", expect);
     check_shown(
         "--help",
         &[
@@ -80,9 +80,9 @@ fn wrong_usage_is_64_and_never_2() {
 #[test]
 fn wrong_usage_with_json_is_one_document() {
     let ran = check(
-        &Project::empty(),
+        &CliProject::empty(),
         "recipe list --json --all",
-        Expect {
+        ExpectedRun {
             exit: 64,
             out: Nothing,
             err: Has(&["E_USAGE"]),
@@ -107,7 +107,7 @@ fn completions_and_manual_pages_are_data() {
 
 #[test]
 fn a_reader_that_closes_the_pipe_is_no_error() {
-    let project = Project::empty();
+    let project = CliProject::empty();
     let mut command = project.command("completions bash");
     let mut child = command
         .stdout(std::process::Stdio::piped())
@@ -123,7 +123,7 @@ fn a_reader_that_closes_the_pipe_is_no_error() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_is_an_error() {
-    let project = Project::empty();
+    let project = CliProject::empty();
     let full = std::fs::File::options()
         .write(true)
         .open("/dev/full")

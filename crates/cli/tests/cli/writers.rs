@@ -2,8 +2,8 @@
 
 use std::process::{Child, Stdio};
 
-use crate::project::Says::{Anything, Has, Nothing};
-use crate::project::{Expect, Project, check};
+use crate::project::ExpectedText::{Anything, Has, Nothing};
+use crate::project::{CliProject, ExpectedRun, check};
 
 /// As many as an agent or a build tool starts at a time, and more.
 const PROCESSES: usize = 32;
@@ -22,8 +22,8 @@ const LINE: &str =
     "---\nto: src/index.ts\ninject: true\nappend: true\n---\nexport * from \"./{{ name }}\";\n";
 const OWN: &str = "---\nto: \"src/{{ name }}.ts\"\n---\nexport const {{ name }} = 1;\n";
 
-fn project() -> Project {
-    Project::with(&[
+fn project() -> CliProject {
+    CliProject::with(&[
         (".drawloom/recipes/add/recipe.yml", RECIPE),
         (".drawloom/recipes/add/line.jig", LINE),
         (".drawloom/recipes/add/own.jig", OWN),
@@ -32,7 +32,7 @@ fn project() -> Project {
     ])
 }
 
-fn start(project: &Project, line: &str) -> Child {
+fn start(project: &CliProject, line: &str) -> Child {
     let mut command = project.command(line);
     let command = command.stdout(Stdio::null()).stderr(Stdio::piped());
     command.spawn().unwrap()
@@ -72,7 +72,7 @@ fn injections_patches_and_records_of_many_processes_all_arrive() {
 
 #[test]
 fn kept_answers_of_many_processes_are_all_kept() {
-    let project = Project::with(&[
+    let project = CliProject::with(&[
         (
             ".drawloom/recipes/ask/recipe.yml",
             "name: ask\nsteps:\n  - template: ask.jig\n",
@@ -108,7 +108,7 @@ fn a_command_may_run_drawloom_in_the_same_project() {
     check(
         &project,
         "run outer",
-        Expect {
+        ExpectedRun {
             exit: 0,
             out: Nothing,
             err: Has(&["created", "outer.txt"]),
@@ -136,7 +136,7 @@ fn a_writer_that_does_not_end_is_named() {
     check(
         &project,
         "run add x",
-        Expect {
+        ExpectedRun {
             exit: 1,
             out: Nothing,
             err: Has(&[
@@ -151,7 +151,7 @@ fn a_writer_that_does_not_end_is_named() {
     check(
         &project,
         "run add x",
-        Expect {
+        ExpectedRun {
             exit: 0,
             out: Nothing,
             err: Anything,

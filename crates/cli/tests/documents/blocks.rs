@@ -1,17 +1,17 @@
 //! The fenced blocks of a Markdown document, and what each of them is for.
 
 /// One fenced block.
-pub(crate) struct Block {
+pub(crate) struct DocumentBlock {
     /// Where it begins, counted from 1.
     pub(crate) line: usize,
-    pub(crate) kind: Kind,
+    pub(crate) kind: DocumentBlockKind,
     pub(crate) text: String,
     /// The text since the block before.
     pub(crate) before: String,
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum DocumentBlockKind {
     /// ```` ```yaml path/to/file ````: a file with this content.
     File(String),
     /// ```` ```console ````: commands after `$ `, each with what it prints.
@@ -20,11 +20,13 @@ pub(crate) enum Kind {
     Commands,
     /// Data that must be readable.
     Data(&'static str),
-    /// ```` ```sh ignore ````, `text`, other languages: shown only.
+    /// `text` and other languages: shown only. May not hold commands.
     Shown,
+    /// ```` ```sh ignore ````: commands that need a key, a network or a person.
+    Ignored,
 }
 
-pub(crate) fn of(text: &str) -> Vec<Block> {
+pub(crate) fn of(text: &str) -> Vec<DocumentBlock> {
     let mut blocks = Vec::new();
     let mut before = String::new();
     let mut lines = text.lines().enumerate();
@@ -46,7 +48,7 @@ pub(crate) fn of(text: &str) -> Vec<Block> {
             text.push_str(line.get(indent..).unwrap_or(line.trim_start()));
             text.push('\n');
         }
-        blocks.push(Block {
+        blocks.push(DocumentBlock {
             line: index + 1,
             kind: kind(info),
             text,
@@ -56,16 +58,16 @@ pub(crate) fn of(text: &str) -> Vec<Block> {
     blocks
 }
 
-fn kind(info: &str) -> Kind {
+fn kind(info: &str) -> DocumentBlockKind {
     let (language, rest) = info.trim().split_once(' ').unwrap_or((info.trim(), ""));
     match (language, rest.trim()) {
-        (_, "ignore") => Kind::Shown,
-        (_, path) if !path.is_empty() => Kind::File(path.to_owned()),
-        ("console", _) => Kind::Console,
-        ("sh", _) => Kind::Commands,
-        ("yaml", _) => Kind::Data("yaml"),
-        ("toml", _) => Kind::Data("toml"),
-        ("json", _) => Kind::Data("json"),
-        _ => Kind::Shown,
+        (_, "ignore") => DocumentBlockKind::Ignored,
+        (_, path) if !path.is_empty() => DocumentBlockKind::File(path.to_owned()),
+        ("console", _) => DocumentBlockKind::Console,
+        ("sh", _) => DocumentBlockKind::Commands,
+        ("yaml", _) => DocumentBlockKind::Data("yaml"),
+        ("toml", _) => DocumentBlockKind::Data("toml"),
+        ("json", _) => DocumentBlockKind::Data("json"),
+        _ => DocumentBlockKind::Shown,
     }
 }

@@ -14,19 +14,91 @@ mod playing;
 
 use playing::play;
 
-#[test]
-fn readme() {
-    play("README.md");
+/// Makes a test of each document.
+macro_rules! documents {
+    ($($name:ident $path:literal,)*) => {
+        const PLAYED: &[&str] = &[$($path),*];
+
+        $(
+            #[test]
+            fn $name() {
+                play($path);
+            }
+        )*
+    };
 }
 
-#[test]
-fn recipes() {
-    play("docs/recipes.md");
+documents! {
+    readme "README.md",
+    ai "docs/ai.md",
+    builder "docs/builder.md",
+    index "docs/index.md",
+    people "docs/people.md",
+    recipes "docs/recipes.md",
+    tasks "docs/tasks.md",
+    templates "docs/templates.md",
+    workflows "docs/workflows.md",
 }
 
+/// Documents that are not played, and why.
+const NOT_PLAYED: &[(&str, &str)] = &[
+    (
+        "docs/cli.md",
+        "it is written from the commands themselves, and compared with them by `reference`",
+    ),
+    (
+        "docs/pages.md",
+        "it describes pages, which the tests of the server open",
+    ),
+    (
+        "docs/security.md",
+        "it shows no command whose result could be compared",
+    ),
+    (
+        "docs/server.md",
+        "its commands need a server that runs; the tests of the server send the same requests",
+    ),
+];
+
 #[test]
-fn ai() {
-    play("docs/ai.md");
+fn every_document_is_played_or_says_why_not() {
+    let folder = playing::repository().join("docs");
+    let entries = std::fs::read_dir(folder).unwrap();
+    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut found: Vec<String> = names
+        .filter(|name| name.ends_with(".md"))
+        .map(|name| format!("docs/{name}"))
+        .chain(["README.md".to_owned()])
+        .collect();
+    found.sort();
+    let left_out = NOT_PLAYED.iter().map(|(path, _)| *path);
+    let mut listed: Vec<&str> = PLAYED.iter().copied().chain(left_out).collect();
+    listed.sort_unstable();
+    assert_eq!(found, listed);
+}
+
+/// A file in `examples` that no document runs may be wrong without anybody knowing.
+#[test]
+fn every_example_is_run_by_a_document() {
+    let texts: Vec<String> = PLAYED
+        .iter()
+        .map(|path| playing::commands_of(path))
+        .collect();
+    let mut folders = vec![playing::repository().join("examples")];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let shown = path.display().to_string();
+            let at = shown.rfind("/examples/").unwrap();
+            let name = &shown[at + 1..];
+            let is_run = texts.iter().any(|text| text.contains(name));
+            assert!(is_run, "no document runs {name}");
+        }
+    }
 }
 
 /// A document that is wrong must fail, or the tests above prove nothing.
@@ -40,6 +112,8 @@ fn a_wrong_document_fails() {
         "```json\n{\n```\n",
         "Nothing names it.\n\n```text x.txt\nx\n```\n",
         "```console\n$ echo a; echo b\na\n```\n",
+        "```text\ndrawloom run hello\n```\n",
+        "```\n$ drawloom run hello\n```\n",
     ] {
         let played = std::panic::catch_unwind(|| playing::play_text("wrong.md", wrong));
         assert!(played.is_err(), "{wrong}");

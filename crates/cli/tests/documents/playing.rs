@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use recipe::manifest::Format;
+use recipe::manifest::DataFormat;
 
-use crate::blocks::{self, Block, Kind};
+use crate::blocks::{self, DocumentBlock, DocumentBlockKind};
 
 /// Begins again in an empty directory.
 const ANEW: &str = "<!-- a new directory -->";
@@ -20,27 +20,40 @@ pub(crate) fn play(name: &str) {
 }
 
 pub(crate) fn play_text(name: &str, text: &str) {
-    let mut stage = Stage::new(name);
+    let mut stage = DocumentStage::new(name);
     for block in blocks::of(text) {
         if block.before.contains(ANEW) {
-            stage = Stage::new(name);
+            stage = DocumentStage::new(name);
         }
         stage.play(&block);
     }
 }
 
-fn repository() -> PathBuf {
+/// Returns every command that a document runs.
+pub(crate) fn commands_of(name: &str) -> String {
+    let text = std::fs::read_to_string(repository().join(name)).unwrap();
+    let blocks = blocks::of(&text).into_iter();
+    let run = blocks.filter(|block| {
+        matches!(
+            block.kind,
+            DocumentBlockKind::Console | DocumentBlockKind::Commands
+        )
+    });
+    run.map(|block| block.text).collect()
+}
+
+pub(crate) fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
 /// A directory in which a document's commands run, as in one terminal.
-struct Stage {
+struct DocumentStage {
     name: String,
     folder: tempfile::TempDir,
     here: PathBuf,
 }
 
-impl Stage {
+impl DocumentStage {
     fn new(name: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         // The examples of the repository are beside the reader's project.
@@ -55,24 +68,25 @@ impl Stage {
         Self { name, folder, here }
     }
 
-    fn play(&mut self, block: &Block) {
+    fn play(&mut self, block: &DocumentBlock) {
         let place = format!("{}:{}", self.name, block.line);
         match &block.kind {
-            Kind::File(path) => self.write(path, block, &place),
-            Kind::Console => self.console(&block.text, &place),
-            Kind::Commands => {
+            DocumentBlockKind::File(path) => self.write(path, block, &place),
+            DocumentBlockKind::Console => self.console(&block.text, &place),
+            DocumentBlockKind::Commands => {
                 for line in commands(&block.text) {
                     let (exit, said) = self.run(&line);
                     assert_eq!(exit, 0, "{place}: `{line}` said\n{said}");
                 }
             }
-            Kind::Data(format) => check_data(format, &block.text, &place),
-            Kind::Shown => {}
+            DocumentBlockKind::Data(format) => check_data(format, &block.text, &place),
+            DocumentBlockKind::Shown => assert_no_commands(&block.text, &place),
+            DocumentBlockKind::Ignored => {}
         }
     }
 
     /// A reader must be told where the file goes: the text above a block names its path.
-    fn write(&self, path: &str, block: &Block, place: &str) {
+    fn write(&self, path: &str, block: &DocumentBlock, place: &str) {
         let named = format!("`{path}`");
         assert!(
             block.before.contains(&named),
@@ -190,11 +204,19 @@ fn is_like(line: &str, wanted: &str) -> bool {
     }
 }
 
+/// Commands that are only shown would never be tried: their block says how they are run, or `ignore`.
+fn assert_no_commands(text: &str, place: &str) {
+    let is_command = |line: &&str| line.starts_with("drawloom ") || line.starts_with("$ ");
+    if let Some(line) = text.lines().find(is_command) {
+        panic!("{place}: `{line}` is a command: make the block `console`, `sh` or `sh ignore`");
+    }
+}
+
 fn check_data(format: &str, text: &str, place: &str) {
     let format = match format {
-        "yaml" => Format::Yaml,
-        "toml" => Format::Toml,
-        _ => Format::Json,
+        "yaml" => DataFormat::Yaml,
+        "toml" => DataFormat::Toml,
+        _ => DataFormat::Json,
     };
     if let Err(error) = recipe::structured::read(format, text) {
         panic!("{place}: {}", error.message);

@@ -1,7 +1,7 @@
 //! Agents: prompts from the command line and from files, beside those of the settings, known to
 //! workflows.
 
-use crate::project::Project;
+use crate::project::CliProject;
 use crate::{document, done, refused};
 
 const WORKFLOW: &str = "graph TD\n    A[Review]\n\n%% === WORKFLOW_CONFIG ===\n\
@@ -10,7 +10,7 @@ const WORKFLOW: &str = "graph TD\n    A[Review]\n\n%% === WORKFLOW_CONFIG ===\n\
 
 #[test]
 fn prompts_come_from_the_command_line_and_from_files() {
-    let project = Project::with(&[("prompts/r.md", "You review.\nBe kind.\n")]);
+    let project = CliProject::with(&[("prompts/r.md", "You review.\nBe kind.\n")]);
     let line = "agents add code-reviewer --name 'Code Review Agent' --prompt @prompts/r.md --json";
     let agent = document(&project, line);
     assert_eq!(agent["agentPrompt"], "You review.\nBe kind.\n");
@@ -32,7 +32,7 @@ fn prompts_come_from_the_command_line_and_from_files() {
 #[test]
 fn wrong_uses_say_what_to_do_and_change_nothing() {
     let settings = "[agents.declared]\nname = \"Declared\"\nprompt = \"From the file.\"\n";
-    let project = Project::with(&[("drawloom.toml", settings)]);
+    let project = CliProject::with(&[("drawloom.toml", settings)]);
     for (line, exit, says) in [
         ("agents add a", 64, &["--prompt"][..]),
         ("agents add a --prompt ''", 64, &["needs a prompt"]),
@@ -63,10 +63,10 @@ fn wrong_uses_say_what_to_do_and_change_nothing() {
 
 #[test]
 fn workflows_know_agents_that_were_added_and_are_active() {
-    check_known(&Project::empty());
+    check_known(&CliProject::empty());
 }
 
-pub(crate) fn check_known(project: &Project) {
+pub(crate) fn check_known(project: &CliProject) {
     project.write("w.mmd", WORKFLOW);
     let starts = || project.run("workflow start w.mmd --wait --json");
     let unknown = starts();
@@ -87,7 +87,7 @@ pub(crate) fn check_known(project: &Project) {
 fn a_server_that_is_gone_is_said_by_whoever_needs_it() {
     let settings = "[workflows]\ndatabase = \"postgres://nobody:geheim@127.0.0.1:1/none\"\n\n\
                     [agents.code-reviewer]\nprompt = \"You review.\"\n";
-    let project = Project::with(&[("drawloom.toml", settings), ("w.mmd", WORKFLOW)]);
+    let project = CliProject::with(&[("drawloom.toml", settings), ("w.mmd", WORKFLOW)]);
     // To look at a file needs nobody else.
     done(&project, "workflow check w.mmd");
     for line in [

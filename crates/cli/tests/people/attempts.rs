@@ -1,6 +1,6 @@
 //! Attempts of a task, as `tasks show` tells them: who had it, and what came of it each time.
 
-use crate::project::Project;
+use crate::project::CliProject;
 use crate::{document, done};
 
 const WORKFLOW: &str = "graph TD\n    A[Look]\n\n%% === WORKFLOW_CONFIG ===\n\
@@ -9,12 +9,12 @@ const WORKFLOW: &str = "graph TD\n    A[Look]\n\n%% === WORKFLOW_CONFIG ===\n\
 
 #[test]
 fn every_attempt_is_shown_with_who_and_why() {
-    check_attempts(&Project::with(&[("drawloom.toml", SETTINGS)]));
+    check_attempts(&CliProject::with(&[("drawloom.toml", SETTINGS)]));
 }
 
 pub(crate) const SETTINGS: &str = "[agent.sandbox]\nkind = \"none\"\n";
 
-pub(crate) fn check_attempts(project: &Project) {
+pub(crate) fn check_attempts(project: &CliProject) {
     project.write("w.mmd", WORKFLOW);
     let ran = project.run("workflow start w.mmd --wait");
     assert_ne!(ran.exit, 0, "{}", ran.err);

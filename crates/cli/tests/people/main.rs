@@ -16,39 +16,41 @@ mod project;
 #[path = "../../../store/tests/workflows/cluster.rs"]
 mod cluster;
 
+mod added;
 mod agents;
 mod attempts;
 mod schedules;
 mod server;
+mod serving;
 mod users;
 
-use project::{Expect, Project, Ran, Says, check};
+use project::{CliProject, ExpectedRun, ExpectedText, ProgramOutput, check};
 use serde_json::Value;
 
 /// A command line that must succeed, and the document it prints.
 #[track_caller]
-fn document(project: &Project, line: &str) -> Value {
+fn document(project: &CliProject, line: &str) -> Value {
     let ran = done(project, line);
     serde_json::from_str(&ran.out).unwrap_or_else(|cause| panic!("{cause}: {}", ran.out))
 }
 
 #[track_caller]
-fn done(project: &Project, line: &str) -> Ran {
-    let expect = Expect {
+fn done(project: &CliProject, line: &str) -> ProgramOutput {
+    let expect = ExpectedRun {
         exit: 0,
-        out: Says::Anything,
-        err: Says::Anything,
+        out: ExpectedText::Anything,
+        err: ExpectedText::Anything,
     };
     check(project, line, expect)
 }
 
 /// A command line that must be refused, saying these pieces in this order.
 #[track_caller]
-fn refused(project: &Project, line: &str, exit: i32, says: &[&str]) {
-    let expect = Expect {
+fn refused(project: &CliProject, line: &str, exit: i32, says: &[&str]) {
+    let expect = ExpectedRun {
         exit,
-        out: Says::Nothing,
-        err: Says::Has(says),
+        out: ExpectedText::Nothing,
+        err: ExpectedText::Has(says),
     };
     check(project, line, expect);
 }

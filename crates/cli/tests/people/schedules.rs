@@ -6,25 +6,25 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::project::Project;
+use crate::project::CliProject;
 use crate::{document, done, refused};
 
 const WORKFLOW: &str = "graph TD\n    A[Nothing]\n\n%% === WORKFLOW_CONFIG ===\n\
     %% @A: { \"handler\": \"no_op\" }\n%% === END_CONFIG ===\n";
 
-fn project() -> Project {
-    prepared(Project::empty())
+fn project() -> CliProject {
+    prepared(CliProject::empty())
 }
 
 /// A project with the workflows that are scheduled here.
-pub(crate) fn prepared(project: Project) -> Project {
+pub(crate) fn prepared(project: CliProject) -> CliProject {
     project.write(".drawloom/workflows/nightly.mmd", WORKFLOW);
     project.write("flows/w.mmd", WORKFLOW);
     project
 }
 
 #[track_caller]
-fn runs(project: &Project) -> Vec<Value> {
+fn runs(project: &CliProject) -> Vec<Value> {
     let listed = document(project, "runs list --json");
     listed["runs"].as_array().unwrap().clone()
 }
@@ -34,7 +34,7 @@ fn schedules_are_added_shown_switched_and_removed() {
     check_added(&project());
 }
 
-pub(crate) fn check_added(project: &Project) {
+pub(crate) fn check_added(project: &CliProject) {
     let line =
         "schedules add night nightly --cron '30 3 * * *' --time-zone Asia/Tokyo depth=3 --json";
     let added = document(project, line);
@@ -78,7 +78,7 @@ pub(crate) fn check_added(project: &Project) {
 fn wrong_uses_say_what_to_do_and_add_nothing() {
     let project = project();
     project.write("broken.mmd", "graph TD\n  A[\n");
-    let outside = Project::with(&[("w.mmd", WORKFLOW)]);
+    let outside = CliProject::with(&[("w.mmd", WORKFLOW)]);
     let elsewhere = format!(
         "schedules add a {} --cron @daily",
         outside.path().join("w.mmd").display()
@@ -134,7 +134,7 @@ fn a_due_time_has_one_run_however_many_fire() {
     check_fired_once(&project());
 }
 
-pub(crate) fn check_fired_once(project: &Project) {
+pub(crate) fn check_fired_once(project: &CliProject) {
     done(project, "schedules add often nightly --cron '* * * * * *'");
     sleep(Duration::from_millis(2_500));
     let started: Vec<_> = (0..4)
@@ -172,7 +172,7 @@ fn a_worker_begins_what_is_due_and_does_it() {
     check_worked(&project());
 }
 
-pub(crate) fn check_worked(project: &Project) {
+pub(crate) fn check_worked(project: &CliProject) {
     done(project, "schedules add often nightly --cron '* * * * * *'");
     let mut worker = project.command("worker").spawn().unwrap();
     let mut ended = false;
@@ -195,11 +195,44 @@ fn a_workflow_that_is_gone_is_said_and_the_schedule_goes_on() {
     std::fs::remove_file(project.path().join(".drawloom/workflows/nightly.mmd")).unwrap();
     sleep(Duration::from_millis(1_200));
     let ran = done(&project, "schedules fire");
-    assert!(ran.err.contains("often began no run"), "{}", ran.err);
+    assert!(ran.err.contains("often started no run"), "{}", ran.err);
     let listed = done(&project, "schedules list").out;
     assert!(listed.contains("last failed: there is no file"), "{listed}");
     project.write(".drawloom/workflows/nightly.mmd", WORKFLOW);
     sleep(Duration::from_millis(1_200));
     assert!(done(&project, "schedules fire").out.starts_with("often-"));
     assert_eq!(runs(&project).len(), 1);
+}
+
+#[test]
+fn a_backfill_shows_its_times_and_then_begins_each_once() {
+    let project = project();
+    done(
+        &project,
+        "schedules add night nightly --cron '30 3 * * *' --disabled",
+    );
+    let range = "schedules backfill night --from 2026-01-01 --to 2026-01-04";
+    let shown = document(&project, &format!("{range} --dry-run --json"));
+    let times: Vec<&str> = shown["times"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|time| time.as_str().unwrap())
+        .collect();
+    assert_eq!(times.len(), 3, "{shown}");
+    assert!(times[0].starts_with("2026-01-01T03:30:00"), "{shown}");
+    assert_eq!(runs(&project).len(), 0, "a dry run begins nothing");
+    let begun = document(&project, &format!("{range} --json"));
+    assert_eq!(begun["fired"].as_array().unwrap().len(), 3, "{begun}");
+    let again = document(&project, &format!("{range} --json"));
+    let fired = again["fired"].as_array().unwrap().iter();
+    assert!(
+        fired.clone().all(|one| one["wasStarted"] == true),
+        "{again}"
+    );
+    assert_eq!(runs(&project).len(), 3);
+    done(&project, "worker --until-idle");
+    let completed = runs(&project);
+    let completed = completed.iter().filter(|run| run["status"] == "completed");
+    assert_eq!(completed.count(), 3);
 }

@@ -1,21 +1,21 @@
 //! People: added, listed, edited, and every wrong use refused with nothing changed.
 
-use crate::project::Project;
+use crate::project::CliProject;
 use crate::{document, done, refused};
 
 #[test]
 fn people_are_added_listed_and_edited() {
-    check_people(&Project::empty());
+    check_people(&CliProject::empty());
 }
 
 #[test]
 fn wrong_uses_say_what_to_do_and_change_nothing() {
-    check_wrong_uses(&Project::empty());
+    check_wrong_uses(&CliProject::empty());
 }
 
-pub(crate) fn check_people(project: &Project) {
+pub(crate) fn check_people(project: &CliProject) {
     let ran = done(project, "users list");
-    assert!(ran.err.contains("There is nobody here"), "{}", ran.err);
+    assert!(ran.err.contains("There are no users here"), "{}", ran.err);
     let line = "users add ada --email ada@example.org --name 'Ada Lovelace' --role admin --json";
     let ada = document(project, line);
     assert_eq!(ada["slug"], "ada");
@@ -41,7 +41,7 @@ pub(crate) fn check_people(project: &Project) {
     assert_eq!(again["isActive"], true);
 }
 
-pub(crate) fn check_wrong_uses(project: &Project) {
+pub(crate) fn check_wrong_uses(project: &CliProject) {
     done(project, "users add ada --email ada@example.org");
     done(project, "agents add writer --prompt 'You write.'");
     let before = document(project, "users list --json");
@@ -69,12 +69,12 @@ pub(crate) fn check_wrong_uses(project: &Project) {
             1,
             &["no user `eve`", "users list"],
         ),
-        ("users edit ada", 64, &["nothing about `ada`"]),
+        ("users edit ada", 64, &["`ada` would not change"]),
         ("users edit ada --active --inactive", 64, &["--inactive"]),
         (
             "users edit ada --name B --if-revision 7",
             1,
-            &["by somebody else"],
+            &["edited in the meantime"],
         ),
         (
             "users edit writer --name B",

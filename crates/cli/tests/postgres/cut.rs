@@ -5,12 +5,12 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::server::Server;
+use crate::server::ClusterServer;
 use crate::storm::SECONDS;
-use crate::yard::{Yard, wait_for};
+use crate::test_cluster::{TestCluster, wait_for};
 
 /// A step that says when it begins, and takes a while.
-fn with_slow(yard: &Yard) {
+fn with_slow(yard: &TestCluster) {
     let run = "echo \"$DRAWLOOM_TASK $DRAWLOOM_ATTEMPT\" >> effects; touch begun; sleep 1; echo 1";
     let step = json!({
         "handler": "command", "config": { "run": run, "parse": "json" },
@@ -21,18 +21,18 @@ fn with_slow(yard: &Yard) {
     yard.draw("slow", "M[Slow] --> B[Then]\n B --> C[End]", &steps);
 }
 
-fn shown(yard: &Yard) -> Value {
+fn shown(yard: &TestCluster) -> Value {
     serde_json::from_str(&yard.run("runs show last --json").out).unwrap()
 }
 
-fn begun(yard: &Yard) -> bool {
+fn begun(yard: &TestCluster) -> bool {
     yard.project.path().join("begun").exists()
 }
 
 #[test]
 fn a_worker_that_stood_still_comes_too_late_and_is_refused() {
-    let server = Server::start();
-    let yard = Yard::new(Some(server.database("late")));
+    let server = ClusterServer::start();
+    let yard = TestCluster::new(Some(server.database("late")));
     with_slow(&yard);
     assert!(yard.start("slow"));
     let late = yard.worker("late", "--lease 500ms");
@@ -62,8 +62,8 @@ fn a_worker_that_stood_still_comes_too_late_and_is_refused() {
 
 #[test]
 fn a_line_that_is_cut_for_longer_than_a_lease_ends_nothing() {
-    let server = Server::start();
-    let yard = Yard::new(Some(server.database("cut")));
+    let server = ClusterServer::start();
+    let yard = TestCluster::new(Some(server.database("cut")));
     with_slow(&yard);
     for kind in ["slow", "fan", "loop"] {
         assert!(yard.start(kind));
@@ -84,8 +84,8 @@ fn a_server_that_says_nothing_for_minutes_is_said_and_nothing_is_lost() {
     if std::env::var_os(SECONDS).is_none() {
         return;
     }
-    let server = Server::start();
-    let yard = Yard::new(Some(server.database("silent")));
+    let server = ClusterServer::start();
+    let yard = TestCluster::new(Some(server.database("silent")));
     with_slow(&yard);
     for kind in ["slow", "fan"] {
         assert!(yard.start(kind));

@@ -4,9 +4,9 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use crate::cluster::{Cluster, Flush};
-use crate::server::Server;
+use crate::server::ClusterServer;
 use crate::small::SmallDisk;
-use crate::yard::{Yard, wait_for};
+use crate::test_cluster::{TestCluster, wait_for};
 
 /// The twelfth time that a process of the server flushes its log of writes, the disk refuses.
 const REFUSING: &str = "strace -f -o /dev/null -e trace=fdatasync \
@@ -31,9 +31,9 @@ fn a_full_disk_of_the_server_is_said_and_work_goes_on_when_there_is_room() {
         assert!(given.unwrap().success());
     });
     let disk = disk.unwrap();
-    let mut server = Server::of(cluster);
+    let mut server = ClusterServer::of(cluster);
     server.run();
-    let yard = Yard::new(Some(server.database("full")));
+    let yard = TestCluster::new(Some(server.database("full")));
     for _ in 0..8 {
         assert!(yard.start("fan"));
     }
@@ -64,9 +64,9 @@ fn a_full_disk_of_the_server_is_said_and_work_goes_on_when_there_is_room() {
 fn flushes_that_the_server_s_disk_refuses_lose_nothing() {
     let mut cluster = Cluster::make(Flush::Yes, |_| {});
     cluster.starter = REFUSING;
-    let mut server = Server::of(cluster);
+    let mut server = ClusterServer::of(cluster);
     server.run();
-    let yard = Yard::new(Some(server.database("flush")));
+    let yard = TestCluster::new(Some(server.database("flush")));
     let mut started = 0;
     let crew = ["one", "two"].map(|name| yard.worker(name, "--lease 1s"));
     for _ in 0..6 {

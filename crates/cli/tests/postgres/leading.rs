@@ -3,23 +3,23 @@
 use std::thread::sleep;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use crate::server::Server;
-use crate::yard::{Worker, Yard, wait_for};
+use crate::server::ClusterServer;
+use crate::test_cluster::{TestCluster, WorkerProcess, wait_for};
 
 /// Subflows are started by timers, and timers are the leader's.
-fn yard_on(server: &Server, name: &str) -> Yard {
-    let yard = Yard::new(Some(server.database(name)));
+fn yard_on(server: &ClusterServer, name: &str) -> TestCluster {
+    let yard = TestCluster::new(Some(server.database(name)));
     // Whoever looks first makes the tables.
     assert_eq!(yard.runs().unwrap().len(), 0);
     yard
 }
 
 /// Who has the duty of timers.
-fn holder(server: &Server, name: &str) -> Option<String> {
+fn holder(server: &ClusterServer, name: &str) -> Option<String> {
     holder_of(server, name, "timers")
 }
 
-fn holder_of(server: &Server, name: &str, duty: &str) -> Option<String> {
+fn holder_of(server: &ClusterServer, name: &str, duty: &str) -> Option<String> {
     let sql = "SELECT duty || ' ' || holder FROM workflow_duties \
                WHERE until_ms > extract(epoch FROM clock_timestamp()) * 1000";
     let held = server.sql(name, sql);
@@ -29,7 +29,11 @@ fn holder_of(server: &Server, name: &str, duty: &str) -> Option<String> {
 }
 
 /// Two workers, the leader first.
-fn pair(server: &Server, yard: &Yard, database: &str) -> (Worker, Worker) {
+fn pair(
+    server: &ClusterServer,
+    yard: &TestCluster,
+    database: &str,
+) -> (WorkerProcess, WorkerProcess) {
     let one = yard.worker("one", "--lease 1s");
     wait_for("a leader", || holder(server, database).is_some());
     let two = yard.worker("two", "--lease 1s");
@@ -37,7 +41,7 @@ fn pair(server: &Server, yard: &Yard, database: &str) -> (Worker, Worker) {
 }
 
 /// The outer run and the inner one, each once.
-fn check_outer(yard: &Yard, outer: usize) {
+fn check_outer(yard: &TestCluster, outer: usize) {
     assert!(yard.start("outer"));
     yard.wait_for_end(2 * outer);
     assert_eq!(yard.runs().unwrap().len(), 2 * outer);
@@ -45,7 +49,7 @@ fn check_outer(yard: &Yard, outer: usize) {
 
 #[test]
 fn a_leader_that_dies_is_followed_by_another_that_starts_subflows() {
-    let server = Server::start();
+    let server = ClusterServer::start();
     let yard = yard_on(&server, "dies");
     let (one, two) = pair(&server, &yard, "dies");
     check_outer(&yard, 1);
@@ -58,7 +62,7 @@ fn a_leader_that_dies_is_followed_by_another_that_starts_subflows() {
 
 #[test]
 fn a_leader_that_stands_still_is_followed_and_does_no_harm_when_it_wakes() {
-    let server = Server::start();
+    let server = ClusterServer::start();
     let yard = yard_on(&server, "sleeps");
     let (one, two) = pair(&server, &yard, "sleeps");
     one.signal("-STOP");
@@ -73,7 +77,7 @@ fn a_leader_that_stands_still_is_followed_and_does_no_harm_when_it_wakes() {
 
 #[test]
 fn a_leader_that_is_asked_to_stop_lets_the_next_one_lead_at_once() {
-    let server = Server::start();
+    let server = ClusterServer::start();
     let yard = yard_on(&server, "stops");
     let mut one = yard.worker("one", "");
     wait_for("a leader", || holder(&server, "stops").is_some());
@@ -84,8 +88,8 @@ fn a_leader_that_is_asked_to_stop_lets_the_next_one_lead_at_once() {
 
 #[test]
 fn work_that_somebody_took_off_the_list_is_put_back_by_the_next_leader() {
-    let server = Server::start();
-    let yard = Yard::new(Some(server.database("ready")));
+    let server = ClusterServer::start();
+    let yard = TestCluster::new(Some(server.database("ready")));
     for kind in ["chain", "fan"] {
         assert!(yard.start(kind));
     }
@@ -99,7 +103,7 @@ fn work_that_somebody_took_off_the_list_is_put_back_by_the_next_leader() {
 
 #[test]
 fn a_worker_that_dies_when_a_schedule_is_due_leaves_one_run_of_it() {
-    let server = Server::start();
+    let server = ClusterServer::start();
     let yard = yard_on(&server, "due");
     let mut crew = vec![yard.worker("one", ""), yard.worker("two", "")];
     let since = |time: SystemTime| time.duration_since(UNIX_EPOCH).unwrap();

@@ -24,9 +24,10 @@ mod cluster;
 mod server;
 mod small;
 mod storm;
-mod yard;
+mod test_cluster;
 
 mod cut;
 mod disks;
+mod keys;
 mod leading;
 mod storms;

@@ -8,22 +8,22 @@ use tokio::runtime::Runtime;
 
 use crate::cluster::{Cluster, Flush};
 
-pub(crate) struct Server {
+pub(crate) struct ClusterServer {
     runtime: Runtime,
     pub(crate) cluster: Cluster,
 }
 
-impl Server {
-    pub(crate) fn start() -> Server {
+impl ClusterServer {
+    pub(crate) fn start() -> ClusterServer {
         let runtime = Runtime::new().unwrap();
         let cluster = runtime.block_on(Cluster::start(Flush::No));
-        Server { runtime, cluster }
+        ClusterServer { runtime, cluster }
     }
 
     /// On a cluster that was made and does not run yet.
-    pub(crate) fn of(cluster: Cluster) -> Server {
+    pub(crate) fn of(cluster: Cluster) -> ClusterServer {
         let runtime = Runtime::new().unwrap();
-        Server { runtime, cluster }
+        ClusterServer { runtime, cluster }
     }
 
     pub(crate) fn database(&self, name: &str) -> String {

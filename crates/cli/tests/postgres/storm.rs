@@ -9,7 +9,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use super::chance::Chance;
-use super::yard::{Found, KINDS, Worker, Yard, wait_for};
+use super::test_cluster::{ClusterReport, KINDS, TestCluster, WorkerProcess, wait_for};
 
 /// How long `cargo xtask soak` wants storms, in seconds, and the first seed.
 pub(crate) const SECONDS: &str = "DRAWLOOM_SOAK_SECONDS";
@@ -26,23 +26,23 @@ pub(crate) struct Storm {
 }
 
 /// What the yards stand on.
-pub(crate) trait Ground {
+pub(crate) trait StormTarget {
     /// A yard with a database of its own.
-    fn yard(&mut self, seed: u64) -> Yard;
+    fn yard(&mut self, seed: u64) -> TestCluster;
 
     /// Strikes what the database is kept by, or does not; what it was.
-    fn strike(&mut self, chance: &mut Chance) -> Struck;
+    fn strike(&mut self, chance: &mut Chance) -> StormStrike;
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Struck {
+pub(crate) enum StormStrike {
     Nothing,
     Killed,
     Frozen,
 }
 
 #[derive(Debug, Default)]
-struct Tally {
+struct StormTally {
     kills: usize,
     stalls: usize,
     server_kills: usize,
@@ -50,7 +50,7 @@ struct Tally {
 }
 
 /// One storm, or as many as are asked for, each in a yard of its own.
-pub(crate) fn storms(mut storm: Storm, ground: &mut dyn Ground) {
+pub(crate) fn storms(mut storm: Storm, ground: &mut dyn StormTarget) {
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
     storm.seed = number(SEED).unwrap_or(storm.seed);
     let whole = Duration::from_secs(number(SECONDS).unwrap_or(0));
@@ -78,11 +78,15 @@ pub(crate) fn storms(mut storm: Storm, ground: &mut dyn Ground) {
 }
 
 impl Storm {
-    fn pass(&self, yard: &Yard, ground: &mut dyn Ground) -> (Found, Tally) {
+    fn pass(
+        &self,
+        yard: &TestCluster,
+        ground: &mut dyn StormTarget,
+    ) -> (ClusterReport, StormTally) {
         let mut chance = Chance::new(self.seed);
-        let mut tally = Tally::default();
-        let mut crew: Vec<Hand> = (0..self.workers)
-            .map(|place| Hand::new(yard, place))
+        let mut tally = StormTally::default();
+        let mut crew: Vec<StormThread> = (0..self.workers)
+            .map(|place| StormThread::new(yard, place))
             .collect();
         let begun = Instant::now();
         let mut started = 0;
@@ -94,9 +98,9 @@ impl Storm {
             }
             self.blow(yard, &mut crew, &mut chance, &mut tally);
             match ground.strike(&mut chance) {
-                Struck::Nothing => {}
-                Struck::Killed => tally.server_kills += 1,
-                Struck::Frozen => tally.cuts += 1,
+                StormStrike::Nothing => {}
+                StormStrike::Killed => tally.server_kills += 1,
+                StormStrike::Frozen => tally.cuts += 1,
             }
             sleep(Duration::from_millis(20 + chance.up_to(120)));
         }
@@ -109,7 +113,13 @@ impl Storm {
     }
 
     /// One of the crew is killed, or stands still for longer than its lease.
-    fn blow(&self, yard: &Yard, crew: &mut [Hand], chance: &mut Chance, tally: &mut Tally) {
+    fn blow(
+        &self,
+        yard: &TestCluster,
+        crew: &mut [StormThread],
+        chance: &mut Chance,
+        tally: &mut StormTally,
+    ) {
         let at = usize::try_from(chance.up_to(crew.len() as u64)).unwrap();
         crew.iter_mut().for_each(|hand| hand.rise(yard));
         match chance.up_to(5) {
@@ -127,27 +137,27 @@ impl Storm {
 }
 
 /// A worker and its place, which another takes when it falls.
-struct Hand {
+struct StormThread {
     name: String,
-    worker: Worker,
+    worker: WorkerProcess,
 }
 
-impl Hand {
-    fn new(yard: &Yard, place: usize) -> Hand {
+impl StormThread {
+    fn new(yard: &TestCluster, place: usize) -> StormThread {
         let name = format!("w{place}");
-        Hand {
+        StormThread {
             worker: employ(yard, &name),
             name,
         }
     }
 
-    fn fall(&mut self, yard: &Yard) {
+    fn fall(&mut self, yard: &TestCluster) {
         // Its successor is there before it falls.
         self.worker = employ(yard, &self.name);
     }
 
     /// One that gave up, because the server was gone for long, is replaced as a supervisor does it.
-    fn rise(&mut self, yard: &Yard) {
+    fn rise(&mut self, yard: &TestCluster) {
         if self.worker.has_ended() {
             self.worker = employ(yard, &self.name);
         }
@@ -166,6 +176,6 @@ impl Hand {
     }
 }
 
-fn employ(yard: &Yard, name: &str) -> Worker {
+fn employ(yard: &TestCluster, name: &str) -> WorkerProcess {
     yard.worker(name, &format!("--lease {LEASE_MS}ms --concurrency 4"))
 }

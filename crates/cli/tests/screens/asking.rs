@@ -3,10 +3,10 @@
 use serde_json::{Value, json};
 
 use crate::bare;
-use crate::project::Project;
+use crate::project::CliProject;
 use crate::terminal::show;
 
-fn waiting(config: &str) -> Project {
+fn waiting(config: &str) -> CliProject {
     let project = bare();
     let text = format!(
         "graph TD\n A(Approve)\n%% === WORKFLOW_CONFIG ===\n%% @A: {config}\n%% === END_CONFIG ===\n"
@@ -17,7 +17,7 @@ fn waiting(config: &str) -> Project {
     project
 }
 
-fn output(project: &Project) -> Value {
+fn output(project: &CliProject) -> Value {
     let shown = project.run("tasks show last/A --json");
     let shown: Value = serde_json::from_str(&shown.out).unwrap();
     shown["task"]["output"].clone()
@@ -51,7 +51,7 @@ fn a_slip_in_json_is_no_text_and_the_task_stays_open() {
     let project = waiting("{}");
     project.write("bad.json", "{\"ok\": tru}");
     for (words, exit, says) in [
-        ("'{\"ok\": tru}'", 1, "begins like JSON"),
+        ("'{\"ok\": tru}'", 1, "looks like JSON"),
         ("@bad.json", 1, "bad.json"),
         ("@none.md", 1, "no file none.md"),
         ("", 64, "there is no answer"),
@@ -77,7 +77,7 @@ fn a_person_at_a_terminal_chooses_or_types_until_it_fits() {
     let project = waiting(r#"{ "outputSchema": { "type": "object" } }"#);
     let typed = json!([
         ["Your answer", { "type": "{\"a\"\r" }],
-        ["begins like JSON", { "type": "" }],
+        ["looks like JSON", { "type": "" }],
         ["Your answer", { "type": "good\r" }],
         ["outputSchema", { "type": "" }],
         ["Your answer", { "type": "a=1 b=x\r" }],
@@ -90,7 +90,7 @@ fn a_person_at_a_terminal_chooses_or_types_until_it_fits() {
 #[test]
 fn what_is_mine_is_mine_or_anybodys() {
     let project = waiting(r#"{ "defaultAssigneeId": "bob" }"#);
-    let list = |project: &Project, line: &str, user: &str| {
+    let list = |project: &CliProject, line: &str, user: &str| {
         let mut command = project.command(line);
         let output = command.env("USER", user).output().unwrap();
         let text = String::from_utf8(output.stdout).unwrap();

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::bare;
-use crate::project::Project;
-use crate::terminal::{Shown, show, show_with};
+use crate::project::CliProject;
+use crate::terminal::{ShownScreen, show, show_with};
 
 /// A foreach with a failing item, a decision, a loop, a person and an end by an error: more than a
 /// small screen holds as a graph.
@@ -41,7 +41,7 @@ const SMALL: &str = r#"graph TD
 
 const XS: &str = "xs='[1,2,3,4,5,6]'";
 
-fn project() -> Project {
+fn project() -> CliProject {
     let project = bare();
     project.write("big.mmd", BIG);
     project.write("small.mmd", SMALL);
@@ -50,7 +50,7 @@ fn project() -> Project {
 
 /// What holds of every screen: nothing is wider than it, and the cursor is there in the end.
 #[track_caller]
-fn is_clean(shown: &Shown, columns: usize) {
+fn is_clean(shown: &ShownScreen, columns: usize) {
     assert!(shown.shows_cursor, "{}", shown.sent);
     for row in &shown.rows {
         assert!(row.chars().count() <= columns, "{row:?}\n{}", shown.text());
@@ -108,6 +108,27 @@ fn a_graph_that_fits_is_drawn_with_how_far_its_foreach_is() {
             shown.sent
         );
     }
+}
+
+#[test]
+fn the_last_lines_of_a_running_command_stand_below_its_step() {
+    let project = bare();
+    // It goes on when its fourth line was drawn: the file is made then.
+    let run = "for i in 1 2 3 4; do echo \\\"line $i\\\"; done; while ! test -e seen; do sleep 0.05; done";
+    let text = format!(
+        "graph TD\n A[Print] --> B[After]\n%% === WORKFLOW_CONFIG ===\n\
+         %% @A: {{ \"handler\": \"command\", \"config\": {{ \"run\": \"{run}\" }} }}\n\
+         %% @B: {{ \"handler\": \"no_op\", \"config\": {{ \"output\": \"done\" }} }}\n\
+         %% === END_CONFIG ===\n"
+    );
+    project.write("print.mmd", &text);
+    let seen = project.path().join("seen");
+    let then = json!([["│ line 4", { "touch": seen }]]);
+    let shown = show(&project, "workflow start print.mmd --wait", (30, 80), then);
+    assert_eq!(shown.exit, 0, "{}", shown.text());
+    is_clean(&shown, 80);
+    assert!(shown.sent.contains("│ line 2"), "{}", shown.sent);
+    assert_eq!(shown.count("│ line"), 0, "{}", shown.text());
 }
 
 #[test]

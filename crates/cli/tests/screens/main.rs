@@ -15,14 +15,15 @@ mod project;
 mod terminal;
 
 mod asking;
+mod choosing;
 mod live;
 mod stopping;
 mod telling;
 
-use project::Project;
+use project::CliProject;
 
 /// A project in which nobody answers, and commands run without a sandbox.
-fn bare() -> Project {
+fn bare() -> CliProject {
     let settings = "[ai]\nmode = \"stdout\"\n\n[agent.sandbox]\nkind = \"none\"\n";
-    Project::with(&[("drawloom.toml", settings)])
+    CliProject::with(&[("drawloom.toml", settings)])
 }

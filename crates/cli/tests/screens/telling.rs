@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::bare;
-use crate::project::Project;
+use crate::project::CliProject;
 
 const LOOP: &str = r#"---
 title: Round and round
@@ -24,7 +24,7 @@ graph TD
 %% === END_CONFIG ===
 "#;
 
-fn project() -> Project {
+fn project() -> CliProject {
     let project = bare();
     project.write("loop.mmd", LOOP);
     project.write("one.mmd", "graph TD\n A(Say yes) --> B(And then)\n");
@@ -132,7 +132,7 @@ const WRONG: &[(&str, i32, &[&str])] = &[
         1,
         &["no run `nothing`", "drawloom runs list"],
     ),
-    ("runs rerun last/B", 1, &["no task", "has not come to `B`"]),
+    ("runs rerun last/B", 1, &["no task", "has not reached `B`"]),
     (
         "runs rerun last/AA",
         1,

@@ -4,10 +4,10 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::project::Project;
+use crate::project::CliProject;
 
 /// What stood on the screen in the end, with what had scrolled away above it.
-pub(crate) struct Shown {
+pub(crate) struct ShownScreen {
     pub(crate) exit: i32,
     pub(crate) rows: Vec<String>,
     /// Everything as it was sent.
@@ -16,7 +16,7 @@ pub(crate) struct Shown {
     pub(crate) has_styles: bool,
 }
 
-impl Shown {
+impl ShownScreen {
     pub(crate) fn text(&self) -> String {
         self.rows.join("\n")
     }
@@ -40,21 +40,21 @@ impl Shown {
 
 /// Runs a command line on a terminal; `then` is what is waited for, and done.
 pub(crate) fn show(
-    project: &Project,
+    project: &CliProject,
     line: &str,
     (rows, columns): (usize, usize),
     then: Value,
-) -> Shown {
+) -> ShownScreen {
     show_with(project, line, (rows, columns), then, &[])
 }
 
 pub(crate) fn show_with(
-    project: &Project,
+    project: &CliProject,
     line: &str,
     (rows, columns): (usize, usize),
     then: Value,
     variables: &[(&str, &str)],
-) -> Shown {
+) -> ShownScreen {
     let drawloom = project.command(line);
     let script = json!({ "rows": rows, "columns": columns, "then": then });
     let mut command = Command::new("python3");
@@ -80,9 +80,9 @@ pub(crate) fn show_with(
     let missed = String::from_utf8_lossy(&output.stderr).into_owned();
     let sent = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(missed.is_empty(), "{missed}\n{sent}");
-    let mut terminal = Terminal::new(rows, columns);
+    let mut terminal = TestTerminal::new(rows, columns);
     terminal.feed(&sent);
-    Shown {
+    ShownScreen {
         exit: output.status.code().unwrap_or(-1),
         rows: terminal.text(),
         sent,
@@ -92,7 +92,7 @@ pub(crate) fn show_with(
 }
 
 /// As much of a terminal as the program uses. What it does not know fails the test.
-struct Terminal {
+struct TestTerminal {
     rows: usize,
     columns: usize,
     /// All lines, those that have scrolled away first.
@@ -105,7 +105,7 @@ struct Terminal {
     has_styles: bool,
 }
 
-impl Terminal {
+impl TestTerminal {
     fn new(rows: usize, columns: usize) -> Self {
         Self {
             rows,

@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use crate::project::{Expect, Project, Says, check};
+use crate::project::{CliProject, ExpectedRun, ExpectedText, check};
 
 #[track_caller]
-fn finding(project: &Project, about: &str) -> Option<Value> {
+fn finding(project: &CliProject, about: &str) -> Option<Value> {
     let ran = project.run("doctor --json");
     let report: Value = serde_json::from_str(&ran.out).unwrap();
     let checks = report["checks"].as_array().unwrap();
@@ -14,7 +14,7 @@ fn finding(project: &Project, about: &str) -> Option<Value> {
 
 #[test]
 fn the_sandbox_is_named_with_its_reason() {
-    let project = Project::empty();
+    let project = CliProject::empty();
     let found = finding(&project, "sandbox").unwrap();
     let detail = found["detail"].as_str().unwrap();
     assert!(detail.contains("asked for: auto"), "{detail}");
@@ -34,16 +34,16 @@ fn the_sandbox_is_named_with_its_reason() {
 
 #[test]
 fn a_damaged_database_is_something_broken() {
-    let project = Project::empty();
+    let project = CliProject::empty();
     assert!(
         finding(&project, "database").is_none(),
         "none is no finding"
     );
     project.write(".drawloom/drawloom.db", &"garbage ".repeat(1_000));
-    let expect = Expect {
+    let expect = ExpectedRun {
         exit: 1,
-        out: Says::Has(&["database: ", "drawloom.db is damaged"]),
-        err: Says::Anything,
+        out: ExpectedText::Has(&["database: ", "drawloom.db is damaged"]),
+        err: ExpectedText::Anything,
     };
     check(&project, "doctor", expect);
 }

@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::model::{Format, Model, Say};
-use crate::project::Project;
-use crate::workshop::{NO_SANDBOX, events, project, result};
+use crate::model::{FakeProvider, ScriptedFormat, ScriptedLine};
+use crate::project::CliProject;
+use crate::task_fixture::{NO_SANDBOX, events, project, result};
 
 const PLAN: &str = r#"{"tasks": [
   {"subtask_id": "count", "type": "code_generation", "description": "Count up.",
@@ -22,7 +22,7 @@ const PLAN: &str = r#"{"tasks": [
 /// What a call that may or may not have happened is called in what the model is told.
 const INTERRUPTED: &str = "interrupted";
 
-fn model() -> Model {
+fn model() -> FakeProvider {
     let log = |word: &str| {
         (
             "execute_command",
@@ -30,11 +30,11 @@ fn model() -> Model {
         )
     };
     let counting = vec![
-        Say::Calls(vec![
+        ScriptedLine::Calls(vec![
             ("write_file", json!({"path": "new.txt", "content": "new\n"})),
             log("one"),
         ]),
-        Say::Calls(vec![
+        ScriptedLine::Calls(vec![
             (
                 "insert_content",
                 json!({"path": "list.txt", "line": 1, "content": "two"}),
@@ -42,18 +42,22 @@ fn model() -> Model {
             log("two"),
             ("read_file", json!({"path": "list.txt"})),
         ]),
-        Say::Calls(vec![log("three")]),
-        Say::Text("Counted."),
+        ScriptedLine::Calls(vec![log("three")]),
+        ScriptedLine::Text("Counted."),
     ];
-    let telling = vec![Say::Text("It is told.")];
-    Model::start(
-        Format::OpenAi,
+    let telling = vec![ScriptedLine::Text("It is told.")];
+    FakeProvider::start(
+        ScriptedFormat::OpenAi,
         vec![("Tell it.", telling), ("Count up.", counting)],
     )
 }
 
 /// Begins a command that prints events, and returns once one with this in it was printed.
-fn begin(project: &Project, command: &str, event: &str) -> (Child, Lines<BufReader<ChildStdout>>) {
+fn begin(
+    project: &CliProject,
+    command: &str,
+    event: &str,
+) -> (Child, Lines<BufReader<ChildStdout>>) {
     let mut child = project
         .command(command)
         .stdout(Stdio::piped())
@@ -65,15 +69,15 @@ fn begin(project: &Project, command: &str, event: &str) -> (Child, Lines<BufRead
     (child, lines)
 }
 
-fn fresh(model: &Model) -> Project {
-    let project = project(Format::OpenAi, model, NO_SANDBOX);
+fn fresh(model: &FakeProvider) -> CliProject {
+    let project = project(ScriptedFormat::OpenAi, model, NO_SANDBOX);
     project.write("plan.json", PLAN);
     project.write("list.txt", "zero\n");
     project
 }
 
 /// Starts the plan and kills it right after this many lines. How many lines there were.
-fn kill_after(project: &Project, lines_max: usize) -> usize {
+fn kill_after(project: &CliProject, lines_max: usize) -> usize {
     let mut child = project
         .command("plan run plan.json --json")
         .stdout(Stdio::piped())
@@ -94,7 +98,7 @@ fn kill_after(project: &Project, lines_max: usize) -> usize {
 }
 
 /// How often each word is in a file.
-fn words(project: &Project, file: &str) -> BTreeMap<String, usize> {
+fn words(project: &CliProject, file: &str) -> BTreeMap<String, usize> {
     let text = std::fs::read_to_string(project.path().join(file)).unwrap_or_default();
     let mut words = BTreeMap::new();
     for word in text.split_whitespace() {
@@ -132,7 +136,7 @@ fn killed_after_any_event_the_plan_goes_on_and_repeats_nothing() {
     }
 }
 
-fn check_effects(project: &Project, model: &Model, context: &str) {
+fn check_effects(project: &CliProject, model: &FakeProvider, context: &str) {
     let told: String = model.received().iter().map(Value::to_string).collect();
     let unsure = told.matches(INTERRUPTED).count();
     let mut missing = 0;
@@ -168,9 +172,9 @@ fn check_effects(project: &Project, model: &Model, context: &str) {
 
 #[test]
 fn a_run_under_way_cannot_be_resumed_and_one_that_was_killed_can() {
-    let slow = Say::Slowly(20_000, Box::new(Say::Text("Late.")));
-    let model = Model::saying(Format::OpenAi, vec![slow]);
-    let project = project(Format::OpenAi, &model, "");
+    let slow = ScriptedLine::Slowly(20_000, Box::new(ScriptedLine::Text("Late.")));
+    let model = FakeProvider::saying(ScriptedFormat::OpenAi, vec![slow]);
+    let project = project(ScriptedFormat::OpenAi, &model, "");
     let task = r#"{"subtask_id": "t", "type": "code_generation", "description": "Wait."}"#;
     project.write("task.json", task);
     let (mut child, _lines) = begin(&project, "task run task.json --json", "turn_started");
@@ -183,7 +187,7 @@ fn a_run_under_way_cannot_be_resumed_and_one_that_was_killed_can() {
 
     child.kill().unwrap();
     child.wait().unwrap();
-    let quick = Model::saying(Format::OpenAi, vec![Say::Text("Done.")]);
+    let quick = FakeProvider::saying(ScriptedFormat::OpenAi, vec![ScriptedLine::Text("Done.")]);
     let settings = project
         .read("drawloom.toml")
         .replace(&model.url, &quick.url);
@@ -194,8 +198,8 @@ fn a_run_under_way_cannot_be_resumed_and_one_that_was_killed_can() {
 
 #[test]
 fn a_plan_under_way_is_shown_so_and_one_that_was_left_is_offered_to_go_on() {
-    let slow = Say::Slowly(20_000, Box::new(Say::Text("Late.")));
-    let model = Model::saying(Format::OpenAi, vec![slow]);
+    let slow = ScriptedLine::Slowly(20_000, Box::new(ScriptedLine::Text("Late.")));
+    let model = FakeProvider::saying(ScriptedFormat::OpenAi, vec![slow]);
     let project = fresh(&model);
     let (mut child, _lines) = begin(&project, "plan run plan.json --json", "turn_started");
     let shown = project.run("plan show plan.json");
@@ -214,7 +218,7 @@ fn a_plan_under_way_is_shown_so_and_one_that_was_left_is_offered_to_go_on() {
     project.write("drawloom.toml", &settings);
     let ran = project.run("plan run plan.json");
     assert_eq!(ran.exit, 0, "{}", ran.err);
-    let note = "note: run 1 of this file was not finished; `--resume` goes on with it";
+    let note = "note: run 1 of this file was not finished; `--resume` continues it";
     assert!(ran.err.contains(note), "{}", ran.err);
     let ran = project.run("plan run plan.json");
     assert!(
@@ -227,14 +231,14 @@ fn a_plan_under_way_is_shown_so_and_one_that_was_left_is_offered_to_go_on() {
 #[test]
 fn ctrl_c_keeps_what_is_done_and_ends_with_130() {
     let script = vec![
-        Say::Calls(vec![(
+        ScriptedLine::Calls(vec![(
             "write_file",
             json!({"path": "a.txt", "content": "a"}),
         )]),
-        Say::Slowly(20_000, Box::new(Say::Text("Late."))),
+        ScriptedLine::Slowly(20_000, Box::new(ScriptedLine::Text("Late."))),
     ];
-    let model = Model::saying(Format::OpenAi, script);
-    let project = project(Format::OpenAi, &model, "");
+    let model = FakeProvider::saying(ScriptedFormat::OpenAi, script);
+    let project = project(ScriptedFormat::OpenAi, &model, "");
     let task = r#"{"subtask_id": "t", "type": "code_generation", "description": "Wait."}"#;
     project.write("task.json", task);
     let (mut child, _lines) = begin(&project, "task run task.json --json", "\"committed\"");
@@ -246,7 +250,10 @@ fn ctrl_c_keeps_what_is_done_and_ends_with_130() {
     assert_eq!(child.wait().unwrap().code(), Some(130));
     assert_eq!(project.read("a.txt"), "a\n");
 
-    let quick = Model::saying(Format::OpenAi, vec![Say::Fails(500), Say::Text("Done.")]);
+    let quick = FakeProvider::saying(
+        ScriptedFormat::OpenAi,
+        vec![ScriptedLine::Fails(500), ScriptedLine::Text("Done.")],
+    );
     let settings = project
         .read("drawloom.toml")
         .replace(&model.url, &quick.url);

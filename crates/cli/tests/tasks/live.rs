@@ -2,12 +2,12 @@
 
 use serde_json::json;
 
-use crate::model::{Format, Model, Say};
-use crate::project::{Project, Ran};
-use crate::workshop::{NO_SANDBOX, project};
+use crate::model::{FakeProvider, ScriptedFormat, ScriptedLine};
+use crate::project::{CliProject, ProgramOutput};
+use crate::task_fixture::{NO_SANDBOX, project};
 
 /// Runs on a terminal on which nobody types anything.
-fn on_terminal(project: &Project, line: &str) -> Ran {
+fn on_terminal(project: &CliProject, line: &str) -> ProgramOutput {
     let drawloom = project.command(line);
     let mut command = std::process::Command::new("python3");
     command
@@ -25,13 +25,13 @@ fn on_terminal(project: &Project, line: &str) -> Ran {
                 .filter_map(|(name, value)| Some((name, value?))),
         )
         .env("TERM", "xterm");
-    Ran::from(command.output().unwrap())
+    ProgramOutput::from(command.output().unwrap())
 }
 
 #[test]
 fn a_terminal_shows_what_the_model_does_and_what_it_took() {
     let script = vec![
-        Say::Calls(vec![
+        ScriptedLine::Calls(vec![
             ("list_files", json!({})),
             ("write_file", json!({"path": "a.txt", "content": "a\n"})),
             (
@@ -40,17 +40,17 @@ fn a_terminal_shows_what_the_model_does_and_what_it_took() {
             ),
             ("read_file", json!({"path": ".env"})),
         ]),
-        Say::Text("Done."),
+        ScriptedLine::Text("Done."),
     ];
-    let model = Model::saying(Format::OpenAi, script);
-    let project = project(Format::OpenAi, &model, NO_SANDBOX);
+    let model = FakeProvider::saying(ScriptedFormat::OpenAi, script);
+    let project = project(ScriptedFormat::OpenAi, &model, NO_SANDBOX);
     let task = r#"{"subtask_id": "t", "type": "code_generation", "description": "Do it."}"#;
     project.write("task.json", task);
     project.write(".env", "TOKEN=x\n");
     let ran = on_terminal(&project, "task run task.json --color never");
     assert_eq!(ran.exit, 0, "{}\n{}", ran.out, ran.err);
     for piece in [
-        "turn 1: the model is asked",
+        "turn 1: asking the model",
         "the model writes a call of write_file",
         "listed    .",
         "wrote     a.txt (new, +1)",
@@ -58,7 +58,7 @@ fn a_terminal_shows_what_the_model_does_and_what_it_took() {
         "ran       echo",
         "(exit 0, 0.",
         "refused   read_file: `.env` may not be read",
-        "turn 2: the model is asked · 110 tokens, cost unknown",
+        "turn 2: asking the model · 110 tokens, cost unknown",
         "validation was skipped",
         "used      220 tokens, cost unknown",
     ] {

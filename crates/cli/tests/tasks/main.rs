@@ -17,7 +17,7 @@
 mod project;
 
 mod model;
-mod workshop;
+mod task_fixture;
 
 mod doctor;
 mod killing;

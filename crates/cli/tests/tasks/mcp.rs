@@ -2,9 +2,9 @@
 
 use serde_json::json;
 
-use crate::model::{Format, Model, Say};
-use crate::project::{Expect, Says, check};
-use crate::workshop::{events, project};
+use crate::model::{FakeProvider, ScriptedFormat, ScriptedLine};
+use crate::project::{ExpectedRun, ExpectedText, check};
+use crate::task_fixture::{events, project};
 
 /// A server with one tool, by the protocol's text alone.
 const SERVER: &str = r#"
@@ -34,17 +34,18 @@ const TASK: &str = r#"{"subtask_id": "t", "type": "code_generation", "descriptio
 #[test]
 fn a_models_call_reaches_the_server_and_comes_back() {
     let script = vec![
-        Say::Calls(vec![("adder__add", json!({"a": 40, "b": 2}))]),
-        Say::Text("It is 42."),
+        ScriptedLine::Calls(vec![("adder__add", json!({"a": 40, "b": 2}))]),
+        ScriptedLine::Text("It is 42."),
     ];
-    let model = Model::saying(Format::Anthropic, script);
+    let model = FakeProvider::saying(ScriptedFormat::Anthropic, script);
     let more = "[mcp.servers.adder]\ncommand = \"python3\"\nargs = [\"server.py\"]\n\
                 env = { GREETING = \"$WHAT_TO_SAY\" }\n";
-    let project = project(Format::Anthropic, &model, more);
+    let project = project(ScriptedFormat::Anthropic, &model, more);
     project.write("server.py", SERVER);
     project.write("task.json", TASK);
     let mut command = project.command("task run task.json --json");
-    let ran = crate::project::Ran::from(command.env("WHAT_TO_SAY", "sum").output().unwrap());
+    let ran =
+        crate::project::ProgramOutput::from(command.env("WHAT_TO_SAY", "sum").output().unwrap());
     assert_eq!(ran.exit, 0, "{}\n{}", ran.out, ran.err);
     let sent = model.received();
     assert!(sent[0].to_string().contains("Adds two numbers."));
@@ -57,28 +58,28 @@ fn a_models_call_reaches_the_server_and_comes_back() {
     );
 
     // Without the variable the server is not started with half of what it needs.
-    let expect = Expect {
+    let expect = ExpectedRun {
         exit: 1,
-        out: Says::Nothing,
-        err: Says::Has(&["WHAT_TO_SAY, which is not set", "mcp.servers.adder.env"]),
+        out: ExpectedText::Nothing,
+        err: ExpectedText::Has(&["WHAT_TO_SAY, which is not set", "mcp.servers.adder.env"]),
     };
     check(&project, "task run task.json", expect);
 }
 
 #[test]
 fn a_server_that_does_not_start_is_named_before_anything_is_begun() {
-    let model = Model::saying(Format::Anthropic, vec![Say::Text("Done.")]);
+    let model = FakeProvider::saying(ScriptedFormat::Anthropic, vec![ScriptedLine::Text("Done.")]);
     for (command, says) in [
         ("no-such-program-anywhere", "no-such-program-anywhere"),
         ("true", "did not come up"),
     ] {
         let more = format!("[mcp.servers.broken]\ncommand = \"{command}\"\n");
-        let project = project(Format::Anthropic, &model, &more);
+        let project = project(ScriptedFormat::Anthropic, &model, &more);
         project.write("task.json", TASK);
-        let expect = Expect {
+        let expect = ExpectedRun {
             exit: 1,
-            out: Says::Nothing,
-            err: Says::Has(&["the MCP server `broken`", says, "mcp.servers.broken"]),
+            out: ExpectedText::Nothing,
+            err: ExpectedText::Has(&["the MCP server `broken`", says, "mcp.servers.broken"]),
         };
         check(&project, "task run task.json", expect);
         assert!(!project.path().join(".drawloom/drawloom.db").exists());

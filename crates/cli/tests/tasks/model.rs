@@ -13,51 +13,55 @@ use serde_json::{Value, json};
 
 /// The formats, by the provider that stands for each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Format {
+pub(crate) enum ScriptedFormat {
     Anthropic,
     OpenAi,
     Google,
 }
 
-pub(crate) const FORMATS: [Format; 3] = [Format::Anthropic, Format::OpenAi, Format::Google];
+pub(crate) const FORMATS: [ScriptedFormat; 3] = [
+    ScriptedFormat::Anthropic,
+    ScriptedFormat::OpenAi,
+    ScriptedFormat::Google,
+];
 
-impl Format {
+impl ScriptedFormat {
     pub(crate) fn provider(self) -> &'static str {
         match self {
-            Format::Anthropic => "anthropic",
-            Format::OpenAi => "openai",
-            Format::Google => "google",
+            ScriptedFormat::Anthropic => "anthropic",
+            ScriptedFormat::OpenAi => "openai",
+            ScriptedFormat::Google => "google",
         }
     }
 }
 
 /// One answer.
 #[derive(Clone, Debug)]
-pub(crate) enum Say {
+pub(crate) enum ScriptedLine {
     Text(&'static str),
     /// Calls of tools: names and arguments.
     Calls(Vec<(&'static str, Value)>),
     /// No answer at all: the status and the body of an error.
     Fails(u16),
     /// The answer comes only after so many milliseconds.
-    Slowly(u64, Box<Say>),
+    Slowly(u64, Box<ScriptedLine>),
 }
 
 /// A conversation is known by a text in it; the first that fits is meant.
-pub(crate) type Script = Vec<(&'static str, Vec<Say>)>;
+pub(crate) type ModelScript = Vec<(&'static str, Vec<ScriptedLine>)>;
 
-pub(crate) struct Model {
+pub(crate) struct FakeProvider {
     pub(crate) url: String,
     received: Arc<Mutex<Vec<Value>>>,
 }
 
-impl Model {
+impl FakeProvider {
     /// One conversation, whatever is in it.
-    pub(crate) fn saying(format: Format, answers: Vec<Say>) -> Model {
-        Model::start(format, vec![("", answers)])
+    pub(crate) fn saying(format: ScriptedFormat, answers: Vec<ScriptedLine>) -> FakeProvider {
+        FakeProvider::start(format, vec![("", answers)])
     }
 
-    pub(crate) fn start(format: Format, script: Script) -> Model {
+    pub(crate) fn start(format: ScriptedFormat, script: ModelScript) -> FakeProvider {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let received = Arc::new(Mutex::new(Vec::new()));
@@ -70,7 +74,7 @@ impl Model {
                 thread::spawn(move || serve(stream, format, &script, &log));
             }
         });
-        Model { url, received }
+        FakeProvider { url, received }
     }
 
     /// The bodies of all requests, in the order they came.
@@ -79,7 +83,12 @@ impl Model {
     }
 }
 
-fn serve(mut stream: TcpStream, format: Format, script: &Script, log: &Mutex<Vec<Value>>) {
+fn serve(
+    mut stream: TcpStream,
+    format: ScriptedFormat,
+    script: &ModelScript,
+    log: &Mutex<Vec<Value>>,
+) {
     let Some(body) = receive(&mut stream) else {
         return;
     };
@@ -92,7 +101,7 @@ fn serve(mut stream: TcpStream, format: Format, script: &Script, log: &Mutex<Vec
     let turn = turns(format, &body);
     let say = answers.get(turn).or(answers.last()).unwrap().clone();
     let say = match say {
-        Say::Slowly(ms, say) => {
+        ScriptedLine::Slowly(ms, say) => {
             thread::sleep(Duration::from_millis(ms));
             *say
         }
@@ -100,7 +109,7 @@ fn serve(mut stream: TcpStream, format: Format, script: &Script, log: &Mutex<Vec
     };
     let streams = body["stream"] == true;
     let (status, body) = match &say {
-        Say::Fails(status) => (*status, json!({"error": {"message": "scripted failure"}})),
+        ScriptedLine::Fails(status) => (*status, json!({"error": {"message": "scripted failure"}})),
         say => (200, answer(format, say, turn)),
     };
     let (kind, body) = match streams && status == 200 {
@@ -121,10 +130,10 @@ fn serve(mut stream: TcpStream, format: Format, script: &Script, log: &Mutex<Vec
 }
 
 /// How often the model has answered so far.
-fn turns(format: Format, body: &Value) -> usize {
+fn turns(format: ScriptedFormat, body: &Value) -> usize {
     let (list, role) = match format {
-        Format::Anthropic | Format::OpenAi => ("messages", "assistant"),
-        Format::Google => ("contents", "model"),
+        ScriptedFormat::Anthropic | ScriptedFormat::OpenAi => ("messages", "assistant"),
+        ScriptedFormat::Google => ("contents", "model"),
     };
     let messages = body[list].as_array().unwrap();
     messages
@@ -133,15 +142,15 @@ fn turns(format: Format, body: &Value) -> usize {
         .count()
 }
 
-fn answer(format: Format, say: &Say, turn: usize) -> Value {
+fn answer(format: ScriptedFormat, say: &ScriptedLine, turn: usize) -> Value {
     let (text, calls) = match say {
-        Say::Text(text) => (*text, &[][..]),
-        Say::Calls(calls) => ("", calls.as_slice()),
-        Say::Fails(_) | Say::Slowly(..) => panic!("these are no answers"),
+        ScriptedLine::Text(text) => (*text, &[][..]),
+        ScriptedLine::Calls(calls) => ("", calls.as_slice()),
+        ScriptedLine::Fails(_) | ScriptedLine::Slowly(..) => panic!("these are no answers"),
     };
     let id = |index: usize| format!("call-{turn}-{index}");
     match format {
-        Format::Anthropic => {
+        ScriptedFormat::Anthropic => {
             let mut content = Vec::new();
             if !text.is_empty() {
                 content.push(json!({"type": "text", "text": text}));
@@ -159,7 +168,7 @@ fn answer(format: Format, say: &Say, turn: usize) -> Value {
             json!({"id": "m", "type": "message", "model": "m", "content": content,
                 "stop_reason": stop, "usage": {"input_tokens": 100, "output_tokens": 10}})
         }
-        Format::OpenAi => {
+        ScriptedFormat::OpenAi => {
             let tools: Vec<Value> = calls
                 .iter()
                 .enumerate()
@@ -181,7 +190,7 @@ fn answer(format: Format, say: &Say, turn: usize) -> Value {
                 "choices": [{"index": 0, "message": message, "finish_reason": finish}],
                 "usage": {"prompt_tokens": 100, "completion_tokens": 10}})
         }
-        Format::Google => {
+        ScriptedFormat::Google => {
             let mut parts = Vec::new();
             if !text.is_empty() {
                 parts.push(json!({"text": text}));

@@ -2,15 +2,15 @@
 
 use serde_json::json;
 
-use crate::project::Project;
-use crate::workshop::{NO_SANDBOX, events, result};
+use crate::project::CliProject;
+use crate::task_fixture::{NO_SANDBOX, events, result};
 
 const TASK: &str = r#"{"subtask_id": "t", "type": "code_generation", "description": "Write a.txt.",
   "output_artifacts": ["a.txt"], "validation_criteria": [{"run": "grep -q right a.txt"}]}"#;
 
 /// A program that reads its prompt and does what the script says.
-fn project(script: &str) -> Project {
-    let project = Project::empty();
+fn project(script: &str) -> CliProject {
+    let project = CliProject::empty();
     let agent = tempfile::tempdir().unwrap().keep().join("agent.sh");
     std::fs::write(&agent, script).unwrap();
     let settings = format!(
@@ -83,6 +83,25 @@ fn what_fails_goes_back_to_the_program() {
 }
 
 #[test]
+fn what_drawloom_keeps_is_not_touched_and_a_write_is_refused_as_a_write() {
+    let project = project("ls -a > seen.log; echo stolen > .env; echo right > a.txt");
+    project.write(".drawloom/ledger/2026-11-16.jsonl", "{}\n");
+    project.write(".drawloom/recipes/x/recipe.yml", "name: x\n");
+    let ran = project.run("task run task.json --json");
+    assert_eq!(ran.exit, 0, "{}\n{}", ran.out, ran.err);
+    let events = events(&ran);
+    let failures = events.iter().filter_map(|event| event["failure"].as_str());
+    let failures: Vec<&str> = failures.collect();
+    assert_eq!(failures.len(), 1, "{failures:?}");
+    assert!(
+        failures[0].contains("`.env` may not be changed"),
+        "{failures:?}"
+    );
+    assert!(!project.read("seen.log").contains(".drawloom"));
+    assert_eq!(project.read(".drawloom/recipes/x/recipe.yml"), "name: x\n");
+}
+
+#[test]
 fn a_program_that_fails_changes_nothing() {
     let project = project("echo wrong > a.txt; echo 'no credit left' >&2; exit 3");
     let before = project.tree();
@@ -90,7 +109,7 @@ fn a_program_that_fails_changes_nothing() {
     assert_eq!(ran.exit, 1);
     for piece in [
         "no credit left",
-        "Nothing of what it changed was taken over",
+        "None of its changes were taken over",
         "--resume",
     ] {
         assert!(ran.err.contains(piece), "{piece}: {}", ran.err);

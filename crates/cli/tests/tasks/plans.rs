@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::model::{FORMATS, Format, Model, Say};
-use crate::project::{Expect, Says, check};
-use crate::workshop::{NO_SANDBOX, events, project, result};
+use crate::model::{FORMATS, FakeProvider, ScriptedFormat, ScriptedLine};
+use crate::project::{ExpectedRun, ExpectedText, check};
+use crate::task_fixture::{NO_SANDBOX, events, project, result};
 
 /// `b` and `c` need `a`; `d` needs both.
 const DIAMOND: &str = r#"{
@@ -17,12 +17,12 @@ const DIAMOND: &str = r#"{
   ]
 }"#;
 
-fn diamond_model() -> Model {
+fn diamond_model() -> FakeProvider {
     let script = vec![
-        ("Say beta.", vec![Say::Text("beta")]),
-        ("Say alpha.", vec![Say::Text("alpha")]),
+        ("Say beta.", vec![ScriptedLine::Text("beta")]),
+        ("Say alpha.", vec![ScriptedLine::Text("alpha")]),
     ];
-    Model::start(Format::OpenAi, script)
+    FakeProvider::start(ScriptedFormat::OpenAi, script)
 }
 
 fn standings(result: &Value) -> Vec<(String, String)> {
@@ -43,7 +43,7 @@ fn owned(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
 #[test]
 fn a_plan_runs_in_the_order_of_its_dependencies() {
     let model = diamond_model();
-    let project = project(Format::OpenAi, &model, NO_SANDBOX);
+    let project = project(ScriptedFormat::OpenAi, &model, NO_SANDBOX);
     project.write("plan.json", DIAMOND);
     let ran = project.run("plan run plan.json --json");
     assert_eq!(ran.exit, 0, "{}\n{}", ran.out, ran.err);
@@ -59,10 +59,10 @@ fn a_plan_runs_in_the_order_of_its_dependencies() {
     let shown = check(
         &project,
         "plan show plan.json",
-        Expect {
+        ExpectedRun {
             exit: 0,
-            out: Says::Has(&["A diamond.", "✓", "a", "✓", "b", "✓", "c", "✓", "d"]),
-            err: Says::Anything,
+            out: ExpectedText::Has(&["A diamond.", "✓", "a", "✓", "b", "✓", "c", "✓", "d"]),
+            err: ExpectedText::Anything,
         },
     );
     assert!(!shown.out.contains('●'), "{}", shown.out);
@@ -81,7 +81,7 @@ fn a_plan_runs_in_the_order_of_its_dependencies() {
 #[test]
 fn a_plan_shown_gives_the_terminal_no_orders() {
     let model = diamond_model();
-    let project = project(Format::OpenAi, &model, "");
+    let project = project(ScriptedFormat::OpenAi, &model, "");
     let orders = r"\u001b]0;title\u0007\u001b[2J\u009b2J\u202ex\n✓  b  no_op";
     let task = format!(r#"{{"subtask_id": "a", "type": "no_op", "name": "{orders}"}}"#);
     let plan = format!(r#"{{"goal": "{orders}", "tasks": [{task}]}}"#);
@@ -97,12 +97,12 @@ fn a_plan_shown_gives_the_terminal_no_orders() {
 #[test]
 fn a_plan_that_was_not_run_is_shown_open_and_as_a_picture() {
     let model = diamond_model();
-    let project = project(Format::OpenAi, &model, "");
+    let project = project(ScriptedFormat::OpenAi, &model, "");
     project.write("plan.json", DIAMOND);
-    let expect = Expect {
+    let expect = ExpectedRun {
         exit: 0,
-        out: Says::Has(&["●", "a", "●", "b", "●", "c", "●", "d"]),
-        err: Says::Has(&["wrote picture.svg"]),
+        out: ExpectedText::Has(&["●", "a", "●", "b", "●", "c", "●", "d"]),
+        err: ExpectedText::Has(&["wrote picture.svg"]),
     };
     check(&project, "plan show plan.json --svg picture.svg", expect);
     let svg = project.read("picture.svg");
@@ -123,7 +123,7 @@ fn a_plan_that_was_not_run_is_shown_open_and_as_a_picture() {
 #[test]
 fn a_failure_takes_what_depends_on_it_and_a_changed_task_is_run_again() {
     let model = diamond_model();
-    let project = project(Format::OpenAi, &model, NO_SANDBOX);
+    let project = project(ScriptedFormat::OpenAi, &model, NO_SANDBOX);
     project.write(
         "plan.json",
         &DIAMOND.replace("grep -q alpha", "grep -q omega"),
@@ -160,7 +160,7 @@ fn a_failure_takes_what_depends_on_it_and_a_changed_task_is_run_again() {
 #[test]
 fn a_plan_with_a_circle_or_unknown_names_is_refused_before_anything_runs() {
     let model = diamond_model();
-    let project = project(Format::OpenAi, &model, "");
+    let project = project(ScriptedFormat::OpenAi, &model, "");
     let bad = r#"{"tasks": [
       {"subtask_id": "a", "type": "no_op", "depends_on": ["b"]},
       {"subtask_id": "b", "type": "no_op", "depends_on": ["a"]},
@@ -168,10 +168,10 @@ fn a_plan_with_a_circle_or_unknown_names_is_refused_before_anything_runs() {
     ]}"#;
     project.write("plan.json", bad);
     for line in ["plan run plan.json", "plan show plan.json"] {
-        let expect = Expect {
+        let expect = ExpectedRun {
             exit: 1,
-            out: Says::Nothing,
-            err: Says::Has(&["error[E_DEFINITION]", "plan.json:"]),
+            out: ExpectedText::Nothing,
+            err: ExpectedText::Has(&["error[E_DEFINITION]", "plan.json:"]),
         };
         let ran = check(&project, line, expect);
         assert!(ran.err.contains("bb"), "{}", ran.err);
@@ -186,7 +186,10 @@ fn requirements_become_a_plan_that_can_be_run_in_every_format() {
     const BROKEN: &str =
         "{\"goal\": \"Say hello\", \"tasks\": [{\"subtask_id\": \"say\", \"type\": \"shouting\"}]}";
     for format in FORMATS {
-        let model = Model::saying(format, vec![Say::Text(BROKEN), Say::Text(PLAN)]);
+        let model = FakeProvider::saying(
+            format,
+            vec![ScriptedLine::Text(BROKEN), ScriptedLine::Text(PLAN)],
+        );
         let project = project(format, &model, "");
         project.write("wishes/REQUIREMENTS.md", "The program says hello.\n");
         let ran = project.run("plan create wishes/REQUIREMENTS.md");
@@ -211,10 +214,10 @@ fn requirements_become_a_plan_that_can_be_run_in_every_format() {
             0
         );
 
-        let expect = Expect {
+        let expect = ExpectedRun {
             exit: 1,
-            out: Says::Nothing,
-            err: Says::Has(&["is there already", "--force"]),
+            out: ExpectedText::Nothing,
+            err: ExpectedText::Has(&["already exists", "--force"]),
         };
         check(&project, "plan create wishes/REQUIREMENTS.md", expect);
     }

@@ -2,11 +2,11 @@
 
 use serde_json::Value;
 
-use crate::project::Project;
+use crate::project::CliProject;
 
 #[test]
 fn the_schemas_are_json_and_know_every_key() {
-    let project = Project::empty();
+    let project = CliProject::empty();
     for (kind, keys) in [
         (
             "task",

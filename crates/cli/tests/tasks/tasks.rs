@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::model::{FORMATS, Format, Model, Say};
-use crate::project::{Expect, Says, check};
-use crate::workshop::{KEY, NO_SANDBOX, events, names, project, result};
+use crate::model::{FORMATS, FakeProvider, ScriptedFormat, ScriptedLine};
+use crate::project::{ExpectedRun, ExpectedText, check};
+use crate::task_fixture::{KEY, NO_SANDBOX, events, names, project, result};
 
 /// The task of the handler's design: a feature, its test, and the command that shows that it works.
 const NEW_FEATURE: &str = r#"{
@@ -19,8 +19,8 @@ const NEW_FEATURE: &str = r#"{
   "validation_criteria": [{"run": "python3 tests/test_new_feature.py"}, {"describe": "It is polite."}]
 }"#;
 
-fn writing_the_feature(greeting: &'static str) -> Say {
-    Say::Calls(vec![
+fn writing_the_feature(greeting: &'static str) -> ScriptedLine {
+    ScriptedLine::Calls(vec![
         (
             "write_file",
             json!({"path": "feature.py", "content": format!("def greet(name):\n    return '{greeting}, ' + name\n")}),
@@ -32,7 +32,11 @@ fn writing_the_feature(greeting: &'static str) -> Say {
     ])
 }
 
-fn new_feature(format: Format, model: &Model, more: &str) -> crate::project::Project {
+fn new_feature(
+    format: ScriptedFormat,
+    model: &FakeProvider,
+    more: &str,
+) -> crate::project::CliProject {
     let project = project(format, model, more);
     project.write("task.json", NEW_FEATURE);
     project.write("README.md", "# A project\n");
@@ -44,11 +48,11 @@ fn new_feature(format: Format, model: &Model, more: &str) -> crate::project::Pro
 fn a_task_becomes_files_and_a_report_in_every_format() {
     for format in FORMATS {
         let script = vec![
-            Say::Calls(vec![("read_file", json!({"path": "src/old.py"}))]),
+            ScriptedLine::Calls(vec![("read_file", json!({"path": "src/old.py"}))]),
             writing_the_feature("Hello"),
-            Say::Text("The feature is there."),
+            ScriptedLine::Text("The feature is there."),
         ];
-        let model = Model::saying(format, script);
+        let model = FakeProvider::saying(format, script);
         let project = new_feature(format, &model, NO_SANDBOX);
         let ran = project.run("task run task.json --json");
         assert_eq!(ran.exit, 0, "{format:?}\n{}\n{}", ran.out, ran.err);
@@ -100,15 +104,15 @@ fn a_task_becomes_files_and_a_report_in_every_format() {
 
 #[test]
 fn people_get_a_report_on_stdout_and_the_course_on_stderr() {
-    let script = vec![writing_the_feature("Hello"), Say::Text("Done.")];
-    let model = Model::saying(Format::OpenAi, script);
-    let project = new_feature(Format::OpenAi, &model, NO_SANDBOX);
+    let script = vec![writing_the_feature("Hello"), ScriptedLine::Text("Done.")];
+    let model = FakeProvider::saying(ScriptedFormat::OpenAi, script);
+    let project = new_feature(ScriptedFormat::OpenAi, &model, NO_SANDBOX);
     check(
         &project,
         "task run task.json",
-        Expect {
+        ExpectedRun {
             exit: 0,
-            out: Says::Has(&[
+            out: ExpectedText::Has(&[
                 "Code generation completed and validation passed.",
                 "validation passed",
                 "✓ python3 tests/test_new_feature.py (exit 0)",
@@ -116,7 +120,7 @@ fn people_get_a_report_on_stdout_and_the_course_on_stderr() {
                 "wrote     feature.py",
                 "used      220 tokens",
             ]),
-            err: Says::Has(&[
+            err: ExpectedText::Has(&[
                 "new-feature Add the new feature (code_generation)",
                 "note",
                 "missing.txt",
@@ -133,12 +137,12 @@ fn people_get_a_report_on_stdout_and_the_course_on_stderr() {
 fn what_fails_goes_back_to_the_model_until_it_passes() {
     let script = vec![
         writing_the_feature("Goodbye"),
-        Say::Text("It is done, I think."),
+        ScriptedLine::Text("It is done, I think."),
         writing_the_feature("Hello"),
-        Say::Text("Now it greets."),
+        ScriptedLine::Text("Now it greets."),
     ];
-    let model = Model::saying(Format::Anthropic, script);
-    let project = new_feature(Format::Anthropic, &model, NO_SANDBOX);
+    let model = FakeProvider::saying(ScriptedFormat::Anthropic, script);
+    let project = new_feature(ScriptedFormat::Anthropic, &model, NO_SANDBOX);
     let ran = project.run("task run task.json --json");
     assert_eq!(ran.exit, 0, "{}", ran.err);
     let events = events(&ran);
@@ -171,10 +175,10 @@ fn what_fails_goes_back_to_the_model_until_it_passes() {
 
 #[test]
 fn a_task_that_never_passes_fails_with_its_details_and_exit_1() {
-    let script = vec![writing_the_feature("Goodbye"), Say::Text("Done.")];
-    let model = Model::saying(Format::Google, script);
+    let script = vec![writing_the_feature("Goodbye"), ScriptedLine::Text("Done.")];
+    let model = FakeProvider::saying(ScriptedFormat::Google, script);
     let more = format!("[agent]\nvalidation_retries_max = 0\n\n{NO_SANDBOX}");
-    let project = new_feature(Format::Google, &model, &more);
+    let project = new_feature(ScriptedFormat::Google, &model, &more);
     let ran = project.run("task run task.json --json");
     assert_eq!(ran.exit, 1);
     let result = result(&ran);
@@ -194,27 +198,30 @@ fn a_task_that_never_passes_fails_with_its_details_and_exit_1() {
     check(
         &project,
         "task run task.json",
-        Expect {
+        ExpectedRun {
             exit: 1,
-            out: Says::Has(&[
+            out: ExpectedText::Has(&[
                 "failed validation",
                 "✗ python3 tests/test_new_feature.py (exit 1)",
             ]),
-            err: Says::Has(&["error[E_TASK_VALIDATION]", "--resume"]),
+            err: ExpectedText::Has(&["error[E_TASK_VALIDATION]", "--resume"]),
         },
     );
 }
 
 #[test]
 fn nothing_validated_is_not_said_to_have_passed() {
-    let model = Model::saying(Format::OpenAi, vec![Say::Text("There is nothing to do.")]);
-    let project = project(Format::OpenAi, &model, NO_SANDBOX);
+    let model = FakeProvider::saying(
+        ScriptedFormat::OpenAi,
+        vec![ScriptedLine::Text("There is nothing to do.")],
+    );
+    let project = project(ScriptedFormat::OpenAi, &model, NO_SANDBOX);
     let task = r#"{"subtask_id": "t", "type": "code_generation", "description": "Look."}"#;
     project.write("task.json", task);
-    let expect = Expect {
+    let expect = ExpectedRun {
         exit: 0,
-        out: Says::Has(&["validation was skipped", "nothing was validated"]),
-        err: Says::Lacks(&["passed"]),
+        out: ExpectedText::Has(&["validation was skipped", "nothing was validated"]),
+        err: ExpectedText::Lacks(&["passed"]),
     };
     check(&project, "task run task.json", expect);
 }
@@ -222,7 +229,7 @@ fn nothing_validated_is_not_said_to_have_passed() {
 #[test]
 fn what_the_policy_refuses_is_not_written_and_the_model_is_told() {
     let script = vec![
-        Say::Calls(vec![
+        ScriptedLine::Calls(vec![
             ("read_file", json!({"path": ".env"})),
             ("write_file", json!({"path": "../out.txt", "content": "x"})),
             (
@@ -230,11 +237,11 @@ fn what_the_policy_refuses_is_not_written_and_the_model_is_told() {
                 json!({"path": "secret/a.txt", "content": "x"}),
             ),
         ]),
-        Say::Text("I may not."),
+        ScriptedLine::Text("I may not."),
     ];
-    let model = Model::saying(Format::Anthropic, script);
+    let model = FakeProvider::saying(ScriptedFormat::Anthropic, script);
     let more = format!("[agent.policy]\nwrite_deny = [\"secret\"]\n\n{NO_SANDBOX}");
-    let project = project(Format::Anthropic, &model, &more);
+    let project = project(ScriptedFormat::Anthropic, &model, &more);
     project.write(".env", "TOKEN=hidden-value");
     let task = r#"{"subtask_id": "t", "type": "code_generation", "description": "Break out."}"#;
     project.write("task.json", task);
@@ -255,11 +262,11 @@ fn commands_are_held_by_a_sandbox_unless_the_settings_say_otherwise() {
     let target = outside.path().join("broken-out");
     let command = format!("echo inside > here.txt; echo out > {}", target.display());
     let script = vec![
-        Say::Calls(vec![("execute_command", json!({"command": command}))]),
-        Say::Text("Tried."),
+        ScriptedLine::Calls(vec![("execute_command", json!({"command": command}))]),
+        ScriptedLine::Text("Tried."),
     ];
-    let model = Model::saying(Format::OpenAi, script);
-    let project = project(Format::OpenAi, &model, "");
+    let model = FakeProvider::saying(ScriptedFormat::OpenAi, script);
+    let project = project(ScriptedFormat::OpenAi, &model, "");
     let task = r#"{"subtask_id": "t", "type": "code_generation", "description": "Break out."}"#;
     project.write("task.json", task);
     let ran = project.run("task run task.json --json");
@@ -280,20 +287,20 @@ fn commands_are_held_by_a_sandbox_unless_the_settings_say_otherwise() {
 fn a_limit_stops_the_run_by_its_name_and_resume_goes_on() {
     let call = |number: u32| {
         let content = format!("{number}\n");
-        Say::Calls(vec![(
+        ScriptedLine::Calls(vec![(
             "write_file",
             json!({"path": format!("{number}.txt"), "content": content}),
         )])
     };
-    let script = vec![call(1), call(2), call(3), Say::Text("Done.")];
-    let model = Model::saying(Format::OpenAi, script);
-    let project = project(Format::OpenAi, &model, "[agent]\nturns_max = 2\n");
+    let script = vec![call(1), call(2), call(3), ScriptedLine::Text("Done.")];
+    let model = FakeProvider::saying(ScriptedFormat::OpenAi, script);
+    let project = project(ScriptedFormat::OpenAi, &model, "[agent]\nturns_max = 2\n");
     let task = r#"{"subtask_id": "t", "type": "code_generation", "description": "Count."}"#;
     project.write("task.json", task);
-    let expect = Expect {
+    let expect = ExpectedRun {
         exit: 1,
-        out: Says::Has(&["agent.turns_max = 2"]),
-        err: Says::Has(&["error[E_TASK_LIMIT]", "agent.turns_max = 2", "--resume"]),
+        out: ExpectedText::Has(&["agent.turns_max = 2"]),
+        err: ExpectedText::Has(&["error[E_TASK_LIMIT]", "agent.turns_max = 2", "--resume"]),
     };
     check(&project, "task run task.json", expect);
     assert_eq!(model.received().len(), 2);
@@ -321,14 +328,14 @@ fn a_limit_stops_the_run_by_its_name_and_resume_goes_on() {
 #[test]
 fn a_provider_that_dies_is_an_error_and_resume_goes_on_when_it_is_back() {
     let script = vec![
-        Say::Calls(vec![(
+        ScriptedLine::Calls(vec![(
             "write_file",
             json!({"path": "a.txt", "content": "a"}),
         )]),
-        Say::Fails(500),
+        ScriptedLine::Fails(500),
     ];
-    let model = Model::saying(Format::Anthropic, script);
-    let project = project(Format::Anthropic, &model, "");
+    let model = FakeProvider::saying(ScriptedFormat::Anthropic, script);
+    let project = project(ScriptedFormat::Anthropic, &model, "");
     let task = r#"{"subtask_id": "t", "type": "code_generation", "description": "Write."}"#;
     project.write("task.json", task);
     let ran = project.run("task run task.json --json");
@@ -341,7 +348,10 @@ fn a_provider_that_dies_is_an_error_and_resume_goes_on_when_it_is_back() {
     );
     assert_eq!(project.read("a.txt"), "a\n");
 
-    let back = Model::saying(Format::Anthropic, vec![Say::Fails(500), Say::Text("Done.")]);
+    let back = FakeProvider::saying(
+        ScriptedFormat::Anthropic,
+        vec![ScriptedLine::Fails(500), ScriptedLine::Text("Done.")],
+    );
     let settings = project.read("drawloom.toml").replace(&model.url, &back.url);
     project.write("drawloom.toml", &settings);
     let ran = project.run("task run task.json --resume --json");
@@ -351,9 +361,9 @@ fn a_provider_that_dies_is_an_error_and_resume_goes_on_when_it_is_back() {
 
 #[test]
 fn a_recorded_run_is_replayed_without_anybody_to_ask() {
-    let script = vec![writing_the_feature("Hello"), Say::Text("Done.")];
-    let model = Model::saying(Format::OpenAi, script);
-    let first = new_feature(Format::OpenAi, &model, NO_SANDBOX);
+    let script = vec![writing_the_feature("Hello"), ScriptedLine::Text("Done.")];
+    let model = FakeProvider::saying(ScriptedFormat::OpenAi, script);
+    let first = new_feature(ScriptedFormat::OpenAi, &model, NO_SANDBOX);
     let tape = tempfile::tempdir().unwrap();
     let folder = tape.path().join("tape");
     let line = format!("task run task.json --record {}", folder.display());
@@ -361,7 +371,7 @@ fn a_recorded_run_is_replayed_without_anybody_to_ask() {
     assert_eq!(model.received().len(), 2);
 
     // The address leads nowhere now, and there is no key.
-    let again = new_feature(Format::OpenAi, &model, NO_SANDBOX);
+    let again = new_feature(ScriptedFormat::OpenAi, &model, NO_SANDBOX);
     let settings = again
         .read("drawloom.toml")
         .replace(&model.url, "http://127.0.0.1:1");
@@ -376,14 +386,14 @@ fn a_recorded_run_is_replayed_without_anybody_to_ask() {
 #[test]
 fn no_key_is_in_the_database_or_in_what_is_printed() {
     let script = vec![
-        Say::Calls(vec![(
+        ScriptedLine::Calls(vec![(
             "execute_command",
             json!({"command": "cat drawloom.toml"}),
         )]),
-        Say::Text("I have seen it."),
+        ScriptedLine::Text("I have seen it."),
     ];
-    let model = Model::saying(Format::OpenAi, script);
-    let project = project(Format::OpenAi, &model, NO_SANDBOX);
+    let model = FakeProvider::saying(ScriptedFormat::OpenAi, script);
+    let project = project(ScriptedFormat::OpenAi, &model, NO_SANDBOX);
     let task = r#"{"subtask_id": "t", "type": "code_generation", "description": "Look."}"#;
     project.write("task.json", task);
     assert_eq!(project.run("task run task.json --json").exit, 0);
@@ -395,4 +405,46 @@ fn no_key_is_in_the_database_or_in_what_is_printed() {
             assert!(!found, "the key is in {}", path.display());
         }
     }
+}
+
+/// One does not have to ask for JSON to see why a check failed.
+#[test]
+fn the_report_has_the_end_of_what_a_failed_check_said_and_names_the_sandbox() {
+    let model = FakeProvider::saying(
+        ScriptedFormat::OpenAi,
+        vec![ScriptedLine::Text("This is not asked for.")],
+    );
+    let project = project(ScriptedFormat::OpenAi, &model, "");
+    let task = json!({
+        "subtask_id": "checks", "name": "Checks", "type": "validation", "description": "Checks.",
+        "validation_criteria": [
+            {"run": "seq 1 40; exit 3"},
+            {"run": "echo said; echo wrong >&2; exit 4"},
+            {"run": "echo x > /etc/drawloom-made"},
+            {"run": "true"},
+        ],
+    });
+    project.write("task.json", &task.to_string());
+    let ran = project.run("task run task.json");
+    assert_eq!(ran.exit, 1, "{}", ran.err);
+    let expected = [
+        "✗ seq 1 40; exit 3 (exit 3)",
+        "    │ 29\n",
+        "    │ 40\n",
+        "(exit 4)\n    │ wrong\n",
+        "✗ echo x > /etc/drawloom-made",
+        "agent.sandbox.writable",
+        "✓ true (exit 0)\n",
+    ];
+    let mut rest = ran.out.as_str();
+    for piece in expected {
+        let at = rest.find(piece);
+        let at = at.unwrap_or_else(|| panic!("{piece:?} is not in\n{}", ran.out));
+        rest = &rest[at + piece.len()..];
+    }
+    assert!(!ran.out.contains("│ 28\n"), "{}", ran.out);
+    let ran = project.run("task run task.json --json");
+    let runs = &result(&ran)["validation_details"]["commands_executed"];
+    let sandbox = |at: usize| runs[at].get("sandbox").is_some();
+    assert_eq!([0, 1, 2, 3].map(sandbox), [false, false, true, false]);
 }

@@ -1,14 +1,14 @@
 //! Wrong uses: exit code 64 or 1, the place, and what to do instead. Nothing is begun.
 
-use crate::model::{Format, Model, Say};
-use crate::project::{Expect, Project, Says, check};
-use crate::workshop::project;
+use crate::model::{FakeProvider, ScriptedFormat, ScriptedLine};
+use crate::project::{CliProject, ExpectedRun, ExpectedText, check};
+use crate::task_fixture::project;
 
 const TASK: &str = r#"{"subtask_id": "t", "type": "code_generation", "description": "Do it."}"#;
 
 #[test]
 fn command_lines_that_make_no_sense_are_usage_errors() {
-    let project = Project::empty();
+    let project = CliProject::empty();
     for line in [
         "task",
         "task run",
@@ -20,10 +20,10 @@ fn command_lines_that_make_no_sense_are_usage_errors() {
         "schema",
         "schema recipe",
     ] {
-        let expect = Expect {
+        let expect = ExpectedRun {
             exit: 64,
-            out: Says::Nothing,
-            err: Says::Anything,
+            out: ExpectedText::Nothing,
+            err: ExpectedText::Anything,
         };
         let ran = check(&project, line, expect);
         assert!(!ran.err.is_empty(), "{line}");
@@ -31,11 +31,11 @@ fn command_lines_that_make_no_sense_are_usage_errors() {
     assert!(project.tree().is_empty());
 }
 
-fn check_refused(project: &Project, line: &str, says: &[&str]) {
-    let expect = Expect {
+fn check_refused(project: &CliProject, line: &str, says: &[&str]) {
+    let expect = ExpectedRun {
         exit: 1,
-        out: Says::Nothing,
-        err: Says::Has(says),
+        out: ExpectedText::Nothing,
+        err: ExpectedText::Has(says),
     };
     check(project, line, expect);
     let database = project.path().join(".drawloom/drawloom.db");
@@ -44,8 +44,8 @@ fn check_refused(project: &Project, line: &str, says: &[&str]) {
 
 #[test]
 fn files_that_cannot_be_used_say_where_and_why() {
-    let model = Model::saying(Format::OpenAi, vec![Say::Text("Done.")]);
-    let project = project(Format::OpenAi, &model, "");
+    let model = FakeProvider::saying(ScriptedFormat::OpenAi, vec![ScriptedLine::Text("Done.")]);
+    let project = project(ScriptedFormat::OpenAi, &model, "");
     check_refused(&project, "task run no.json", &["there is no file no.json"]);
     check_refused(&project, "plan show no.json", &["there is no file no.json"]);
 
@@ -86,7 +86,7 @@ fn files_that_cannot_be_used_say_where_and_why() {
 
 #[test]
 fn nobody_to_ask_is_said_before_anything_is_begun() {
-    let project = Project::empty();
+    let project = CliProject::empty();
     project.write("task.json", TASK);
     let mut command = project.command("task run task.json");
     for name in [
@@ -113,20 +113,20 @@ fn nobody_to_ask_is_said_before_anything_is_begun() {
 
 #[test]
 fn a_task_that_asks_nobody_needs_nobody() {
-    let project = Project::empty();
+    let project = CliProject::empty();
     project.write("task.json", r#"{"subtask_id": "t", "type": "no_op"}"#);
     assert_eq!(project.run("task run task.json").exit, 0);
 }
 
 #[test]
 fn there_must_be_something_to_resume() {
-    let model = Model::saying(Format::OpenAi, vec![Say::Text("Done.")]);
-    let project = project(Format::OpenAi, &model, "");
+    let model = FakeProvider::saying(ScriptedFormat::OpenAi, vec![ScriptedLine::Text("Done.")]);
+    let project = project(ScriptedFormat::OpenAi, &model, "");
     project.write("task.json", TASK);
-    let expect = Expect {
+    let expect = ExpectedRun {
         exit: 1,
-        out: Says::Nothing,
-        err: Says::Has(&[
+        out: ExpectedText::Nothing,
+        err: ExpectedText::Has(&[
             "E_NOT_FOUND",
             "there is no run of task.json to resume",
             "--resume",
@@ -137,7 +137,7 @@ fn there_must_be_something_to_resume() {
 
 #[test]
 fn settings_that_are_wrong_are_shown_with_their_line() {
-    let model = Model::saying(Format::OpenAi, vec![Say::Text("Done.")]);
+    let model = FakeProvider::saying(ScriptedFormat::OpenAi, vec![ScriptedLine::Text("Done.")]);
     for (more, says) in [
         ("[agent]\nturn_max = 3\n", "did you mean `turns_max`?"),
         ("[agent]\nturns_max = 0\n", "whole number of at least 1"),
@@ -157,7 +157,7 @@ fn settings_that_are_wrong_are_shown_with_their_line() {
             "did you mean `command`?",
         ),
     ] {
-        let project = project(Format::OpenAi, &model, more);
+        let project = project(ScriptedFormat::OpenAi, &model, more);
         project.write("task.json", TASK);
         check_refused(
             &project,
@@ -171,15 +171,15 @@ fn settings_that_are_wrong_are_shown_with_their_line() {
 
 #[test]
 fn a_database_that_is_none_is_an_error_and_stays_as_it_is() {
-    let model = Model::saying(Format::OpenAi, vec![Say::Text("Done.")]);
-    let project = project(Format::OpenAi, &model, "");
+    let model = FakeProvider::saying(ScriptedFormat::OpenAi, vec![ScriptedLine::Text("Done.")]);
+    let project = project(ScriptedFormat::OpenAi, &model, "");
     project.write("task.json", TASK);
     project.write(".drawloom/drawloom.db", &"not a database ".repeat(400));
     let before = project.read(".drawloom/drawloom.db");
-    let expect = Expect {
+    let expect = ExpectedRun {
         exit: 1,
-        out: Says::Nothing,
-        err: Says::Has(&[
+        out: ExpectedText::Nothing,
+        err: ExpectedText::Has(&[
             "error[E_DATABASE]",
             "drawloom.db is damaged",
             "Move it away",

@@ -2,9 +2,9 @@
 
 use serde_json::json;
 
-use crate::project::Says::{Anything, Has};
-use crate::project::{Expect, check};
-use crate::weave::{bare, document, result};
+use crate::project::ExpectedText::{Anything, Has};
+use crate::project::{ExpectedRun, check};
+use crate::workflow_fixture::{bare, document, result};
 
 const MANUAL: &str = "graph TD\n A(Approve) --> B[After]\n%% === WORKFLOW_CONFIG ===\n\
     %% @A: { \"prompt\": \"Approve {{input.what}}?\", \"outputSchema\": { \"type\": \"object\", \"required\": [\"ok\"], \"properties\": { \"ok\": { \"type\": \"boolean\" } } } }\n\
@@ -17,7 +17,7 @@ fn a_manual_task_takes_only_what_its_schema_takes() {
     check(
         &project,
         "workflow start m.mmd --wait what=that",
-        Expect {
+        ExpectedRun {
             exit: 2,
             out: Anything,
             err: Has(&[
@@ -30,7 +30,7 @@ fn a_manual_task_takes_only_what_its_schema_takes() {
     check(
         &project,
         "tasks answer last/A 'yes'",
-        Expect {
+        ExpectedRun {
             exit: 1,
             out: Anything,
             err: Has(&["error"]),
@@ -53,7 +53,7 @@ fn where_nobody_answers_a_person_may() {
     let ran = project.run("workflow start one.mmd --wait");
     assert_eq!(ran.exit, 2, "{}", ran.err);
     assert!(
-        ran.err.contains("Nobody is set up to answer"),
+        ran.err.contains("No model or program is set up to answer"),
         "{}",
         ran.err
     );

@@ -7,10 +7,12 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::model::{Format, Model, Say, Script};
-use crate::project::Project;
-use crate::weave::{diagram, document, reply, result, said, standing, task, with_settings};
-use crate::yard::{PROMPT, Yard, well};
+use crate::build_fixture::{BuildFixture, PROMPT, well};
+use crate::model::{FakeProvider, ModelScript, ScriptedFormat, ScriptedLine};
+use crate::project::CliProject;
+use crate::workflow_fixture::{
+    diagram, document, reply, result, said, standing, task, with_settings,
+};
 
 /// What the scripted model takes for one call.
 const CALL_TOKENS: u64 = 110;
@@ -18,13 +20,13 @@ const CALL_TOKENS: u64 = 110;
 const PRICES: &str = "[ai.prices.m]\ninput = 10000.0\noutput = 10000.0\n";
 
 /// Raises a limit, or sets it.
-fn set(project: &Project, from: &str, to: &str) {
+fn set(project: &CliProject, from: &str, to: &str) {
     let settings = project.read("drawloom.toml");
     assert!(settings.contains(from), "{from}: {settings}");
     project.write("drawloom.toml", &settings.replace(from, to));
 }
 
-fn each_step_answers() -> Script {
+fn each_step_answers() -> ModelScript {
     vec![
         ("**Title:** One", vec![reply("one")]),
         ("**Title:** Two", vec![reply("two")]),
@@ -34,7 +36,12 @@ fn each_step_answers() -> Script {
 
 /// Runs, expects that it stops for this reason after so many calls, and gives the task that waits.
 #[track_caller]
-fn stops(project: &Project, model: &Model, line: &str, (says, calls): (&str, usize)) -> Value {
+fn stops(
+    project: &CliProject,
+    model: &FakeProvider,
+    line: &str,
+    (says, calls): (&str, usize),
+) -> Value {
     let ran = project.run(line);
     assert_ne!(ran.exit, 0, "{}{}", ran.out, ran.err);
     assert_eq!(model.received().len(), calls, "{}", ran.err);
@@ -48,7 +55,7 @@ fn stops(project: &Project, model: &Model, line: &str, (says, calls): (&str, usi
 
 /// Goes on to the end, with so many calls in all.
 #[track_caller]
-fn goes_on(project: &Project, model: &Model, calls: usize) -> Value {
+fn goes_on(project: &CliProject, model: &FakeProvider, calls: usize) -> Value {
     let ran = project.run("runs resume last --wait --json");
     assert_eq!(ran.exit, 0, "{}{}", ran.out, ran.err);
     assert_eq!(model.received().len(), calls, "{}", ran.err);
@@ -65,7 +72,8 @@ fn a_run_stops_before_the_call_it_cannot_pay_and_goes_on_when_it_can() {
         ("day_usd_max = 2.0", "day_usd_max = 9.0"),
     ] {
         let settings = format!("{PRICES}\n[workflows]\n{limit}\n");
-        let (project, model) = with_settings(Format::OpenAi, each_step_answers(), &settings);
+        let (project, model) =
+            with_settings(ScriptedFormat::OpenAi, each_step_answers(), &settings);
         project.write("abc.mmd", &format!("graph TD\n {steps}\n"));
         let name = limit.split(' ').next().unwrap();
         let started = "workflow start abc.mmd --wait --json";
@@ -86,7 +94,7 @@ fn a_run_stops_before_the_call_it_cannot_pay_and_goes_on_when_it_can() {
 #[test]
 fn a_day_is_shared_by_all_runs() {
     let settings = "[workflows]\nday_tokens_max = 100\n";
-    let (project, model) = with_settings(Format::OpenAi, each_step_answers(), settings);
+    let (project, model) = with_settings(ScriptedFormat::OpenAi, each_step_answers(), settings);
     project.write("one.mmd", "graph TD\n A[One]\n");
     project.write("two.mmd", "graph TD\n A[Two]\n");
     assert_eq!(project.run("workflow start one.mmd --wait").exit, 0);
@@ -98,14 +106,14 @@ fn a_day_is_shared_by_all_runs() {
 
 #[test]
 fn a_step_may_spend_its_budget_once_and_again_when_a_person_says_so() {
-    let script = || -> Script {
+    let script = || -> ModelScript {
         vec![
             ("You asked for another turn", vec![reply("whole")]),
             ("**Title:** One", vec![said("PARTIAL", "half", "CONTINUE")]),
         ]
     };
     for budget in [json!({ "tokens": 100 }), json!({ "money": 1.0 })] {
-        let (project, model) = with_settings(Format::OpenAi, script(), PRICES);
+        let (project, model) = with_settings(ScriptedFormat::OpenAi, script(), PRICES);
         let config = json!({ "budget": budget });
         project.write("one.mmd", &diagram("A[One]", &[("A", config)]));
         let started = "workflow start one.mmd --wait";
@@ -123,7 +131,7 @@ fn a_step_may_spend_its_budget_once_and_again_when_a_person_says_so() {
 #[test]
 fn money_is_not_spent_where_nobody_knows_the_price() {
     let settings = "[workflows]\nrun_usd_max = 5.0\n";
-    let (project, model) = with_settings(Format::OpenAi, each_step_answers(), settings);
+    let (project, model) = with_settings(ScriptedFormat::OpenAi, each_step_answers(), settings);
     project.write("one.mmd", "graph TD\n A[One]\n");
     let started = "workflow start one.mmd --wait";
     stops(&project, &model, started, ("ai.prices", 0));
@@ -153,8 +161,12 @@ fn an_agent_stops_in_the_middle_of_its_work_and_goes_on_with_it() {
             ),
             ("", json!({ "tokens": 100 }), "The step's `budget.tokens`"),
         ] {
-            let says_so = vec![Say::Calls(vec![call.clone()]), Say::Text(end)];
-            let (project, model) = with_settings(Format::OpenAi, vec![("", says_so)], settings);
+            let says_so = vec![
+                ScriptedLine::Calls(vec![call.clone()]),
+                ScriptedLine::Text(end),
+            ];
+            let (project, model) =
+                with_settings(ScriptedFormat::OpenAi, vec![("", says_so)], settings);
             let config = json!({
                 "handler": handler, "prompt": "Do it.", "budget": budget,
                 "config": { "output_artifacts": [artifact] },
@@ -187,7 +199,7 @@ fn an_agent_stops_in_the_middle_of_its_work_and_goes_on_with_it() {
 #[test]
 fn checks_cost_nothing_and_need_no_budget() {
     let settings = "[workflows]\nrun_tokens_max = 100\n";
-    let (project, model) = with_settings(Format::OpenAi, each_step_answers(), settings);
+    let (project, model) = with_settings(ScriptedFormat::OpenAi, each_step_answers(), settings);
     let validation = json!({
         "handler": "validation", "config": { "validation_criteria": [{ "run": "true" }] },
     });
@@ -202,10 +214,10 @@ fn checks_cost_nothing_and_need_no_budget() {
 
 #[test]
 fn a_recipe_asks_no_more_than_is_left() {
-    let answer = Say::Text(r#"{"motto": "Onward."}"#);
-    let script: Script = vec![("**Title:** One", vec![reply("one")]), ("", vec![answer])];
+    let answer = ScriptedLine::Text(r#"{"motto": "Onward."}"#);
+    let script: ModelScript = vec![("**Title:** One", vec![reply("one")]), ("", vec![answer])];
     let settings = "[workflows]\nrun_tokens_max = 100\n";
-    let (project, model) = with_settings(Format::OpenAi, script, settings);
+    let (project, model) = with_settings(ScriptedFormat::OpenAi, script, settings);
     project.write(
         ".drawloom/recipes/motto/recipe.yml",
         "name: motto\nsteps:\n  - tool: template\n    template: motto.jig\n",
@@ -227,7 +239,7 @@ fn a_recipe_asks_no_more_than_is_left() {
 
 #[test]
 fn a_build_stops_in_the_middle_and_goes_on_with_what_it_has() {
-    let yard = Yard::with(well(), "[workflows]\nrun_tokens_max = 200\n");
+    let yard = BuildFixture::with(well(), "[workflows]\nrun_tokens_max = 200\n");
     let config = json!({ "handler": "build", "prompt": PROMPT, "config": { "approve": true } });
     yard.project
         .write("b.mmd", &diagram("A[Build it]", &[("A", config)]));
@@ -250,9 +262,9 @@ fn a_build_stops_in_the_middle_and_goes_on_with_what_it_has() {
 
 #[test]
 fn what_an_attempt_paid_that_took_too_long_is_counted() {
-    let slow = Say::Slowly(5_000, Box::new(reply("late")));
-    let script: Script = vec![("", vec![Say::Text("hm"), slow])];
-    let (project, _model) = with_settings(Format::OpenAi, script, "");
+    let slow = ScriptedLine::Slowly(5_000, Box::new(reply("late")));
+    let script: ModelScript = vec![("", vec![ScriptedLine::Text("hm"), slow])];
+    let (project, _model) = with_settings(ScriptedFormat::OpenAi, script, "");
     let config = json!({ "timeout": "1500ms", "retry": { "attempts": 1 } });
     project.write("one.mmd", &diagram("A[One]", &[("A", config)]));
     assert_eq!(project.run("workflow start one.mmd --wait").exit, 1);
@@ -267,9 +279,9 @@ fn what_a_worker_paid_that_was_killed_is_counted_by_the_next() {
         "write_file",
         json!({ "path": "made.txt", "content": "made\n" }),
     );
-    let slow = Say::Slowly(2_000, Box::new(Say::Text("Made.")));
-    let script: Script = vec![("", vec![Say::Calls(vec![write]), slow])];
-    let (project, model) = with_settings(Format::OpenAi, script, "");
+    let slow = ScriptedLine::Slowly(2_000, Box::new(ScriptedLine::Text("Made.")));
+    let script: ModelScript = vec![("", vec![ScriptedLine::Calls(vec![write]), slow])];
+    let (project, model) = with_settings(ScriptedFormat::OpenAi, script, "");
     let config = json!({
         "handler": "code_generation", "prompt": "Do it.",
         "config": { "output_artifacts": ["made.txt"] }, "retry": { "delay": "10ms" },

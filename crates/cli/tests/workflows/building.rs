@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::model::{Say, Script};
-use crate::weave::{diagram, result, standing, task, way};
-use crate::yard::{BUILDING, PLAN, PLANNING, PROMPT, Yard, script, well, writes};
+use crate::build_fixture::{BUILDING, BuildFixture, PLAN, PLANNING, PROMPT, script, well, writes};
+use crate::model::{ModelScript, ScriptedLine};
+use crate::workflow_fixture::{diagram, result, standing, task, way};
 
 /// Plan, approval, build, checks.
 fn whole() -> String {
@@ -55,7 +55,7 @@ fn alone() -> String {
     diagram("B[Build it]", &[("B", config)])
 }
 
-fn branches(yard: &Yard) -> usize {
+fn branches(yard: &BuildFixture) -> usize {
     yard.git(&["branch", "--list", "builder/*", "draft/*"])
         .lines()
         .count()
@@ -63,7 +63,7 @@ fn branches(yard: &Yard) -> usize {
 
 #[test]
 fn a_plan_is_approved_by_a_person_then_built_and_validated() {
-    let yard = Yard::new(well());
+    let yard = BuildFixture::new(well());
     yard.project.write("w.mmd", &whole());
     let before = yard.users();
     let ran = yard.ends("workflow start w.mmd --wait", 2);
@@ -98,7 +98,7 @@ fn a_plan_is_approved_by_a_person_then_built_and_validated() {
 
 #[test]
 fn a_plan_that_is_not_approved_is_not_built() {
-    let yard = Yard::new(well());
+    let yard = BuildFixture::new(well());
     yard.project.write("w.mmd", &whole());
     yard.ends("workflow start w.mmd --wait", 2);
     yard.ends("tasks answer last/G approved=false", 0);
@@ -110,7 +110,7 @@ fn a_plan_that_is_not_approved_is_not_built() {
 
 #[test]
 fn a_plan_may_be_approved_where_builds_are() {
-    let yard = Yard::new(well());
+    let yard = BuildFixture::new(well());
     let config = json!({ "handler": "build", "prompt": PROMPT });
     yard.project
         .write("w.mmd", &diagram("B[Build it]", &[("B", config)]));
@@ -124,7 +124,7 @@ fn a_plan_may_be_approved_where_builds_are() {
 }
 
 /// How many builds there are.
-fn builds(yard: &Yard) -> usize {
+fn builds(yard: &BuildFixture) -> usize {
     let listed = yard.ends("builds list --json", 0);
     let listed: Value = serde_json::from_str(&listed.out).unwrap();
     listed["builds"].as_array().unwrap().len()
@@ -132,7 +132,7 @@ fn builds(yard: &Yard) -> usize {
 
 #[test]
 fn a_plan_that_was_rejected_is_made_anew_when_the_task_is_tried_again() {
-    let yard = Yard::new(well());
+    let yard = BuildFixture::new(well());
     let config = json!({ "handler": "build", "prompt": PROMPT });
     yard.project
         .write("w.mmd", &diagram("B[Build it]", &[("B", config)]));
@@ -151,7 +151,7 @@ fn a_plan_that_was_rejected_is_made_anew_when_the_task_is_tried_again() {
 
 #[test]
 fn builds_of_equal_words_are_builds_of_their_own() {
-    let yard = Yard::new(well());
+    let yard = BuildFixture::new(well());
     let config = json!({ "handler": "build", "prompt": PROMPT, "config": { "approve": true } });
     let no_op = json!({ "handler": "no_op" });
     let steps = [("A", no_op), ("B", config.clone()), ("C", config)];
@@ -166,7 +166,10 @@ fn builds_of_equal_words_are_builds_of_their_own() {
 #[test]
 fn what_is_left_to_mend_is_a_part() {
     // Whatever the checks say, the model changes nothing more.
-    let yard = Yard::new(script(vec![writes("bad one\n"), Say::Text("Done.")]));
+    let yard = BuildFixture::new(script(vec![
+        writes("bad one\n"),
+        ScriptedLine::Text("Done."),
+    ]));
     yard.project.write("w.mmd", &alone());
     let ran = yard.ends("workflow start w.mmd --wait --json", 0);
     assert_eq!(result(&ran)["output"]["status"], "completed_draft");
@@ -175,8 +178,8 @@ fn what_is_left_to_mend_is_a_part() {
 
 /// A run that stops with a reason; then another model, and it goes on where it was.
 #[track_caller]
-fn fails_and_goes_on(source: &str, bad: Script, says: &str) {
-    let mut yard = Yard::new(bad);
+fn fails_and_goes_on(source: &str, bad: ModelScript, says: &str) {
+    let mut yard = BuildFixture::new(bad);
     yard.project.write("w.mmd", source);
     let ran = yard.run("workflow start w.mmd --wait");
     assert_eq!(ran.exit, 1, "{says}: {}", ran.err);
@@ -197,15 +200,24 @@ fn a_build_that_fails_says_why_and_goes_on_when_it_can() {
         "retry": { "attempts": 1 },
     });
     let source = diagram("B[Build it]", &[("B", config)]);
-    let down = || vec![Say::Fails(503)];
+    let down = || vec![ScriptedLine::Fails(503)];
     for (bad, says) in [
         (vec![(PLANNING, down())], "scripted failure"),
-        (vec![(PLANNING, vec![Say::Text("no plan")])], "plan"),
         (
-            vec![(PLANNING, vec![Say::Text(PLAN)]), (BUILDING, down())],
+            vec![(PLANNING, vec![ScriptedLine::Text("no plan")])],
+            "plan",
+        ),
+        (
+            vec![
+                (PLANNING, vec![ScriptedLine::Text(PLAN)]),
+                (BUILDING, down()),
+            ],
             "scripted failure",
         ),
-        (script(vec![Say::Text("I would rather not.")]), "failed"),
+        (
+            script(vec![ScriptedLine::Text("I would rather not.")]),
+            "failed",
+        ),
     ] {
         fails_and_goes_on(&source, bad, says);
     }
@@ -216,21 +228,21 @@ fn agents_that_fail_hold_the_run_with_their_words() {
     for (config, says, reason) in [
         (
             json!({ "handler": "planning", "prompt": "Plan.", "config": { "output_artifacts": ["p.json"] } }),
-            vec![Say::Text("no plan at all")],
+            vec![ScriptedLine::Text("no plan at all")],
             "plan cannot be run",
         ),
         (
             json!({ "handler": "code_generation", "prompt": "Write.", "config": { "output_artifacts": ["x.txt"] } }),
-            vec![Say::Text("I have written it.")],
+            vec![ScriptedLine::Text("I have written it.")],
             "x.txt",
         ),
         (
             json!({ "handler": "validation", "config": { "validation_criteria": [{ "run": "echo wrong >&2; false" }] } }),
-            vec![Say::Text("unused")],
+            vec![ScriptedLine::Text("unused")],
             "alid",
         ),
     ] {
-        let yard = Yard::new(vec![("", says)]);
+        let yard = BuildFixture::new(vec![("", says)]);
         yard.project
             .write("w.mmd", &diagram("A[Do it]", &[("A", config.clone())]));
         let ran = yard.run("workflow start w.mmd --wait");
@@ -243,7 +255,7 @@ fn agents_that_fail_hold_the_run_with_their_words() {
 
 #[test]
 fn steps_that_cannot_work_are_refused_before_they_begin() {
-    let yard = Yard::new(well());
+    let yard = BuildFixture::new(well());
     for (config, says) in [
         (json!({ "handler": "build" }), "needs a `prompt`"),
         (
@@ -292,12 +304,12 @@ fn steps_that_cannot_work_are_refused_before_they_begin() {
 #[test]
 fn a_worker_dies_in_the_middle_of_a_build_and_another_goes_on_with_it() {
     for (mark, at) in [(PLANNING, 1), (BUILDING, 2), (BUILDING, 3)] {
-        let slow = |say: Say| Say::Slowly(700, Box::new(say));
-        let yard = Yard::new(vec![
-            (PLANNING, vec![slow(Say::Text(PLAN))]),
+        let slow = |say: ScriptedLine| ScriptedLine::Slowly(700, Box::new(say));
+        let yard = BuildFixture::new(vec![
+            (PLANNING, vec![slow(ScriptedLine::Text(PLAN))]),
             (
                 BUILDING,
-                vec![slow(writes("better\n")), slow(Say::Text("Done."))],
+                vec![slow(writes("better\n")), slow(ScriptedLine::Text("Done."))],
             ),
         ]);
         yard.project.write("w.mmd", &alone());
@@ -335,7 +347,7 @@ fn a_worker_dies_in_the_middle_of_a_build_and_another_goes_on_with_it() {
 
 #[test]
 fn cancelling_the_run_ends_the_build_and_its_processes() {
-    let yard = Yard::new(well());
+    let yard = BuildFixture::new(well());
     let settings = yard.project.read("drawloom.toml");
     let check = "test = \"test $(cat a.txt) = start || sleep 300\"";
     let settings = settings.replace("test = \"sh check.sh\"", check);
@@ -367,7 +379,7 @@ fn cancelling_the_run_ends_the_build_and_its_processes() {
     worker.wait().unwrap();
 }
 
-fn worker(yard: &Yard) -> Child {
+fn worker(yard: &BuildFixture) -> Child {
     let mut command = yard.command("worker --lease 600ms");
     command.stdout(Stdio::null()).stderr(Stdio::null());
     command.spawn().unwrap()

@@ -7,8 +7,8 @@ use std::thread;
 
 use serde_json::json;
 
-use crate::model::{Say, Script};
-use crate::weave::{bare, result, with_model};
+use crate::model::{ModelScript, ScriptedLine};
+use crate::workflow_fixture::{bare, result, with_model};
 
 fn one(config: &str) -> String {
     format!(
@@ -56,7 +56,7 @@ fn what_others_said_is_no_command() {
         .unwrap()
         .write_all(input.as_bytes())
         .unwrap();
-    let ran = crate::project::Ran::from(child.wait_with_output().unwrap());
+    let ran = crate::project::ProgramOutput::from(child.wait_with_output().unwrap());
     assert_eq!(result(&ran)["output"]["stdout"], evil);
     assert!(!project.path().join("evil").exists());
 }
@@ -194,7 +194,13 @@ fn an_agent_writes_code_that_the_next_step_validates() {
         "write_file",
         json!({ "path": "made.txt", "content": "made\n" }),
     );
-    let script: Script = vec![("", vec![Say::Calls(vec![call]), Say::Text("Written.")])];
+    let script: ModelScript = vec![(
+        "",
+        vec![
+            ScriptedLine::Calls(vec![call]),
+            ScriptedLine::Text("Written."),
+        ],
+    )];
     let (project, _model) = with_model(script);
     project.write(
         "g.mmd",

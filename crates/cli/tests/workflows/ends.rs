@@ -2,13 +2,13 @@
 
 use serde_json::json;
 
-use crate::model::{Say, Script};
-use crate::weave::{bare, document, lines, reply, result, said, way, with_model};
+use crate::model::{ModelScript, ScriptedLine};
+use crate::workflow_fixture::{bare, document, lines, reply, result, said, way, with_model};
 
 const PR_REVIEW: &str = include_str!("data/pr-review.mmd");
 
 /// A model that reviews with this score.
-fn reviewers(score: u32, should_retry: bool) -> Script {
+fn reviewers(score: u32, should_retry: bool) -> ModelScript {
     let step = |name: &str| -> &'static str { format!("Workflow Step: {name}").leak() };
     vec![
         (
@@ -100,7 +100,7 @@ fn a_loop_that_does_not_end_pauses_the_run() {
 
 #[test]
 fn a_diagram_drawn_by_hand_runs_without_a_config() {
-    let script: Script = vec![
+    let script: ModelScript = vec![
         ("**Title:** Write a poem", vec![reply("Roses are red.")]),
         ("**Title:** Translate it", vec![reply("Rosen sind rot.")]),
     ];
@@ -148,10 +148,10 @@ fn a_foreach_joins_every_item_once_and_in_order() {
 
 #[test]
 fn a_reply_that_cannot_be_read_is_corrected_twice_and_then_fails() {
-    let mended = vec![Say::Text("I did it!"), reply("fine")];
-    let never = vec![Say::Text("I did it!")];
+    let mended = vec![ScriptedLine::Text("I did it!"), reply("fine")];
+    let never = vec![ScriptedLine::Text("I did it!")];
     let continued = vec![said("PARTIAL", "half", "CONTINUE")];
-    let script: Script = vec![
+    let script: ModelScript = vec![
         ("**Title:** Mended", mended),
         ("**Title:** Never", never),
         ("You asked for another turn", vec![reply("whole")]),

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::project::Says::{Anything, Has};
-use crate::project::{Expect, Project, check};
-use crate::weave::{bare, document};
+use crate::project::ExpectedText::{Anything, Has};
+use crate::project::{CliProject, ExpectedRun, check};
+use crate::workflow_fixture::{bare, document};
 
 /// Two agents, one of them only for when the other fails, and a person.
 const REVIEW: &str = "---\ntitle: PR Review\ndescription: \"Looks at it: twice\"\n---\ngraph TD\n A[Review] --> B(Agree)\n\
@@ -14,7 +14,7 @@ const REVIEW: &str = "---\ntitle: PR Review\ndescription: \"Looks at it: twice\"
     %% === END_CONFIG ===\n";
 
 /// A project with the workflow and its agents, and what it exports.
-fn exported() -> (Project, Value) {
+fn exported() -> (CliProject, Value) {
     let project = bare();
     project.write("PR Review.mmd", REVIEW);
     for (slug, prompt) in [
@@ -34,16 +34,16 @@ fn without_time(mut exported: Value) -> Value {
 }
 
 #[track_caller]
-fn refused(project: &Project, line: &str, says: &[&str]) {
+fn refused(project: &CliProject, line: &str, says: &[&str]) {
     let before = project.tree();
-    let expect = Expect {
+    let expect = ExpectedRun {
         exit: 1,
         out: Anything,
         err: Has(says),
     };
     check(project, line, expect);
     // The database may be made to be looked into; nothing is in it.
-    let files = |project: &Project| -> Vec<_> {
+    let files = |project: &CliProject| -> Vec<_> {
         let files = project.tree().into_keys();
         files
             .filter(|path| !path.to_string_lossy().contains("drawloom.db"))
@@ -94,7 +94,7 @@ fn what_is_exported_comes_back_as_it_was() {
     // Once more changes nothing, and needs nothing.
     let done = other.run("workflow import in.json");
     assert_eq!(done.exit, 0, "{}", done.err);
-    assert!(done.err.contains("is as it was"), "{}", done.err);
+    assert!(done.err.contains("is unchanged"), "{}", done.err);
 }
 
 #[test]

@@ -5,9 +5,9 @@ use std::os::unix::fs::PermissionsExt as _;
 use flow::layers::envelope;
 use serde_json::{Value, json};
 
-use crate::model::{FORMATS, Format};
-use crate::project::Project;
-use crate::weave::{bare, diagram, document, enveloped, result, task, with_settings};
+use crate::model::{FORMATS, ScriptedFormat};
+use crate::project::CliProject;
+use crate::workflow_fixture::{bare, diagram, document, enveloped, result, task, with_settings};
 
 fn schema() -> Value {
     json!({
@@ -17,11 +17,11 @@ fn schema() -> Value {
 }
 
 /// Where a format has the schema that a provider is held to.
-fn native(format: Format, body: &Value) -> Value {
+fn native(format: ScriptedFormat, body: &Value) -> Value {
     match format {
-        Format::Anthropic => body["output_config"]["format"]["schema"].clone(),
-        Format::OpenAi => body["response_format"]["json_schema"]["schema"].clone(),
-        Format::Google => body["generationConfig"]["responseJsonSchema"].clone(),
+        ScriptedFormat::Anthropic => body["output_config"]["format"]["schema"].clone(),
+        ScriptedFormat::OpenAi => body["response_format"]["json_schema"]["schema"].clone(),
+        ScriptedFormat::Google => body["generationConfig"]["responseJsonSchema"].clone(),
     }
 }
 
@@ -51,7 +51,7 @@ fn providers_are_held_to_the_reply_with_the_output_inside() {
             let said = body.to_string();
             assert!(said.contains("exactly one JSON object"), "{said}");
             assert!(!said.contains("## Status"), "{said}");
-            if format == Format::OpenAi {
+            if format == ScriptedFormat::OpenAi {
                 assert_eq!(body["response_format"]["json_schema"]["strict"], true);
             }
         }
@@ -61,7 +61,7 @@ fn providers_are_held_to_the_reply_with_the_output_inside() {
 #[test]
 fn sections_are_read_from_providers_too() {
     for format in FORMATS {
-        let script = vec![("", vec![crate::weave::reply(r#"{"score": 7}"#)])];
+        let script = vec![("", vec![crate::workflow_fixture::reply(r#"{"score": 7}"#)])];
         let (project, model) = with_settings(format, script, "");
         let config = json!({ "outputSchema": schema() });
         project.write("one.mmd", &diagram("A[Score]", &[("A", config)]));
@@ -72,7 +72,7 @@ fn sections_are_read_from_providers_too() {
 }
 
 /// A project in which a program of this text answers.
-fn with_program(mode: &str, key: &str, program: &str) -> Project {
+fn with_program(mode: &str, key: &str, program: &str) -> CliProject {
     let project = bare();
     project.write("answer.sh", program);
     let path = project.path().join("answer.sh");
@@ -163,7 +163,7 @@ fn an_outside_agent_finds_the_question_and_answers_it() {
 #[test]
 fn a_recorded_run_is_replayed_without_anybody() {
     let script = vec![("", vec![enveloped("SUCCESS", json!("said"), "COMPLETE")])];
-    let (project, model) = with_settings(Format::OpenAi, script, "");
+    let (project, model) = with_settings(ScriptedFormat::OpenAi, script, "");
     project.write("one.mmd", "graph TD\n A[One] --> B[Two]\n");
     let ran = project.run("workflow start one.mmd --wait --json --record tape");
     assert_eq!(result(&ran)["output"], "said", "{}", ran.err);

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::project::Project;
-use crate::weave::{bare, diagram, standing, task};
+use crate::project::CliProject;
+use crate::workflow_fixture::{bare, diagram, standing, task};
 
-fn start(project: &Project, lines: &str, steps: &[(&str, serde_json::Value)]) {
+fn start(project: &CliProject, lines: &str, steps: &[(&str, serde_json::Value)]) {
     project.write("idle.mmd", &diagram(lines, steps));
     let begun = project.run("workflow start idle.mmd");
     assert_eq!(begun.exit, 0, "{}", begun.err);
@@ -18,11 +18,12 @@ fn start(project: &Project, lines: &str, steps: &[(&str, serde_json::Value)]) {
 #[test]
 fn a_worker_waits_for_a_retry() {
     let project = bare();
-    let slow_once = json!({
-        "handler": "command", "timeout": "300ms", "retry": { "attempts": 2, "delay": "2s" },
-        "config": { "run": "test -e seen || { touch seen; sleep 9; }" },
+    // However slow the machine is, the first attempt fails and the second does not.
+    let fails_once = json!({
+        "handler": "command", "retry": { "attempts": 2, "delay": "4s" },
+        "config": { "run": "test -e seen || { touch seen; exit 1; }" },
     });
-    start(&project, " A[One]", &[("A", slow_once)]);
+    start(&project, " A[One]", &[("A", fails_once)]);
     let worked = project.run("worker --until-idle");
     assert_eq!(worked.exit, 0, "{}", worked.err);
     assert_eq!(standing(&project).0, "completed", "{}", worked.err);

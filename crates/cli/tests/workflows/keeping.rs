@@ -3,13 +3,13 @@
 use serde_json::json;
 use sqlx::{Connection as _, SqliteConnection};
 
-use crate::project::Project;
-use crate::weave::{bare, diagram, document, lines};
+use crate::project::CliProject;
+use crate::workflow_fixture::{bare, diagram, document, lines};
 
 const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
 
 /// Lets a run have begun and ended so many days earlier.
-fn age(project: &Project, run: &str, days: i64) {
+fn age(project: &CliProject, run: &str, days: i64) {
     let file = project.path().join(".drawloom/drawloom.db");
     let runtime = tokio::runtime::Runtime::new().unwrap();
     runtime.block_on(async {
@@ -61,7 +61,7 @@ fn a_worker_throws_away_what_ended_too_long_ago() {
 }
 
 /// A project in which so many runs have ended.
-fn with_runs(count: usize) -> Project {
+fn with_runs(count: usize) -> CliProject {
     let project = bare();
     let nothing = json!({ "handler": "no_op" });
     project.write("one.mmd", &diagram(" A[One]", &[("A", nothing)]));
@@ -72,7 +72,7 @@ fn with_runs(count: usize) -> Project {
     project
 }
 
-fn ids(project: &Project) -> Vec<String> {
+fn ids(project: &CliProject) -> Vec<String> {
     let listed = document(&project.run("runs list --json --limit 999"));
     let runs = listed["runs"].as_array().unwrap().iter();
     runs.map(|run| run["id"].as_str().unwrap().to_owned())

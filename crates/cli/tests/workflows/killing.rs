@@ -12,8 +12,8 @@ mod small;
 mod storm;
 
 #[allow(dead_code, reason = "these tests need a part of it")]
-#[path = "../postgres/yard.rs"]
-mod yard;
+#[path = "../postgres/test_cluster.rs"]
+mod test_cluster;
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -23,17 +23,17 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::project::Project;
-use crate::weave::{bare, document, result};
+use crate::project::CliProject;
+use crate::workflow_fixture::{bare, document, result};
 use chance::Chance;
 use small::SmallDisk;
-use storm::{Ground, Storm, Struck, storms};
-use yard::{Worker, Yard};
+use storm::{Storm, StormStrike, StormTarget, storms};
+use test_cluster::{TestCluster, WorkerProcess};
 
 const ITEMS: usize = 12;
 
 /// Every item has one effect, however often it is tried: the name of the task is its mark.
-fn marks(project: &Project) {
+fn marks(project: &CliProject) {
     let items: Vec<usize> = (0..ITEMS).collect();
     let list = json!({ "handler": "no_op", "config": { "output": { "items": items } } });
     let each = json!({
@@ -52,7 +52,7 @@ fn marks(project: &Project) {
     project.write("marks/.keep", "");
 }
 
-fn worker(project: &Project) -> Child {
+fn worker(project: &CliProject) -> Child {
     let mut command = project.command("worker --lease 500ms --concurrency 3");
     command.stdout(Stdio::null()).stderr(Stdio::null());
     command.spawn().unwrap()
@@ -88,7 +88,7 @@ fn workers_are_killed_and_others_finish_with_nothing_twice() {
 }
 
 /// A run whose only step sleeps for long, with a worker on it; gives the process that sleeps.
-fn sleeping(project: &Project) -> (Child, String) {
+fn sleeping(project: &CliProject) -> (Child, String) {
     let config =
         json!({ "handler": "command", "config": { "run": "echo $$ > pid; sleep 300; echo late" } });
     project.write(
@@ -153,15 +153,15 @@ fn a_worker_that_is_asked_to_stop_gives_its_tasks_back() {
 }
 
 /// A file has no server that could be struck.
-struct File;
+struct TestLogger;
 
-impl Ground for File {
-    fn yard(&mut self, _seed: u64) -> Yard {
-        Yard::new(None)
+impl StormTarget for TestLogger {
+    fn yard(&mut self, _seed: u64) -> TestCluster {
+        TestCluster::new(None)
     }
 
-    fn strike(&mut self, _chance: &mut Chance) -> Struck {
-        Struck::Nothing
+    fn strike(&mut self, _chance: &mut Chance) -> StormStrike {
+        StormStrike::Nothing
     }
 }
 
@@ -173,7 +173,7 @@ fn three_workers_are_killed_and_nothing_is_lost_or_done_twice() {
         workers: 3,
         lasts: Duration::from_secs(5),
     };
-    storms(storm, &mut File);
+    storms(storm, &mut TestLogger);
 }
 
 #[test]
@@ -181,8 +181,8 @@ fn a_full_disk_is_said_and_work_goes_on_when_there_is_room() {
     if !SmallDisk::is_possible() {
         return;
     }
-    let mut yard = Yard::new(None);
-    let disk = SmallDisk::mount(&yard.project.path().join("disk"), 2);
+    let mut yard = TestCluster::new(None);
+    let disk = SmallDisk::mount(&yard.project.path().join("disk"), 6);
     yard.url = Some("sqlite:disk/drawloom.db".to_owned());
     for _ in 0..4 {
         assert!(yard.start("fan"));
@@ -207,8 +207,8 @@ fn a_full_disk_is_said_and_work_goes_on_when_there_is_room() {
 
 #[test]
 fn flushes_that_the_disk_refuses_lose_nothing() {
-    let yard = Yard::new(None);
-    for kind in yard::KINDS {
+    let yard = TestCluster::new(None);
+    for kind in test_cluster::KINDS {
         assert!(yard.start(kind));
     }
     let strace = [
@@ -227,7 +227,7 @@ fn flushes_that_the_disk_refuses_lose_nothing() {
     drop(unlucky);
     let worker = yard.worker("lucky", "--lease 1s");
     // The last of them has a run in it.
-    let runs = yard::KINDS.len() + 1;
+    let runs = test_cluster::KINDS.len() + 1;
     yard.wait_for_end(runs);
     drop(worker);
     assert_eq!(yard.check().runs, runs);
@@ -237,7 +237,7 @@ fn flushes_that_the_disk_refuses_lose_nothing() {
 /// is left out, and none has two runs.
 #[test]
 fn workers_that_are_killed_when_a_schedule_is_due_start_every_time_once() {
-    let yard = Yard::new(None);
+    let yard = TestCluster::new(None);
     yard.draw(
         "tick",
         "A[Nothing]",
@@ -245,7 +245,7 @@ fn workers_that_are_killed_when_a_schedule_is_due_start_every_time_once() {
     );
     let added = yard.run("schedules add tick tick --cron '*/2 * * * * *'");
     assert_eq!(added.exit, 0, "{}", added.err);
-    let mut crew: Vec<Worker> = ["a", "b", "c"].map(|name| yard.worker(name, "")).into();
+    let mut crew: Vec<WorkerProcess> = ["a", "b", "c"].map(|name| yard.worker(name, "")).into();
     let mut chance = Chance::new(7);
     for _ in 0..5 {
         sleep(Duration::from_millis(until_even() + chance.up_to(60)));

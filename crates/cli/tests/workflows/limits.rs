@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::project::Project;
-use crate::weave::{bare, diagram, document, result, standing, task};
+use crate::project::CliProject;
+use crate::workflow_fixture::{bare, diagram, document, result, standing, task};
 
 fn command(run: &str, more: &Value) -> String {
     let mut config = json!({ "handler": "command", "config": { "run": run } });
@@ -109,6 +109,19 @@ fn how_a_command_ends_decides_what_comes_of_it() {
     assert!(output["stdout"].as_str().unwrap().len() < 2_100_000);
 }
 
+#[test]
+fn a_command_that_the_sandbox_stops_says_that_it_is_the_likely_cause() {
+    let project = bare();
+    project.write("drawloom.toml", "[agent.sandbox]\nkind = \"auto\"\n");
+    let once = json!({ "retry": { "attempts": 1 } });
+    project.write("c.mmd", &command("echo x > .drawloom/made", &once));
+    let ran = project.run("workflow start c.mmd --wait");
+    assert_eq!(ran.exit, 1, "{}", ran.err);
+    let failure = task(&project, "A")["failure"].clone();
+    let message = failure["message"].as_str().unwrap();
+    assert!(message.contains("agent.sandbox.writable"), "{message}");
+}
+
 /// A server that gives these answers, one for each call, and keeps what it was sent.
 fn server(answers: Vec<String>) -> (String, Arc<Mutex<Vec<String>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -199,7 +212,7 @@ fn a_call_that_is_made_again_is_the_same_call() {
 }
 
 /// A run that waits for its call back, and the token.
-fn waiting(project: &Project) -> String {
+fn waiting(project: &CliProject) -> String {
     let (url, sent) = server(vec![answer(200, r#"{"queued": true}"#)]);
     project.write("h.mmd", &http(&url, &json!({ "awaitCallback": true })));
     let ran = project.run("workflow start h.mmd --wait");
@@ -275,7 +288,7 @@ steps:
     template: hi.jig
 ";
 
-fn recipe(values: &Value, more: &Value) -> (Project, String) {
+fn recipe(values: &Value, more: &Value) -> (CliProject, String) {
     let project = bare();
     project.write(".drawloom/recipes/hi/recipe.yml", RECIPE);
     project.write(
@@ -342,8 +355,16 @@ fn a_recipe_that_cannot_be_run_writes_nothing_and_says_why() {
         project.write("r.mmd", &source);
         let ran = project.run("workflow start r.mmd --wait");
         assert_eq!(ran.exit, 1, "{says}: {}", ran.err);
-        let (status, reason) = standing(&project);
-        assert_eq!(status, "paused", "{says}: {reason}");
+        // Mistakes that the check knows of begin no run; the others pause it.
+        let has_begun = project.run("runs show last").exit == 0;
+        let reason = match has_begun {
+            true => {
+                let (status, reason) = standing(&project);
+                assert_eq!(status, "paused", "{says}: {reason}");
+                reason
+            }
+            false => ran.err,
+        };
         assert!(reason.contains(says), "{says}: {reason}");
         let left = std::fs::read_to_string(project.path().join("hi.txt")).unwrap_or_default();
         assert_eq!(left, there, "{says}");

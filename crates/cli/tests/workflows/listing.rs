@@ -2,14 +2,14 @@
 
 use serde_json::json;
 
-use crate::project::Project;
-use crate::weave::{bare, diagram, document};
+use crate::project::CliProject;
+use crate::workflow_fixture::{bare, diagram, document};
 
 fn nothing() -> serde_json::Value {
     json!({ "handler": "no_op" })
 }
 
-fn names(project: &Project, filter: &str) -> Vec<String> {
+fn names(project: &CliProject, filter: &str) -> Vec<String> {
     let listed = document(&project.run(&format!("runs list --json {filter}")));
     let runs = listed["runs"].as_array().unwrap();
     let names = runs.iter().map(|run| run["name"].as_str().unwrap());

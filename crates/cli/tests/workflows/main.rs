@@ -16,6 +16,9 @@
 #[path = "../cli/project.rs"]
 mod project;
 
+#[allow(dead_code, reason = "these tests need a part of it")]
+#[path = "../builds/build_fixture.rs"]
+mod build_fixture;
 #[allow(
     dead_code,
     reason = "these tests need less of it than those it was written for"
@@ -26,13 +29,10 @@ mod model;
 #[path = "../../../vcs/tests/vcs/peer.rs"]
 mod peer;
 #[allow(dead_code, reason = "these tests need a part of it")]
-#[path = "../tasks/workshop.rs"]
-mod workshop;
-#[allow(dead_code, reason = "these tests need a part of it")]
-#[path = "../builds/yard.rs"]
-mod yard;
+#[path = "../tasks/task_fixture.rs"]
+mod task_fixture;
 
-mod weave;
+mod workflow_fixture;
 
 mod answering;
 mod budgets;
@@ -47,7 +47,10 @@ mod killing;
 mod limits;
 mod listing;
 mod many;
+mod mending;
 mod notifying;
 mod replies;
+mod sharing;
 mod showing;
+mod triggering;
 mod wrong;

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::weave::{bare, diagram, document, lines};
+use crate::workflow_fixture::{bare, diagram, document, lines};
 
 #[test]
 fn every_line_of_a_file_begins_a_run() {

@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
-use crate::project::Project;
-use crate::weave::{bare, diagram, document};
+use crate::project::CliProject;
+use crate::workflow_fixture::{bare, diagram, document};
 
 /// A project with these rules, each written to a file of its own.
-fn with_rules(rules: &[(&str, &str)]) -> Project {
+fn with_rules(rules: &[(&str, &str)]) -> CliProject {
     let project = bare();
     let mut settings = project.read("drawloom.toml");
     for (name, more) in rules {
@@ -28,7 +28,7 @@ fn with_rules(rules: &[(&str, &str)]) -> Project {
     project
 }
 
-fn told(project: &Project, name: &str) -> Vec<String> {
+fn told(project: &CliProject, name: &str) -> Vec<String> {
     let file = project.path().join(format!("{name}.jsonl"));
     let text = std::fs::read_to_string(file).unwrap_or_default();
     let words = text.lines().map(|line| {
@@ -44,7 +44,7 @@ fn told(project: &Project, name: &str) -> Vec<String> {
     words.collect()
 }
 
-fn waiting(project: &Project) -> usize {
+fn waiting(project: &CliProject) -> usize {
     let listed = document(&project.run("notices list --json"));
     listed["notices"].as_array().unwrap().len()
 }

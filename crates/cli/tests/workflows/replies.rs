@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use crate::model::{Format, Say, Script};
-use crate::project::Project;
-use crate::weave::{diagram, document, enveloped, lines, result, said, standing, task};
-use crate::weave::{with_model, with_settings};
+use crate::model::{ModelScript, ScriptedFormat, ScriptedLine};
+use crate::project::CliProject;
+use crate::workflow_fixture::{diagram, document, enveloped, lines, result, said, standing, task};
+use crate::workflow_fixture::{with_model, with_settings};
 
 fn one(config: Value) -> String {
     diagram(
@@ -16,7 +16,7 @@ fn one(config: Value) -> String {
 
 /// The tasks that wait for a person.
 #[track_caller]
-fn inbox(project: &Project) -> Vec<Value> {
+fn inbox(project: &CliProject) -> Vec<Value> {
     let listed = document(&project.run("tasks list --mine --json"));
     listed["tasks"].as_array().unwrap().clone()
 }
@@ -49,7 +49,7 @@ fn what_a_person_must_decide_waits_for_one() {
             "a confidence of 0.9, and the step asks for 0.95",
         ),
     ] {
-        let script: Script = vec![("", vec![enveloped(status, json!("so far"), next)])];
+        let script: ModelScript = vec![("", vec![enveloped(status, json!("so far"), next)])];
         let (project, model) = with_model(script);
         project.write("one.mmd", &one(config.clone()));
         let ran = project.run("workflow start one.mmd --wait --json");
@@ -76,7 +76,7 @@ fn what_a_person_must_decide_waits_for_one() {
 
 #[test]
 fn a_part_is_flagged_and_tags_are_taken_over() {
-    let script: Script = vec![("", vec![enveloped("PARTIAL", json!("half"), "COMPLETE")])];
+    let script: ModelScript = vec![("", vec![enveloped("PARTIAL", json!("half"), "COMPLETE")])];
     let (project, _model) = with_model(script);
     project.write("one.mmd", &one(json!({ "tags": ["mine"] })));
     let ran = project.run("workflow start one.mmd --wait --json");
@@ -93,7 +93,7 @@ fn a_part_is_flagged_and_tags_are_taken_over() {
 
 #[test]
 fn failed_is_failed_and_is_not_asked_again() {
-    let script: Script = vec![("", vec![enveloped("FAILED", json!(""), "COMPLETE")])];
+    let script: ModelScript = vec![("", vec![enveloped("FAILED", json!(""), "COMPLETE")])];
     let (project, model) = with_model(script);
     project.write("one.mmd", &one(json!({})));
     let ran = project.run("workflow start one.mmd --wait");
@@ -107,7 +107,7 @@ fn failed_is_failed_and_is_not_asked_again() {
 
 #[test]
 fn turns_come_to_an_end() {
-    let script: Script = vec![("", vec![said("PARTIAL", "half", "CONTINUE")])];
+    let script: ModelScript = vec![("", vec![said("PARTIAL", "half", "CONTINUE")])];
     let (project, model) = with_model(script);
     project.write("one.mmd", &one(json!({})));
     let ran = project.run("workflow start one.mmd --wait");
@@ -139,8 +139,8 @@ fn a_reply_that_cannot_be_read_is_quoted_twice_and_never_taken() {
         ),
     ] {
         let settings = "";
-        let script: Script = vec![("", vec![Say::Text(reply)])];
-        let (project, model) = with_settings(Format::OpenAi, script, settings);
+        let script: ModelScript = vec![("", vec![ScriptedLine::Text(reply)])];
+        let (project, model) = with_settings(ScriptedFormat::OpenAi, script, settings);
         let config = json!({ "retry": { "attempts": 1 }, "outputSchema": schema });
         project.write("one.mmd", &one(config));
         let ran = project.run("workflow start one.mmd --wait --json");
@@ -170,12 +170,12 @@ fn a_reply_that_cannot_be_read_is_quoted_twice_and_never_taken() {
 #[test]
 fn an_unreadable_reply_is_tried_anew() {
     // A new attempt is told how the one before failed.
-    let script: Script = vec![
+    let script: ModelScript = vec![
         (
             "The attempt before failed",
             vec![enveloped("SUCCESS", json!("fine"), "COMPLETE")],
         ),
-        ("", vec![Say::Text("I did it!")]),
+        ("", vec![ScriptedLine::Text("I did it!")]),
     ];
     let (project, model) = with_model(script);
     let config = json!({ "retry": { "attempts": 2, "delay": "10ms" } });
@@ -191,7 +191,10 @@ fn what_a_model_suggests_chooses_no_edge() {
         "status": "SUCCESS", "summary": "", "output": { "score": 1 }, "next_action": "COMPLETE",
         "metadata": { "confidence": 1, "suggested_next_stage": "Y" },
     });
-    let (project, _model) = with_model(vec![("", vec![Say::Text(reply.to_string().leak())])]);
+    let (project, _model) = with_model(vec![(
+        "",
+        vec![ScriptedLine::Text(reply.to_string().leak())],
+    )]);
     let no_op = json!({ "handler": "no_op" });
     let source = diagram(
         "A[One] --> D{Which}\n D -->|\"output.score > 5\"| Y[Yes]\n D -->|default| N[No]",
@@ -199,12 +202,12 @@ fn what_a_model_suggests_chooses_no_edge() {
     );
     project.write("one.mmd", &source);
     let ran = project.run("workflow start one.mmd --wait --json");
-    assert_eq!(crate::weave::way(&ran), "A D>N N", "{}", ran.err);
+    assert_eq!(crate::workflow_fixture::way(&ran), "A D>N N", "{}", ran.err);
 }
 
 #[test]
 fn what_was_said_in_an_attempt_is_kept_and_shown() {
-    let script: Script = vec![(
+    let script: ModelScript = vec![(
         "",
         vec![enveloped("SUCCESS", json!({ "n": 1 }), "COMPLETE")],
     )];
@@ -259,7 +262,7 @@ fn what_came_before_is_shown_whole_or_by_whole_items_whatever_the_prompt_mention
         (json!({}), true),
         (json!({ "contextTokensMax": 2_000 }), false),
     ] {
-        let script: Script = vec![("", vec![enveloped("SUCCESS", json!("ok"), "COMPLETE")])];
+        let script: ModelScript = vec![("", vec![enveloped("SUCCESS", json!("ok"), "COMPLETE")])];
         let (project, model) = with_model(script);
         let mut config = json!({ "prompt": "Join {{output.counts.total}} reviews." });
         config

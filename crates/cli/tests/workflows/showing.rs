@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::weave::{bare, diagram, document};
+use crate::workflow_fixture::{bare, diagram, document};
 
 #[test]
 fn a_task_that_waits_for_its_retry_does_not_wait_for_a_person() {
@@ -50,4 +50,89 @@ fn times_have_one_name_in_every_document() {
     assert_eq!(project.run("users add ann --email ann@example.com").exit, 0);
     let listed = document(&project.run("users list --json"));
     assert!(listed["users"][0]["created_ms"].is_u64(), "{listed}");
+}
+
+#[test]
+fn a_step_knows_its_agent_by_name() {
+    let project = bare();
+    let settings = project.read("drawloom.toml");
+    let agent = "[agents.rev]\nname = \"Code Review Agent\"\nprompt = \"You review.\"\n";
+    project.write("drawloom.toml", &format!("{settings}\n{agent}"));
+    let step = json!({
+        "handler": "command", "defaultAssigneeId": "rev",
+        "config": { "run": "echo {{agent.id}} {{agent.name}} {{agent.displayName}}" },
+    });
+    project.write("a.mmd", &diagram(" A[One]", &[("A", step)]));
+    let ran = project.run("workflow start a.mmd --wait");
+    assert_eq!(ran.exit, 0, "{}", ran.err);
+    let shown = document(&project.run("tasks show last/A --json"));
+    assert_eq!(
+        shown["task"]["output"]["stdout"],
+        "rev Code Review Agent Code Review Agent\n"
+    );
+}
+
+#[test]
+fn an_item_is_told_to_whoever_does_it_whatever_the_prompt_says() {
+    let project = bare();
+    let each = json!({ "itemsPath": "input.xs", "itemVariable": "fruit", "prompt": "Look at it." });
+    project.write(
+        "e.mmd",
+        &diagram(
+            " E[[Each: Fruit]] --> J[Join]",
+            &[("E", each), ("J", json!({ "handler": "no_op" }))],
+        ),
+    );
+    let ran = project.run("workflow start e.mmd --wait xs='[\"apple\",\"pear\"]'");
+    assert_eq!(ran.exit, 2, "{}", ran.err);
+    for (item, fruit, other) in [(0, "apple", "pear"), (1, "pear", "apple")] {
+        let shown = project.run(&format!("tasks show 'last/E[{item}]/E'"));
+        assert!(shown.out.contains(fruit), "{}", shown.out);
+        assert!(!shown.out.contains(other), "{}", shown.out);
+    }
+}
+
+#[test]
+fn progress_of_a_foreach_in_a_foreach_names_the_step_and_not_one_of_its_items() {
+    let project = bare();
+    let outer = json!({ "itemsPath": "input.xs", "itemVariable": "x" });
+    let inner = json!({ "itemsPath": "x", "itemVariable": "y", "handler": "no_op" });
+    let nothing = json!({ "handler": "no_op" });
+    project.write(
+        "n.mmd",
+        &diagram(
+            " A[[Each: Outer]] --> B[[Each: Inner]]\n B --> C[Join inner]\n C --> D[Join outer]",
+            &[
+                ("A", outer),
+                ("B", inner),
+                ("C", nothing.clone()),
+                ("D", nothing),
+            ],
+        ),
+    );
+    let ran = project.run("workflow start n.mmd --wait xs='[[1,2],[3,4]]'");
+    assert_eq!(ran.exit, 0, "{}", ran.err);
+    assert!(ran.err.contains("⧉ B: 4 of 4 done"), "{}", ran.err);
+    let progress = ran.err.lines().filter(|line| line.ends_with(" done"));
+    assert!(
+        progress.clone().all(|line| !line.contains('[')),
+        "{}",
+        ran.err
+    );
+}
+
+#[test]
+fn an_answer_of_the_wanted_shape_is_shown_with_the_question() {
+    let project = bare();
+    let schema = json!({
+        "type": "object", "required": ["ok", "verdict"],
+        "properties": { "ok": { "type": "boolean" }, "verdict": { "enum": ["ship", "stop"] } },
+    });
+    let ask = json!({ "prompt": "Ship it?", "outputSchema": schema });
+    project.write("q.mmd", &diagram(" P(Approve)", &[("P", ask)]));
+    assert_eq!(project.run("workflow start q.mmd").exit, 0);
+    let shown = project.run("tasks show last/P");
+    for piece in ["drawloom tasks answer", "ok=", "verdict=ship"] {
+        assert!(shown.out.contains(piece), "{piece}: {}", shown.out);
+    }
 }

@@ -1,8 +1,8 @@
 //! Wrong uses: each says where and what to do, and begins nothing.
 
-use crate::project::Says::{Has, Nothing};
-use crate::project::{Expect, check};
-use crate::weave::bare;
+use crate::project::ExpectedText::{Has, Nothing};
+use crate::project::{ExpectedRun, check};
+use crate::workflow_fixture::bare;
 
 #[test]
 fn what_cannot_run_is_refused_before_it_begins() {
@@ -54,12 +54,12 @@ fn what_cannot_run_is_refused_before_it_begins() {
         (
             "workflow start fine.mmd --inputs half.jsonl",
             1,
-            &["half.jsonl:2", "no run was begun"],
+            &["half.jsonl:2", "no run was started"],
         ),
         (
             "workflow start fine.mmd --database mysql://x",
             64,
-            &["is no database"],
+            &["is not a database that Drawloom knows"],
         ),
         ("runs show nothing", 1, &["there is no run `nothing`"]),
         ("tasks answer nothing x", 1, &["there is no run `nothing`"]),
@@ -68,7 +68,7 @@ fn what_cannot_run_is_refused_before_it_begins() {
     ] {
         let err = Has(says);
         let out = Nothing;
-        check(&project, line, Expect { exit, out, err });
+        check(&project, line, ExpectedRun { exit, out, err });
     }
     let runs = project.run("runs list --json");
     assert!(runs.out.contains("\"runs\": []"), "{}", runs.out);

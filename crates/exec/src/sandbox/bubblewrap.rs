@@ -1,4 +1,4 @@
-//! A view as arguments for `bwrap`, and whether `bwrap` may do its work here.
+//! Turns a view into arguments for `bwrap`, and probes whether `bwrap` works here.
 
 use std::ffi::OsString;
 use std::io;
@@ -11,16 +11,17 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, WaitId, WaitIdOptions};
 
 use super::filter;
+use super::limits::limit_process;
 use super::message::{MountStep, SandboxPlan};
 use super::mountinfo::known_mounts;
 use super::namespaces::{self, memory_file, try_out, wait_until_gone};
 use super::verify::{ExpectedMounts, READY};
-use super::view::{View, refused};
-use super::{Availability, Network, Requirement, Sandbox};
-use crate::{Error, Invocation, Outcome};
+use super::view::{SandboxView, refused};
+use super::{NetworkAccess, ResourceLimits, Sandbox, SandboxAvailability, SandboxRequirement};
+use crate::{CommandOutcome, Error, Invocation};
 
-/// Where system packages put the program. `PATH` is not searched: a directory of the workspace may
-/// be in it.
+/// Directories that system packages install the program to. `PATH` is not searched: it may contain
+/// a directory of the workspace.
 const PROGRAM_DIRS: &[&str] = &[
     "/usr/bin",
     "/bin",
@@ -31,33 +32,35 @@ const PROGRAM_DIRS: &[&str] = &[
     "/home/linuxbrew/.linuxbrew/bin",
 ];
 
-/// How much `bwrap` tells about itself; it is two short lines.
+/// The most bytes read of `bwrap`'s status; it is two short lines.
 const PROGRESS_BYTES_MAX: usize = 4096;
-/// How long the attempt may take that finds out whether it works.
+/// Time limit of the trial start that finds out whether it works.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How long `bwrap` may take to mount everything, and how often it is looked at meanwhile.
+/// Time that `bwrap` has to mount everything, and the pause between two checks.
 const SETUP_MAX: Duration = Duration::from_secs(10);
 const SETUP_TICK: Duration = Duration::from_micros(200);
 
-/// A prepared start: the arguments, and the files whose numbers are among them.
-pub(crate) struct Plan {
+/// A prepared start: the arguments, and the files whose descriptors they name.
+pub(crate) struct BubblewrapPlan {
     program: &'static Path,
     args: Vec<OsString>,
-    /// Inherited by `bwrap`; to be closed by us once it has started.
+    /// Inherited by `bwrap`; closed here once it has started.
     inherited: Vec<OwnedFd>,
-    progress: Progress,
-    /// The command begins when something is written here.
+    progress: BubblewrapProgress,
+    /// Writing to it lets the command begin.
     gate: OwnedFd,
     expected: ExpectedMounts,
+    limits: ResourceLimits,
 }
 
-impl Plan {
-    /// Only while nothing else is being started: what is opened here is inherited.
+impl BubblewrapPlan {
+    /// Must be called while no other command is being started: a child inherits the files opened
+    /// here.
     pub(crate) fn new(
         invocation: &Invocation,
         sandbox: &Sandbox,
-        view: &View,
+        view: &SandboxView,
         cwd: &Path,
     ) -> Result<Self, Error> {
         let program = program().ok_or_else(|| refused("`bwrap` is not installed".to_owned()))?;
@@ -71,9 +74,9 @@ impl Plan {
             .map(|program| memory_file(&filter::bytes(program)))
             .collect::<io::Result<Vec<_>>>();
         let mut inherited = filters.map_err(unusable)?;
-        let progress = Progress(memory_file(&[]).map_err(unusable)?);
+        let progress = BubblewrapProgress(memory_file(&[]).map_err(unusable)?);
         let (barrier, gate) = gate().map_err(unusable)?;
-        let mut args = Args::default();
+        let mut args = BubblewrapArgs::default();
         args.namespaces(sandbox, &plan);
         args.mounts(&plan);
         for filter in &inherited {
@@ -84,7 +87,7 @@ impl Plan {
         args.environment(&plan.command.env);
         args.words(["--chdir"]);
         args.path(cwd);
-        // In a file, because the words of a command line can be read by other users.
+        // Passed in a file, because other users can read a command line.
         let args = memory_file(&args.joined()).map_err(unusable)?;
         let words = ["--args".to_owned(), args.as_raw_fd().to_string()];
         inherited.extend([barrier, args]);
@@ -95,11 +98,12 @@ impl Plan {
             progress,
             gate,
             expected,
+            limits: sandbox.limits,
         })
     }
 
-    /// The command that starts `bwrap`, with nothing of the command's environment: it must not
-    /// decide what `bwrap` itself loads.
+    /// Builds the command that starts `bwrap`, without the command's environment: those variables
+    /// must not decide which libraries `bwrap` itself loads.
     pub(crate) fn command(&self, invocation: &Invocation) -> Command {
         let mut command = Command::new(self.program);
         command
@@ -112,12 +116,12 @@ impl Plan {
         command
     }
 
-    /// Lets the command begin once everything is mounted as planned. What it returns outlives the
-    /// start.
+    /// Lets the command begin once everything is mounted as planned. The returned progress outlives
+    /// the start.
     ///
-    /// `bwrap` goes on when the gate is closed, not only when it is opened. Where the command must not
-    /// begin, it is therefore killed while the gate is still there.
-    pub(crate) fn release(mut self, child: u32) -> Result<Progress, Error> {
+    /// `bwrap` also continues when the gate is closed without a word. If the command must not
+    /// begin, `bwrap` is therefore killed while the gate is still open.
+    pub(crate) fn release(mut self, child: u32) -> Result<BubblewrapProgress, Error> {
         self.inherited.clear();
         rustix::io::fcntl_setfd(&self.progress.0, rustix::io::FdFlags::CLOEXEC).ok();
         let pid = i32::try_from(child).ok().and_then(Pid::from_raw);
@@ -131,12 +135,12 @@ impl Plan {
         }
         self.progress.wait_until_gone();
         is_mounted?;
-        // It gave up, and says why on its standard error.
+        // `bwrap` gave up, and its standard error says why.
         Ok(self.progress)
     }
 
-    /// Waits until everything is mounted and compares it with the plan. Returns false when `bwrap` has
-    /// given up, or takes longer than `SETUP_MAX`.
+    /// Waits until everything is mounted, and compares it with the plan. Returns false if `bwrap`
+    /// has given up, or takes longer than `SETUP_MAX`.
     fn await_mounts(&self, pid: Option<Pid>) -> Result<bool, Error> {
         let until = Instant::now() + SETUP_MAX;
         while Instant::now() < until && pid.is_some_and(is_running) {
@@ -144,6 +148,7 @@ impl Plan {
             match inside {
                 Some(Ok(inside)) if ExpectedMounts::are_complete(&inside) => {
                     self.expected.check(&inside).map_err(refused)?;
+                    self.limit()?;
                     return Ok(true);
                 }
                 _ => std::thread::sleep(SETUP_TICK),
@@ -153,14 +158,28 @@ impl Plan {
     }
 }
 
-/// A pipe: what is read from it is inherited, what writes to it is not.
+impl BubblewrapPlan {
+    /// Limits the first process of the sandbox, from which the command will be started.
+    fn limit(&self) -> Result<(), Error> {
+        let first = self.progress.child().and_then(|pid| pid.parse().ok());
+        let first = first.and_then(Pid::from_raw);
+        let limited = first.map(|first| limit_process(first, &self.limits));
+        match limited {
+            Some(Ok(())) => Ok(()),
+            Some(Err(error)) => Err(refused(format!("setting limits failed: {error}"))),
+            None => Err(refused("`bwrap` does not tell what it started".to_owned())),
+        }
+    }
+}
+
+/// Makes a pipe of which the child inherits the reading end only.
 fn gate() -> io::Result<(OwnedFd, OwnedFd)> {
     let (barrier, gate) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
     rustix::io::fcntl_setfd(&barrier, rustix::io::FdFlags::empty())?;
     Ok((barrier, gate))
 }
 
-/// Whether a child has not ended; it is not reaped.
+/// Returns true if a child has not ended; does not reap it.
 fn is_running(pid: Pid) -> bool {
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     matches!(
@@ -169,23 +188,23 @@ fn is_running(pid: Pid) -> bool {
     )
 }
 
-/// What `bwrap` tells about itself while it works.
-pub(crate) struct Progress(OwnedFd);
+/// The status that `bwrap` reports while it works.
+pub(crate) struct BubblewrapProgress(OwnedFd);
 
-impl Progress {
-    /// Whether the command itself ran to an end. When not, `bwrap` gave up before.
+impl BubblewrapProgress {
+    /// Returns true if the command itself ran to an end. If not, `bwrap` gave up before.
     pub(crate) fn has_run(&self) -> bool {
         self.text().contains("\"exit-code\"")
     }
 
-    /// Waits until the first process of the sandbox is gone, with which all others are.
+    /// Waits until the first process of the sandbox is gone; all others end with it.
     pub(crate) fn wait_until_gone(&self) {
         if let Some(pid) = self.child() {
             wait_until_gone(&pid);
         }
     }
 
-    /// The number of the first process of the sandbox, as it is known outside.
+    /// The number of the sandbox's first process, as seen from outside.
     fn child(&self) -> Option<String> {
         let text = self.text();
         let (_, rest) = text.split_once("\"child-pid\": ")?;
@@ -201,9 +220,9 @@ impl Progress {
 }
 
 #[derive(Default)]
-struct Args(Vec<OsString>);
+struct BubblewrapArgs(Vec<OsString>);
 
-impl Args {
+impl BubblewrapArgs {
     fn words<const N: usize>(&mut self, words: [&str; N]) {
         self.0.extend(words.map(OsString::from));
     }
@@ -231,41 +250,46 @@ impl Args {
     }
 
     fn namespaces(&mut self, sandbox: &Sandbox, plan: &SandboxPlan) {
-        // A session of its own it has already; see `run`.
+        // No `--new-session`: `run` already starts the command in a new session.
         self.words(["--die-with-parent", "--unshare-pid", "--unshare-ipc"]);
         self.words(["--unshare-uts", "--unshare-cgroup-try", "--cap-drop", "ALL"]);
         if plan.user_namespace {
             self.words(["--unshare-user-try"]);
         } else {
-            // In a namespace of users it would be the file of nobody.
+            // The administrator writes another user's files here, and needs this capability for it.
+            // A user namespace would not do: there the files would belong to the overflow user.
             self.words(["--cap-add", "CAP_DAC_OVERRIDE"]);
         }
-        if sandbox.network == Network::Off {
+        if sandbox.network == NetworkAccess::Off {
             self.words(["--unshare-net"]);
         }
     }
 
-    /// The deeper a place, the later it comes and covers what is above it.
+    /// Mounts outer places first, so that inner ones cover them.
     fn mounts(&mut self, plan: &SandboxPlan) {
         self.words(["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]);
-        // The settings of the kernel are the administrator's, also of one without capabilities.
+        let tmp_bytes_max = plan.tmp_bytes_max.to_string();
+        self.words(["--size", &tmp_bytes_max, "--tmpfs", "/dev/shm"]);
+        // The kernel's settings belong to the administrator, even to one without capabilities.
         self.words(["--remount-ro", "/proc"]);
         for (step, path) in &plan.mounts {
             match step {
                 MountStep::Fresh => {
-                    self.words(["--size", &plan.tmp_bytes_max.to_string(), "--tmpfs"]);
+                    self.words(["--size", &tmp_bytes_max, "--tmpfs"]);
                     self.path(path);
                 }
                 MountStep::Writable | MountStep::Pinned => self.bind("--bind", path),
                 MountStep::Shown | MountStep::Held => self.bind("--ro-bind", path),
                 MountStep::Hidden if path.is_dir() => self.cover_directory(path),
                 MountStep::Hidden => {
-                    // Devices do not work in a bound place: it can be neither read nor written.
+                    // A device does not work in a bound place, so the file is neither read nor written.
                     self.words(["--ro-bind", "/dev/null"]);
                     self.path(path);
                 }
             }
         }
+        // Nothing else may be created in the device directory: it would be memory without a limit.
+        self.words(["--dir", READY, "--remount-ro", "/dev"]);
         self.words(["--size", "4096", "--tmpfs", READY]);
     }
 
@@ -294,8 +318,8 @@ fn program() -> Option<&'static Path> {
     PROGRAM.get_or_init(find).as_deref()
 }
 
-/// The words for a sandbox that `bwrap` gave up on.
-pub(crate) fn mishap(program: &str, outcome: &Outcome) -> Error {
+/// The error for a sandbox that `bwrap` gave up on.
+pub(crate) fn mishap(program: &str, outcome: &CommandOutcome) -> Error {
     refused(format!(
         "`{program}` could not be started in the bubblewrap sandbox: {}",
         outcome.stderr_text().trim_end()
@@ -303,16 +327,16 @@ pub(crate) fn mishap(program: &str, outcome: &Outcome) -> Error {
 }
 
 /// Starts a command in a sandbox of each sort.
-pub(super) fn probe() -> Availability {
-    let unavailable = |why: String| Availability::Unavailable { why };
+pub(super) fn probe() -> SandboxAvailability {
+    let unavailable = |why: String| SandboxAvailability::Unavailable { why };
     let Some(program) = program() else {
         return unavailable(format!(
             "`bwrap` is in none of {}; install the package `bubblewrap`",
             PROGRAM_DIRS.join(", ")
         ));
     };
-    match try_out(Requirement::Bubblewrap) {
-        Ok(()) => Availability::Held {
+    match try_out(SandboxRequirement::Bubblewrap) {
+        Ok(()) => SandboxAvailability::Held {
             what: format!("{}, {}, started", version(program), program.display()),
             limits: vec![
                 "when a command renames directories while another one starts, `bwrap` may leave an empty file behind before it is stopped".to_owned(),
@@ -334,7 +358,7 @@ fn version(program: &Path) -> String {
     )
 }
 
-/// What its messages mean and what to do about them.
+/// Explains an error message of `bwrap`, and what to do about it.
 fn explain(error: &str) -> String {
     const MEANINGS: &[(&str, &str)] = &[
         (

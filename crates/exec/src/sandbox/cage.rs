@@ -1,4 +1,4 @@
-//! Starting a command in its sandbox, and ending all that is in it.
+//! Starts a command in its sandbox, and ends everything in it.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -8,34 +8,38 @@ use std::thread::JoinHandle;
 
 use process_wrap::std::ChildWrapper;
 
-use super::bubblewrap::{self, Plan, Progress};
-use super::landlock::Restriction;
-use super::namespaces::{self, StageReport, StageStart};
-use super::placeholder::{Placeholder, placeholders};
-use super::view::{Access, View, refused};
-use super::{Kind, Requirement, Sandbox};
+use super::bubblewrap::{self, BubblewrapPlan, BubblewrapProgress};
+use super::guard::{LaunchReport, PlannedReaper};
+use super::landlock::LandlockRestriction;
+use super::namespaces::{self, NO_STAGES, StageReport, StageStart};
+use super::placeholder::{MountPlaceholder, placeholders};
+use super::stages::launch_command;
+use super::view::{PlaceAccess, SandboxView, refused};
+use super::{Sandbox, SandboxKind, SandboxRequirement};
 use crate::run::{connect, prepare, spawn};
-use crate::{Error, Invocation, Outcome, which};
+use crate::{CommandOutcome, Error, Invocation, which};
 
-/// While a command is given files to inherit, no other is started, or it would inherit them too.
+/// While one command gets files to inherit, no other may start, or it would inherit them too.
 static STARTING: RwLock<()> = RwLock::new(());
 
-/// What has to be there until a caged command has ended, and what ends the rest of it then.
+/// Holds the resources of a caged command until it has ended, and then ends its remaining
+/// processes.
 #[derive(Default)]
 pub(crate) struct Cage(CageParts);
 
 #[derive(Default)]
 struct CageParts {
-    keeper: Option<Keeper>,
-    progress: Option<Progress>,
+    keeper: Option<KeeperThread>,
+    progress: Option<BubblewrapProgress>,
     report: Option<StageReport>,
-    /// Taken away after everything that could write into it.
+    launch: Option<LaunchReport>,
+    /// Removed after everything that could write into it.
     _tmp: Option<tempfile::TempDir>,
-    placeholders: Vec<Placeholder>,
+    placeholders: Vec<MountPlaceholder>,
 }
 
 impl Cage {
-    /// Ends everything in the cage. The command itself has been killed or has ended.
+    /// Ends every process in the cage. The command itself has been killed or has ended.
     pub(crate) fn end(&mut self) {
         let parts = &mut self.0;
         if let Some(keeper) = parts.keeper.take() {
@@ -50,13 +54,16 @@ impl Cage {
         parts.placeholders.clear();
     }
 
-    /// Why the command did not run at all, although the sandbox was started.
-    pub(crate) fn mishap(&self, program: &str, outcome: &Outcome) -> Option<Error> {
+    /// Returns the reason why the command did not run at all, although the sandbox was started.
+    pub(crate) fn mishap(&self, program: &str, outcome: &CommandOutcome) -> Option<Error> {
         if let Some(report) = &self.0.report {
             return report.mishap(program, outcome);
         }
+        if let Some(launch) = &self.0.launch {
+            return launch.mishap(program);
+        }
         let progress = self.0.progress.as_ref()?;
-        let ended_by_itself = matches!(outcome.status, crate::Status::Exited(_));
+        let ended_by_itself = matches!(outcome.status, crate::CommandStatus::Exited(_));
         (ended_by_itself && !progress.has_run()).then(|| bubblewrap::mishap(program, outcome))
     }
 }
@@ -67,20 +74,20 @@ pub(crate) fn start(invocation: &Invocation) -> Result<(Box<dyn ChildWrapper>, C
         return start_free(invocation);
     };
     match super::probed().choose(sandbox.requirement)? {
-        Kind::Namespaces => start_in_namespaces(invocation, sandbox),
-        Kind::Bubblewrap => start_in_bubblewrap(invocation, sandbox),
-        Kind::Landlock => start_in_landlock(invocation, sandbox),
-        Kind::None => start_free(invocation),
+        SandboxKind::Namespaces => start_in_namespaces(invocation, sandbox),
+        SandboxKind::Bubblewrap => start_in_bubblewrap(invocation, sandbox),
+        SandboxKind::Landlock => start_in_landlock(invocation, sandbox),
+        SandboxKind::None => start_free(invocation),
     }
 }
 
-/// Runs a command in the kind of sandbox it asks for, whatever is known about that kind.
-pub(super) fn run_unprobed(invocation: &Invocation) -> Result<Outcome, Error> {
+/// Runs a command in the required kind of sandbox, without asking the probe.
+pub(super) fn run_unprobed(invocation: &Invocation) -> Result<CommandOutcome, Error> {
     let Some(sandbox) = &invocation.sandbox else {
         return crate::run(invocation);
     };
     let started = match sandbox.requirement {
-        Requirement::Bubblewrap => start_in_bubblewrap(invocation, sandbox)?,
+        SandboxRequirement::Bubblewrap => start_in_bubblewrap(invocation, sandbox)?,
         _ => start_in_namespaces(invocation, sandbox)?,
     };
     crate::run::run_started(invocation, started, &mut |_, _| {})
@@ -88,8 +95,7 @@ pub(super) fn run_unprobed(invocation: &Invocation) -> Result<Outcome, Error> {
 
 fn start_free(invocation: &Invocation) -> Result<(Box<dyn ChildWrapper>, Cage), Error> {
     let _shared = STARTING.read().unwrap_or_else(PoisonError::into_inner);
-    let child =
-        spawn(prepare(invocation, None)).map_err(|source| unstarted(invocation, &source))?;
+    let child = spawn(prepare(invocation)).map_err(|source| unstarted(invocation, &source))?;
     Ok((child, Cage::default()))
 }
 
@@ -97,20 +103,20 @@ fn start_in_namespaces(
     invocation: &Invocation,
     sandbox: &Sandbox,
 ) -> Result<(Box<dyn ChildWrapper>, Cage), Error> {
-    let view = View::of(sandbox)?;
+    let view = SandboxView::of(sandbox)?;
     let cwd = directory(invocation, &view)?;
     check_program(invocation, &cwd)?;
     let placeholders = placeholders(&view)?;
     let plan = namespaces::plan(invocation, sandbox, &view, &cwd)?;
     let _alone = STARTING.write().unwrap_or_else(PoisonError::into_inner);
-    // What we were started with and never meant to hand on.
+    // Closes files that this process inherited and never meant to pass on.
     close_fds::set_fds_cloexec_threadsafe(3, &[]);
     let mut start = StageStart::new(&plan)?;
     connect(invocation, &mut start.command);
     let command = std::mem::replace(&mut start.command, Command::new("true"));
-    // The kernel ends the first stage with the thread that started it: one that stays is needed.
+    // The kernel ends the first stage with the thread that started it, so the thread must stay.
     let name = invocation.program.to_string_lossy().into_owned();
-    let (child, keeper) = Keeper::hire(name, command, || Ok(()), |()| {})?;
+    let (child, keeper) = KeeperThread::hire(name, command, || Ok(()), |()| {})?;
     Ok((
         child,
         Cage(CageParts {
@@ -126,19 +132,19 @@ fn start_in_bubblewrap(
     invocation: &Invocation,
     sandbox: &Sandbox,
 ) -> Result<(Box<dyn ChildWrapper>, Cage), Error> {
-    let view = View::of(sandbox)?;
+    let view = SandboxView::of(sandbox)?;
     let cwd = directory(invocation, &view)?;
     check_program(invocation, &cwd)?;
     let placeholders = placeholders(&view)?;
     let _alone = STARTING.write().unwrap_or_else(PoisonError::into_inner);
-    // What we were started with and never meant to hand on.
+    // Closes files that this process inherited and never meant to pass on.
     close_fds::set_fds_cloexec_threadsafe(3, &[]);
-    let plan = Plan::new(invocation, sandbox, &view, &cwd)?;
+    let plan = BubblewrapPlan::new(invocation, sandbox, &view, &cwd)?;
     let mut command = plan.command(invocation);
     connect(invocation, &mut command);
-    // The kernel ends `bwrap` with the thread that started it: one that stays is needed.
+    // The kernel ends `bwrap` with the thread that started it, so the thread must stay.
     let name = invocation.program.to_string_lossy().into_owned();
-    let (mut child, keeper) = Keeper::hire(name, command, || Ok(()), |()| {})?;
+    let (mut child, keeper) = KeeperThread::hire(name, command, || Ok(()), |()| {})?;
     let progress = plan.release(child.id()).inspect_err(|_| {
         child.kill().ok();
     })?;
@@ -157,7 +163,7 @@ fn start_in_landlock(
     invocation: &Invocation,
     sandbox: &Sandbox,
 ) -> Result<(Box<dyn ChildWrapper>, Cage), Error> {
-    let mut view = View::of(sandbox)?;
+    let mut view = SandboxView::of(sandbox)?;
     let cwd = directory(invocation, &view)?;
     check_program(invocation, &cwd)?;
     let tmp = tempfile::Builder::new()
@@ -165,25 +171,41 @@ fn start_in_landlock(
         .tempdir()
         .map_err(|source| refused(format!("no directory for temporary files: {source}")))?;
     if let Ok(real) = tmp.path().canonicalize() {
-        view.add(real, Access::Write);
+        view.add(real, PlaceAccess::Write);
     }
-    let restriction = Restriction::new(sandbox, &view)?;
-    let mut command = prepare(invocation, None);
+    let restriction = LandlockRestriction::new(sandbox, &view)?;
+    let name = invocation.program.to_string_lossy().into_owned();
+    let _alone = STARTING.write().unwrap_or_else(PoisonError::into_inner);
+    // Closes files that this process inherited and never meant to pass on.
+    close_fds::set_fds_cloexec_threadsafe(3, &[]);
+    let launch = LaunchReport::new()?;
+    let limits = sandbox.limits.beside_other_programs();
+    let no_stages = || refused(NO_STAGES.to_owned());
+    let mut command = launch_command(&limits, launch.file()).ok_or_else(no_stages)?;
+    command.arg(&invocation.program).args(&invocation.args);
+    connect(invocation, &mut command);
+    invocation.env.apply(&mut command);
     command.current_dir(&cwd);
     temporary_files_in(&mut command, tmp.path());
-    let name = invocation.program.to_string_lossy().into_owned();
-    let _shared = STARTING.read().unwrap_or_else(PoisonError::into_inner);
-    close_fds::set_fds_cloexec_threadsafe(3, &[]);
-    let (child, keeper) = Keeper::hire(
+    let (reaper, theirs) = PlannedReaper::new(tmp.path())?.ok_or_else(no_stages)?;
+    let (child, keeper) = KeeperThread::hire(
         name,
         command,
-        || restriction.enter(),
-        |domain| domain.kill_all(),
+        move || {
+            let reaper = reaper.start()?;
+            Ok((restriction.enter()?, reaper))
+        },
+        |(domain, reaper)| {
+            domain.kill_all();
+            drop(reaper);
+        },
     )?;
+    drop(theirs);
     Ok((
         child,
         Cage(CageParts {
             keeper: Some(keeper),
+            launch: Some(launch.keep_to_ourselves()),
             _tmp: Some(tmp),
             ..CageParts::default()
         }),
@@ -191,20 +213,20 @@ fn start_in_landlock(
 }
 
 /// A thread that starts a command and stays until the command has ended.
-struct Keeper {
+struct KeeperThread {
     stay: Sender<()>,
     thread: JoinHandle<()>,
 }
 
-impl Keeper {
-    /// The thread first enters what it shall be in, then starts the command, and leaves as it is
-    /// told to when it is dismissed.
+impl KeeperThread {
+    /// Starts a thread that enters its restrictions, starts the command, and calls `leave` when it
+    /// is dismissed.
     fn hire<D: 'static>(
         program: String,
         command: Command,
         enter: impl FnOnce() -> Result<D, Error> + Send + 'static,
         leave: impl FnOnce(D) + Send + 'static,
-    ) -> Result<(Box<dyn ChildWrapper>, Keeper), Error> {
+    ) -> Result<(Box<dyn ChildWrapper>, KeeperThread), Error> {
         let (stay, dismissed) = channel::<()>();
         let (tell, told) = channel();
         let work = move || {
@@ -225,7 +247,7 @@ impl Keeper {
             .spawn(work)
             .map_err(|source| refused(format!("no thread for the sandbox: {source}")))?;
         match told.recv() {
-            Ok(child) => Ok((child?, Keeper { stay, thread })),
+            Ok(child) => Ok((child?, KeeperThread { stay, thread })),
             Err(_) => Err(refused("the thread of the sandbox died".to_owned())),
         }
     }
@@ -236,13 +258,13 @@ impl Keeper {
     }
 }
 
-/// Until the other side hangs up.
+/// Waits until the other side hangs up.
 fn wait(dismissed: &Receiver<()>) {
     while dismissed.recv().is_ok() {}
 }
 
-/// The directory to run in: the workspace when not said.
-fn directory(invocation: &Invocation, view: &View) -> Result<PathBuf, Error> {
+/// Returns the directory to run in; the workspace by default.
+fn directory(invocation: &Invocation, view: &SandboxView) -> Result<PathBuf, Error> {
     let Some(dir) = &invocation.cwd else {
         return Ok(view.workspace.clone());
     };
@@ -254,7 +276,7 @@ fn directory(invocation: &Invocation, view: &View) -> Result<PathBuf, Error> {
     })
 }
 
-/// `bwrap` would report a missing program as a failed command.
+/// Finds a missing program first, because `bwrap` would report it as a failed command.
 fn check_program(invocation: &Invocation, cwd: &Path) -> Result<(), Error> {
     let name = invocation.program.to_string_lossy();
     let found = if name.contains('/') {
@@ -272,7 +294,7 @@ fn check_program(invocation: &Invocation, cwd: &Path) -> Result<(), Error> {
     ))
 }
 
-/// Where programs learn which directory is for temporary files.
+/// The variables that tell programs the directory for temporary files.
 pub(super) const TMP_VARIABLES: [&str; 3] = ["TMPDIR", "TMP", "TEMP"];
 
 fn temporary_files_in(command: &mut Command, dir: &Path) {

@@ -1,9 +1,9 @@
-//! Whether the sandbox is why a command failed, said where it failed.
+//! Guesses whether the sandbox made a command fail, and says so.
 
-use super::{Kind, Requirement, probed};
-use crate::Outcome;
+use super::{SandboxKind, SandboxRequirement, probed};
+use crate::CommandOutcome;
 
-/// What programs say when the system forbids them something.
+/// Messages that programs print when the system forbids them something.
 const MARKS: &[&str] = &[
     "permission denied",
     "operation not permitted",
@@ -13,10 +13,10 @@ const MARKS: &[&str] = &[
     "erofs",
 ];
 
-/// The sentence for a command that failed and was likely held back by its sandbox: what to set.
-/// `None` where the command succeeded, or said nothing of the sort.
+/// Returns a sentence with the setting to change, for a failed command that its sandbox probably
+/// held back; `None` if it succeeded, or its output shows no sign of that.
 #[must_use]
-pub fn likely_cause(outcome: &Outcome, requirement: Requirement) -> Option<String> {
+pub fn likely_cause(outcome: &CommandOutcome, requirement: SandboxRequirement) -> Option<String> {
     if outcome.is_success() {
         return None;
     }
@@ -26,13 +26,13 @@ pub fn likely_cause(outcome: &Outcome, requirement: Requirement) -> Option<Strin
     sentence(kind).map(str::to_owned)
 }
 
-fn sentence(kind: Kind) -> Option<&'static str> {
+fn sentence(kind: SandboxKind) -> Option<&'static str> {
     match kind {
-        Kind::None => None,
-        Kind::Landlock => Some(
+        SandboxKind::None => None,
+        SandboxKind::Landlock => Some(
             "The sandbox is the likely cause: with Landlock a command cannot make new entries in a directory that has a protected one, such as the project's root. Add the directories that it makes to `agent.sandbox.writable` (for example [\"target\"]), or allow user namespaces (`drawloom doctor`).",
         ),
-        Kind::Namespaces | Kind::Bubblewrap => Some(
+        SandboxKind::Namespaces | SandboxKind::Bubblewrap => Some(
             "The sandbox is a possible cause: a command writes in the project, but not in `.git`, `.drawloom` or what runs by itself, and nowhere else. Add a directory to `agent.sandbox.writable`, or see docs/security.md.",
         ),
     }
@@ -43,11 +43,11 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::Status;
+    use crate::CommandStatus;
 
-    fn check(code: i32, stderr: &str, kind: Requirement, expected: bool) {
-        let outcome = Outcome {
-            status: Status::Exited(code),
+    fn check(code: i32, stderr: &str, kind: SandboxRequirement, expected: bool) {
+        let outcome = CommandOutcome {
+            status: CommandStatus::Exited(code),
             stdout: Vec::new(),
             stderr: stderr.as_bytes().to_vec(),
             stdout_truncated: false,
@@ -62,15 +62,15 @@ mod tests {
     fn only_what_the_system_forbade_is_blamed_on_the_sandbox() {
         let held = probed().landlock.is_held();
         let denied = "mkdir: cannot create directory 'target': Permission denied";
-        check(1, denied, Requirement::Landlock, held);
+        check(1, denied, SandboxRequirement::Landlock, held);
         check(
             101,
             "os error 30: Read-only file system",
-            Requirement::Landlock,
+            SandboxRequirement::Landlock,
             held,
         );
-        check(1, "assertion failed", Requirement::Landlock, false);
-        check(0, denied, Requirement::Landlock, false);
-        check(1, denied, Requirement::None, false);
+        check(1, "assertion failed", SandboxRequirement::Landlock, false);
+        check(0, denied, SandboxRequirement::Landlock, false);
+        check(1, denied, SandboxRequirement::None, false);
     }
 }

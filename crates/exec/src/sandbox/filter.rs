@@ -1,8 +1,8 @@
-//! Which system calls a caged command is refused, as seccomp programs.
+//! The system calls that a caged command is refused, as seccomp programs.
 //!
 //! Two programs, because a program has one answer: most calls are refused as not permitted, while
-//! `clone3` is answered as unknown, so that libraries fall back to `clone`, whose flags a filter
-//! can read.
+//! `clone3` and `openat2` are answered as unknown, so that libraries fall back to `clone` and `openat`,
+//! whose arguments a filter can read.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use seccompiler::{
     SeccompRule, TargetArch,
 };
 
-use super::{Network, Sandbox, UnixSockets};
+use super::{NetworkAccess, Sandbox, UnixSockets};
 
 /// Calls that reach into other processes, the kernel or the view of the file system.
 const REFUSED: &[i64] = &[
@@ -91,21 +91,21 @@ const X32: i64 = 0x4000_0000;
 #[cfg(target_arch = "x86_64")]
 const X32_IOCTL: i64 = X32 | 514;
 
-/// What the filter has to leave open or close beside the fixed list.
+/// The calls that the filter allows or refuses beside the fixed list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Openings {
-    /// Whether sockets to other machines and to loopback can be made.
+pub(crate) struct FilterOpenings {
+    /// Allows sockets to other machines and to loopback.
     pub(crate) internet: bool,
-    /// Whether UNIX sockets can be made.
+    /// Allows UNIX sockets.
     pub(crate) unix: bool,
-    /// Whether a process may leave the session it was started in.
+    /// Allows a process to leave the session it was started in.
     pub(crate) sessions: bool,
-    /// Whether the processes that can be named are all in the sandbox.
+    /// True if every process the command can name is inside the sandbox.
     pub(crate) other_processes: bool,
 }
 
-impl Openings {
-    /// For a command with a network namespace of its own: sockets are harmless in it.
+impl FilterOpenings {
+    /// For a command in its own network namespace: sockets are harmless there.
     pub(crate) fn with_namespaces(sandbox: &Sandbox) -> Self {
         Self {
             internet: true,
@@ -118,7 +118,7 @@ impl Openings {
     /// For a command that shares the machine's network.
     pub(crate) fn without_namespaces(sandbox: &Sandbox, sessions: bool) -> Self {
         Self {
-            internet: sandbox.network == Network::On,
+            internet: sandbox.network == NetworkAccess::On,
             unix: sandbox.unix_sockets == UnixSockets::On,
             sessions,
             other_processes: false,
@@ -127,9 +127,12 @@ impl Openings {
 }
 
 /// The programs, to be loaded in this order.
-pub(crate) fn programs(openings: Openings) -> Result<[BpfProgram; 2], String> {
+pub(crate) fn programs(openings: FilterOpenings) -> Result<[BpfProgram; 2], String> {
     let refused = rules(openings).map_err(|error| error.to_string())?;
-    let unknown = BTreeMap::from([(libc::SYS_clone3, Vec::new())]);
+    let unknown = BTreeMap::from([
+        (libc::SYS_clone3, Vec::new()),
+        (libc::SYS_openat2, Vec::new()),
+    ]);
     Ok([
         compile(unknown, libc::ENOSYS)?,
         compile(refused, libc::EPERM)?,
@@ -147,7 +150,7 @@ pub(crate) fn bytes(program: &BpfProgram) -> Vec<u8> {
     program.iter().flat_map(instruction).collect()
 }
 
-fn compile(mut rules: Rules, errno: i32) -> Result<BpfProgram, String> {
+fn compile(mut rules: SyscallRules, errno: i32) -> Result<BpfProgram, String> {
     #[cfg(target_arch = "x86_64")]
     for (call, chain) in rules.clone() {
         rules.entry(call | X32).or_insert(chain);
@@ -163,11 +166,11 @@ fn compile(mut rules: Rules, errno: i32) -> Result<BpfProgram, String> {
     program.map_err(|error| error.to_string())
 }
 
-type Rules = BTreeMap<i64, Vec<SeccompRule>>;
+type SyscallRules = BTreeMap<i64, Vec<SeccompRule>>;
 
-fn rules(openings: Openings) -> Result<Rules, seccompiler::BackendError> {
+fn rules(openings: FilterOpenings) -> Result<SyscallRules, seccompiler::BackendError> {
     let refused = REFUSED.iter().chain(REFUSED_HERE);
-    let mut rules: Rules = refused.map(|call| (*call, Vec::new())).collect();
+    let mut rules: SyscallRules = refused.map(|call| (*call, Vec::new())).collect();
     if !openings.sessions {
         rules.insert(libc::SYS_setsid, Vec::new());
         rules.insert(libc::SYS_setpgid, Vec::new());
@@ -181,6 +184,9 @@ fn rules(openings: Openings) -> Result<Rules, seccompiler::BackendError> {
     for (call, argument) in MODES {
         rules.insert(*call, borrowed_rights(*argument, openings)?);
     }
+    for (call, flags, mode) in OPENINGS {
+        rules.insert(*call, new_files_with_rights(*flags, *mode)?);
+    }
     if !openings.other_processes {
         rules.extend(SHARED_MEMORY.iter().map(|call| (*call, Vec::new())));
         for (call, conditions) in on_other_processes()? {
@@ -190,18 +196,31 @@ fn rules(openings: Openings) -> Result<Rules, seccompiler::BackendError> {
     Ok(rules)
 }
 
-/// Calls that set permissions, each with the number of the argument that says which.
+/// Calls that set permissions, each with the number of the argument that holds them.
 const MODES: &[(i64, u8)] = &[
     #[cfg(target_arch = "x86_64")]
     (libc::SYS_chmod, 1),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_creat, 1),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_mknod, 1),
+    (libc::SYS_mknodat, 2),
     (libc::SYS_fchmod, 1),
     (libc::SYS_fchmodat, 2),
     (FCHMODAT2, 2),
 ];
-/// Newer than the list of calls that we are given.
+/// Calls that may create a file, each with the numbers of the arguments for flags and permissions.
+/// Permissions count only if the flags create a file.
+const OPENINGS: &[(i64, u8, u8)] = &[
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_open, 1, 2),
+    (libc::SYS_openat, 2, 3),
+];
+/// Newer than the list of calls in `libc`.
 const FCHMODAT2: i64 = 452;
 
-/// Memory, messages and semaphores that processes of a user share, wherever they were started.
+/// Memory, messages and semaphores that all processes of a user share, inside the sandbox and
+/// outside.
 const SHARED_MEMORY: &[i64] = &[
     libc::SYS_shmget,
     libc::SYS_shmat,
@@ -218,11 +237,12 @@ const SHARED_MEMORY: &[i64] = &[
     libc::SYS_mq_unlink,
 ];
 
-/// Nobody else shall run a file with the rights of this user. The group's bit is an everyday one on
-/// directories; it is held back only where files outside can be reached.
+/// Refuses the set-user-id bit: another user must not run a file with the rights of this one. The
+/// set-group-id bit is common on directories; it is refused only if the command can reach files
+/// outside.
 fn borrowed_rights(
     argument: u8,
-    openings: Openings,
+    openings: FilterOpenings,
 ) -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
     const USER: i32 = 0o4000;
     const GROUP: i32 = 0o2000;
@@ -234,9 +254,29 @@ fn borrowed_rights(
     bits.iter().map(rule).collect()
 }
 
+/// A file cannot be made with borrowed rights either.
+fn new_files_with_rights(
+    flags: u8,
+    mode: u8,
+) -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
+    // `O_TMPFILE` without the bit that it shares with `O_DIRECTORY`.
+    const UNNAMED: i32 = libc::O_TMPFILE & !libc::O_DIRECTORY;
+    const RIGHTS: [i32; 2] = [0o4000, 0o2000];
+    let mut rules = Vec::new();
+    for how in [libc::O_CREAT, UNNAMED] {
+        for bit in RIGHTS {
+            rules.push(SeccompRule::new(vec![
+                has(flags, how.unsigned_abs(), how)?,
+                has(mode, bit.unsigned_abs(), bit)?,
+            ])?);
+        }
+    }
+    Ok(rules)
+}
+
 /// Limits, priorities and processors of other processes. A process names itself by 0; one that
 /// names itself by its number is refused too, because a filter does not know the number.
-fn on_other_processes() -> Result<Rules, seccompiler::BackendError> {
+fn on_other_processes() -> Result<SyscallRules, seccompiler::BackendError> {
     let others = |argument| SeccompRule::new(vec![is_not(argument, 0)?]);
     let new_limit = SeccompRule::new(vec![
         is_not(0, 0)?,
@@ -264,7 +304,7 @@ fn on_other_processes() -> Result<Rules, seccompiler::BackendError> {
     ]))
 }
 
-/// No process in a namespace of its own: one could be administrator there.
+/// Refuses new namespaces: a process could be administrator in one.
 fn namespaces() -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
     let flags = [
         libc::CLONE_NEWNS,
@@ -279,8 +319,8 @@ fn namespaces() -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
     flags.into_iter().map(rule).collect()
 }
 
-fn sockets(openings: Openings) -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
-    // Which interfaces there are is asked by everyone who resolves a name.
+fn sockets(openings: FilterOpenings) -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
+    // Every program that resolves a name asks for the network interfaces.
     let mut families = vec![libc::AF_NETLINK];
     if openings.internet {
         families.extend([libc::AF_INET, libc::AF_INET6]);
@@ -298,8 +338,8 @@ fn sockets(openings: Openings) -> Result<Vec<SeccompRule>, seccompiler::BackendE
     ])
 }
 
-/// A pair of stream sockets can talk to nobody else. A datagram socket can be pointed to another
-/// address later, also one of a pair.
+/// Allows stream pairs only: a pair of stream sockets reaches no other process, but a datagram
+/// socket can be connected to another address later, even one of a pair.
 fn socket_pairs() -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
     const TYPE_MASK: u32 = 0xf;
     Ok(vec![
@@ -309,7 +349,7 @@ fn socket_pairs() -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
     ])
 }
 
-/// Nothing is typed into a terminal in the user's name.
+/// Refuses to type into a terminal in the user's name.
 fn terminals() -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
     const TIOCSTI: i32 = 0x5412;
     const TIOCLINUX: i32 = 0x541c;
@@ -331,7 +371,7 @@ fn has(argument: u8, mask: u32, value: i32) -> Result<SeccompCondition, seccompi
     compare(argument, SeccompCmpOp::MaskedEq(mask.into()), value)
 }
 
-/// The kernel looks at the lower half of these arguments only, and so do we.
+/// Compares the lower half of an argument, because the kernel reads only that half of these.
 fn compare(
     argument: u8,
     operator: SeccompCmpOp,

@@ -1,55 +1,55 @@
-//! What the stages are told: one message of fields, each with its length before it.
+//! The message to the stages: fields, each preceded by its length.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::PathBuf;
 
-use super::filter::Openings;
+use super::filter::FilterOpenings;
 use super::handles::FileIdentity;
 use super::spec::ResourceLimits;
 
 /// Everything the stages need to build a sandbox and to start the command in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SandboxPlan {
-    /// Whoever is not a child of this process any more ends.
+    /// A stage ends if it is no longer a child of this process.
     pub(crate) parent: u32,
-    /// Whether the command gets a user namespace. An administrator in the workspace of another user
-    /// does not: there the files would belong to nobody.
+    /// Gives the command a user namespace. An administrator in another user's workspace gets none:
+    /// in a namespace those files would belong to the overflow user.
     pub(crate) user_namespace: bool,
     pub(crate) network_namespace: bool,
     pub(crate) workspace: PathBuf,
-    /// Which directory the workspace has to be.
+    /// The directory that the workspace has to be.
     pub(crate) identity: FileIdentity,
     pub(crate) mounts: Vec<(MountStep, PathBuf)>,
     pub(crate) tmp_bytes_max: u64,
     pub(crate) limits: ResourceLimits,
-    pub(crate) openings: Openings,
-    pub(crate) command: PlannedCommand,
+    pub(crate) openings: FilterOpenings,
+    pub(crate) command: SandboxedCommand,
 }
 
-/// The command itself, with nothing left to look up but its program.
+/// The command itself, with only its program left to look up.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct PlannedCommand {
+pub(crate) struct SandboxedCommand {
     pub(crate) cwd: PathBuf,
     pub(crate) program: OsString,
     pub(crate) args: Vec<OsString>,
     pub(crate) env: Vec<(OsString, OsString)>,
 }
 
-/// What is mounted on a place, in the order of paths: outer ones first.
+/// The mount on a place, in the order of paths: outer ones first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum MountStep {
     /// An empty private directory.
     Fresh,
-    /// The place itself, writable, where what is around it is not.
+    /// The place itself, writable, inside a read-only one.
     Writable,
     /// The place itself on itself, so that it cannot be moved.
     Pinned,
-    /// The place itself, read-only, where what is around it is empty.
+    /// The place itself, read-only, inside an empty one.
     Shown,
-    /// The place itself, read-only, where what is around it is writable.
+    /// The place itself, read-only, inside a writable one.
     Held,
-    /// Nothing.
+    /// An empty cover.
     Hidden,
 }
 
@@ -98,7 +98,7 @@ impl SandboxPlan {
         out.0
     }
 
-    /// The plan, or `None` if these bytes are not one.
+    /// Decodes a plan; `None` if these bytes are not one.
     pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
         let mut from = FieldReader(bytes);
         let plan = SandboxPlan {
@@ -120,13 +120,13 @@ impl SandboxPlan {
                 memory_bytes_max: from.number()?,
                 file_bytes_max: from.number()?,
             },
-            openings: Openings {
+            openings: FilterOpenings {
                 internet: from.flag()?,
                 unix: from.flag()?,
                 sessions: from.flag()?,
                 other_processes: from.flag()?,
             },
-            command: PlannedCommand {
+            command: SandboxedCommand {
                 cwd: from.path()?,
                 program: from.text()?,
                 args: from.list(FieldReader::text)?,
@@ -205,13 +205,13 @@ mod tests {
             mounts: STEPS.map(|step| (step, PathBuf::from("/a\nb"))).to_vec(),
             tmp_bytes_max: 5,
             limits: ResourceLimits::default(),
-            openings: Openings {
+            openings: FilterOpenings {
                 internet: true,
                 unix: false,
                 sessions: true,
                 other_processes: true,
             },
-            command: PlannedCommand {
+            command: SandboxedCommand {
                 cwd: PathBuf::from("/c"),
                 program: "p".into(),
                 args: vec!["".into(), OsString::from_vec(vec![0xff])],

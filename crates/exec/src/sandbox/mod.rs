@@ -1,39 +1,42 @@
-//! Commands in a cage: what they may write, read and reach, held by the kernel.
+//! Sandboxed commands: the kernel restricts the paths they write and read and the network they
+//! reach.
 //!
-//! A [`Sandbox`] says what is allowed; [`Invocation::sandbox`](crate::Invocation::sandbox) puts a
-//! command into it. Three kinds can hold it, and [`probe`] finds out by starting them:
+//! A [`Sandbox`] lists the permissions; [`Invocation::sandbox`](crate::Invocation::sandbox) puts a
+//! command into it. There are three kinds, and [`probe`] starts each to find out whether it works:
 //!
 //! - **namespaces**: the program re-executes itself in user, mount, process, IPC, network and UTS
 //!   namespaces of its own and changes the mounts there: everything read-only, the workspace
 //!   writable, hidden files covered. No program has to be installed for it.
-//! - **bubblewrap**: the same view, made by `bwrap`, where namespaces of our own are refused.
-//! - **Landlock with seccomp**, where no namespaces are permitted: the kernel checks every path
+//! - **bubblewrap**: the same view, made by `bwrap`, if the system refuses namespaces to this
+//!   program.
+//! - **Landlock with seccomp**, if no namespaces are permitted: the kernel checks every path
 //!   against an allow-list and refuses system calls. The list knows hierarchies only, so a
-//!   directory with an exception in it cannot get new entries; see [`Probe::explain`]. Root gets
-//!   it only when asked for by name.
+//!   directory with an exception in it cannot get new entries; see [`SandboxProbe::explain`]. Root gets it
+//!   only when asked for by name.
 //!
-//! When none holds, a command is refused. It runs without a sandbox only where
-//! [`Requirement::None`] says so.
+//! If none works, a command is refused. It runs without a sandbox only with [`SandboxRequirement::None`].
 //!
-//! **Every path is a descriptor before it is a rule.** `handles` opens each allowed, hidden or mounted
-//! path once, beneath the workspace's own handle and without following links, and the descriptor is
-//! what is mounted or granted. A command that renames directories while another one starts therefore
-//! changes nothing about what that one may reach.
+//! **Every path is a descriptor before it is a rule.** `handles` opens each allowed, hidden or
+//! mounted path once, beneath the workspace's own handle and without following links, and the
+//! descriptor is mounted or granted. A command that renames directories while another one starts
+//! therefore cannot change the other one's permissions.
 //!
-//! In all kinds: no new privileges; no UNIX sockets (a socket such as Docker's is a way out)
-//! unless [`UnixSockets::On`], while `socketpair` works; no `ptrace`, no mounts, no namespaces, no
-//! kernel keys, no BPF, no `io_uring`; everything that was started ends with the command,
-//! daemons included.
+//! In all kinds: no new privileges; no UNIX sockets (a socket such as Docker's is a way out) unless
+//! [`UnixSockets::On`], while `socketpair` works; no `ptrace`, no mounts, no namespaces, no kernel
+//! keys, no BPF, no `io_uring`; every process it started ends with the command, daemons included.
 //!
-//! With mounts (the first two kinds), a command whose time is up is not asked to tidy up; one ended by
-//! a signal is reported as by a shell, with the code 128 and the signal's number; and the directories
-//! above a held or hidden file are mount points, so that moving a file out of one means copying it, and
-//! programs that cannot do that say `EXDEV`.
+//! With mounts (the first two kinds), a command whose time is up gets no time to clean up; one
+//! ended by a signal is reported like in a shell, with the code 128 and the signal's number; and
+//! the directories above a held or hidden file are mount points, so that moving a file out of one
+//! means copying it, and programs that cannot do that say `EXDEV`.
 //!
-//! What is not held back: processor time, and under bubblewrap and Landlock memory and disk space, up to
-//! the command's timeout; a hidden file that has another name already (a hard link, a second mount) is
-//! hidden under the given name only; with mounts, a named pipe outside that the user may write and
-//! another process reads.
+//! Limits on processes, memory and the size of files hold in all kinds ([`ResourceLimits`]), and
+//! everything ends with the program that asked for the command, also when that is killed.
+//!
+//! Not restricted: processor time, and disk space of the workspace, up to the command's timeout;
+//! processes of root under bubblewrap and Landlock, which the kernel does not count; a hidden file
+//! that has another name already (a hard link, a second mount), which is hidden under the given
+//! name only; with mounts, a named pipe outside that the user may write and another process reads.
 
 mod cause;
 mod probe;
@@ -44,13 +47,17 @@ mod bubblewrap;
 #[cfg(target_os = "linux")]
 mod cage;
 #[cfg(target_os = "linux")]
-mod carve;
-#[cfg(target_os = "linux")]
 mod filter;
+#[cfg(target_os = "linux")]
+mod guard;
 #[cfg(target_os = "linux")]
 mod handles;
 #[cfg(target_os = "linux")]
 mod landlock;
+#[cfg(target_os = "linux")]
+mod landlock_rules;
+#[cfg(target_os = "linux")]
+mod limits;
 #[cfg(target_os = "linux")]
 mod message;
 #[cfg(target_os = "linux")]
@@ -67,13 +74,13 @@ mod verify;
 mod view;
 
 #[cfg(not(target_os = "linux"))]
-mod nowhere;
+mod unsupported;
 
 pub use cause::likely_cause;
-pub use probe::{Availability, Probe, probe, probed};
+pub use probe::{SandboxAvailability, SandboxProbe, probe, probed};
 pub use spec::{
-    Git, Kind, Network, Requirement, ResourceLimits, Sandbox, TMP_BYTES_MAX, UnixSockets,
-    UnknownRequirement,
+    GitAccess, NetworkAccess, ResourceLimits, Sandbox, SandboxKind, SandboxRequirement,
+    TMP_BYTES_MAX, UnixSockets, UnknownRequirement,
 };
 
 #[cfg(not(target_os = "linux"))]

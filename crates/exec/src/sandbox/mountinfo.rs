@@ -10,7 +10,7 @@ pub(crate) struct KnownMount {
     pub(crate) id: u64,
     /// The file system's number.
     pub(crate) device: String,
-    /// Which directory or file of the file system is mounted.
+    /// The directory or file of the file system that is mounted.
     pub(crate) root: PathBuf,
     pub(crate) point: PathBuf,
     pub(crate) is_read_only: bool,
@@ -38,7 +38,7 @@ fn known_mount(line: &[u8]) -> Option<KnownMount> {
     let options = fields.next()?;
     let mut options = options.split(|byte| *byte == b',');
     let is_read_only = options.any(|option| option == b"ro");
-    // Then come fields that may be missing, and a dash.
+    // Optional fields follow, and then a dash.
     let filesystem = text(fields.skip_while(|field| *field != b"-").nth(1)?);
     Some(KnownMount {
         id,

@@ -1,5 +1,5 @@
-//! Starting a command in namespaces of its own: the plan that the stages carry out, and whether it
-//! may do so here.
+//! Starts a command in new namespaces: makes the plan that the stages carry out, and probes whether
+//! the system permits it.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -10,16 +10,16 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::MemfdFlags;
 
-use super::filter::Openings;
-use super::message::{MountStep, PlannedCommand, SandboxPlan};
+use super::filter::FilterOpenings;
+use super::message::{MountStep, SandboxPlan, SandboxedCommand};
 use super::stages::{StageEnd, StatusFile, start_stages};
-use super::view::{Access, TMP, View, refused};
-use super::{Availability, Network, Requirement, Sandbox};
-use crate::{Error, Invocation, Outcome};
+use super::view::{PlaceAccess, SandboxView, TMP, refused};
+use super::{NetworkAccess, Sandbox, SandboxAvailability, SandboxRequirement};
+use crate::{CommandOutcome, Error, Invocation};
 
-/// How long the last process of a killed sandbox is waited for.
+/// Time to wait for the last process of a killed sandbox.
 const GONE_WAIT_MAX: Duration = Duration::from_secs(2);
-/// How long the attempt may take that finds out whether it works.
+/// Time limit of the trial start that finds out whether it works.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A prepared start: the first stage, and the files it inherits.
@@ -30,7 +30,8 @@ pub(crate) struct StageStart {
 }
 
 impl StageStart {
-    /// Only while nothing else is being started: what is opened here is inherited.
+    /// Must be called while no other command is being started: a child inherits the files opened
+    /// here.
     pub(crate) fn new(plan: &SandboxPlan) -> Result<Self, Error> {
         let unusable = |source: io::Error| refused(format!("no memory file: {source}"));
         let status = StatusFile::new(memory_file(&[]).map_err(unusable)?);
@@ -44,7 +45,7 @@ impl StageStart {
         })
     }
 
-    /// What outlives the start.
+    /// Returns the part that outlives the start.
     pub(crate) fn into_report(self) -> StageReport {
         drop(self.plan);
         self.status.keep_to_ourselves();
@@ -52,13 +53,13 @@ impl StageStart {
     }
 }
 
-const NO_STAGES: &str = "this program does not serve the stages of a sandbox";
+pub(super) const NO_STAGES: &str = "this program does not serve the stages of a sandbox";
 
-/// What the stages say about the sandbox and the command.
+/// The stages' report about the sandbox and the command.
 pub(crate) struct StageReport(StatusFile);
 
 impl StageReport {
-    /// Waits until the first process of the sandbox is gone, with which all others are.
+    /// Waits until the first process of the sandbox is gone; all others end with it.
     pub(crate) fn wait_until_gone(&self) {
         if let Some(pid) = self.0.process() {
             wait_until_gone(&pid.to_string());
@@ -66,7 +67,7 @@ impl StageReport {
     }
 
     /// Why the command did not run at all, although the first stage was started.
-    pub(crate) fn mishap(&self, program: &str, outcome: &Outcome) -> Option<Error> {
+    pub(crate) fn mishap(&self, program: &str, outcome: &CommandOutcome) -> Option<Error> {
         match self.0.end() {
             Some(StageEnd::Exited(_) | StageEnd::Signaled(_)) => None,
             Some(StageEnd::Unstarted(errno)) => Some(Error::unstarted(
@@ -76,8 +77,8 @@ impl StageReport {
             Some(StageEnd::Failed(why)) => Some(refused(format!(
                 "the sandbox for `{program}` could not be built: {why}"
             ))),
-            // It was killed, by us or by the command itself.
-            None if !matches!(outcome.status, crate::Status::Exited(_)) => None,
+            // It was killed, by this program or by the command itself.
+            None if !matches!(outcome.status, crate::CommandStatus::Exited(_)) => None,
             None => Some(refused(format!(
                 "the sandbox for `{program}` ended before the command began: {}",
                 outcome.stderr_text().trim_end()
@@ -107,7 +108,7 @@ fn is_alive(pid: &str) -> bool {
 pub(crate) fn plan(
     invocation: &Invocation,
     sandbox: &Sandbox,
-    view: &View,
+    view: &SandboxView,
     cwd: &Path,
 ) -> Result<SandboxPlan, Error> {
     if let Some(link) = view.links.first() {
@@ -119,14 +120,14 @@ pub(crate) fn plan(
     Ok(SandboxPlan {
         parent: std::process::id(),
         user_namespace: !is_anothers(&view.workspace),
-        network_namespace: sandbox.network == Network::Off,
+        network_namespace: sandbox.network == NetworkAccess::Off,
         workspace: view.workspace.clone(),
         identity: view.identity,
         mounts: mounts(view),
         tmp_bytes_max: sandbox.tmp_bytes_max,
         limits: sandbox.limits,
-        openings: Openings::with_namespaces(sandbox),
-        command: PlannedCommand {
+        openings: FilterOpenings::with_namespaces(sandbox),
+        command: SandboxedCommand {
             cwd: cwd.to_owned(),
             program: invocation.program.clone(),
             args: invocation.args.clone(),
@@ -137,10 +138,14 @@ pub(crate) fn plan(
 
 fn environment(
     invocation: &Invocation,
-    view: &View,
+    view: &SandboxView,
 ) -> Vec<(std::ffi::OsString, std::ffi::OsString)> {
     let mut env = invocation.env.clone();
-    if view.places.values().any(|access| *access == Access::Fresh) {
+    if view
+        .places
+        .values()
+        .any(|access| *access == PlaceAccess::Fresh)
+    {
         for name in super::cage::TMP_VARIABLES {
             env = env.set(name, TMP);
         }
@@ -149,18 +154,18 @@ fn environment(
 }
 
 /// Outer places first, so that inner ones cover them.
-pub(super) fn mounts(view: &View) -> Vec<(MountStep, PathBuf)> {
-    let step = |path: &Path, access: Access| match (access, view.access_above(path)) {
-        (Access::Fresh, _) => Some(MountStep::Fresh),
-        (Access::Write, Access::Write) => Some(MountStep::Pinned),
-        (Access::Write, _) => Some(MountStep::Writable),
-        (Access::Read, Access::Write) => Some(MountStep::Held),
-        (Access::Read, Access::Fresh) => Some(MountStep::Shown),
+pub(super) fn mounts(view: &SandboxView) -> Vec<(MountStep, PathBuf)> {
+    let step = |path: &Path, access: PlaceAccess| match (access, view.access_above(path)) {
+        (PlaceAccess::Fresh, _) => Some(MountStep::Fresh),
+        (PlaceAccess::Write, PlaceAccess::Write) => Some(MountStep::Pinned),
+        (PlaceAccess::Write, _) => Some(MountStep::Writable),
+        (PlaceAccess::Read, PlaceAccess::Write) => Some(MountStep::Held),
+        (PlaceAccess::Read, PlaceAccess::Fresh) => Some(MountStep::Shown),
         // The root can be read.
-        (Access::Read, _) => None,
-        // Nothing is there.
-        (Access::Hidden, Access::Fresh) => None,
-        (Access::Hidden, _) => Some(MountStep::Hidden),
+        (PlaceAccess::Read, _) => None,
+        // A fresh directory has nothing to hide.
+        (PlaceAccess::Hidden, PlaceAccess::Fresh) => None,
+        (PlaceAccess::Hidden, _) => Some(MountStep::Hidden),
     };
     let places = view.places.iter();
     // A repository that is not there is covered below.
@@ -173,7 +178,7 @@ pub(super) fn mounts(view: &View) -> Vec<(MountStep, PathBuf)> {
     places.chain(git).chain(reserved).collect()
 }
 
-/// Whether we are the administrator and work on the files of another user.
+/// Returns true if this process is the administrator and the files belong to another user.
 pub(super) fn is_anothers(workspace: &Path) -> bool {
     let owner = std::fs::metadata(workspace).map_or(0, |about| about.uid());
     rustix::process::geteuid().is_root() && owner != 0
@@ -191,20 +196,20 @@ pub(super) fn memory_file(bytes: &[u8]) -> io::Result<OwnedFd> {
 }
 
 /// Starts a command in a sandbox.
-pub(super) fn probe() -> Availability {
-    match try_out(Requirement::Namespaces) {
-        Ok(()) => Availability::Held {
+pub(super) fn probe() -> SandboxAvailability {
+    match try_out(SandboxRequirement::Namespaces) {
+        Ok(()) => SandboxAvailability::Held {
             what: "user, mount, process, IPC and network namespaces of our own, started".to_owned(),
             limits: Vec::new(),
         },
-        Err(error) => Availability::Unavailable {
+        Err(error) => SandboxAvailability::Unavailable {
             why: explain(&error),
         },
     }
 }
 
-/// Runs a command in a real sandbox and looks at what it could do.
-pub(super) fn try_out(kind: Requirement) -> Result<(), String> {
+/// Runs a command in a real sandbox and checks its abilities.
+pub(super) fn try_out(kind: SandboxRequirement) -> Result<(), String> {
     let outside = tempfile::tempdir().map_err(|error| error.to_string())?;
     let inside = outside.path().join("inside");
     std::fs::create_dir_all(inside.join(".git")).map_err(|error| error.to_string())?;
@@ -227,7 +232,7 @@ pub(super) fn try_out(kind: Requirement) -> Result<(), String> {
     Ok(())
 }
 
-/// What messages of the stages mean and what to do about them.
+/// Explains a message of the stages, and what to do about it.
 fn explain(error: &str) -> String {
     const MEANINGS: &[(&str, &str)] = &[
         (

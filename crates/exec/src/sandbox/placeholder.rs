@@ -1,9 +1,10 @@
-//! Something empty to mount a cover on where nothing is, taken away when the last command that needs
-//! it has ended: with it the cover would go, also from under the others.
+//! Empty files and directories to mount a cover on where a path does not exist. A placeholder is
+//! removed when the last command that needs it has ended; removing it earlier would remove the
+//! cover of the others too.
 //!
-//! Commands of several processes share one. Each holds a shared lock on it; the one who can turn that
-//! into an exclusive lock is the last. What is empty and has the permissions of a placeholder was left
-//! by a process that died, and is taken over.
+//! Commands of several processes share one. Each holds a shared lock on it; the command that can
+//! turn it into an exclusive lock is the last. An empty path with the permissions of a placeholder
+//! was left by a process that died, and is taken over.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -13,47 +14,53 @@ use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::handles::{identity, open_place};
-use super::view::{View, refused};
+use super::view::{SandboxView, refused};
 use crate::Error;
 
-/// Permissions that hardly anything else has, by which a placeholder is known.
+/// Rare permissions, by which a placeholder is recognised.
 const FILE_MODE: u32 = 0o400;
 const DIR_MODE: u32 = 0o500;
-/// How often another process may take a placeholder away while we reach for it.
+/// The most times another process may remove a placeholder while this one opens it.
 const TRIES_MAX: usize = 100;
 
-pub(crate) struct Placeholder {
-    /// Where it is; dropped last.
+pub(crate) struct MountPlaceholder {
+    /// The directory around it; dropped last.
     above: OwnedFd,
     name: PathBuf,
-    shape: Shape,
+    shape: PlaceholderShape,
     /// With the lock.
     held: OwnedFd,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Shape {
+enum PlaceholderShape {
     Dir,
     File,
 }
 
-/// What a view needs.
-pub(crate) fn placeholders(view: &View) -> Result<Vec<Placeholder>, Error> {
-    let git = view.git_missing.iter().map(|git| (git, Shape::Dir));
-    let files = view.reserved.iter().map(|file| (file, Shape::File));
+/// Creates the placeholders a view needs.
+pub(crate) fn placeholders(view: &SandboxView) -> Result<Vec<MountPlaceholder>, Error> {
+    let git = view
+        .git_missing
+        .iter()
+        .map(|git| (git, PlaceholderShape::Dir));
+    let files = view
+        .reserved
+        .iter()
+        .map(|file| (file, PlaceholderShape::File));
     let made = git.chain(files).map(|(path, shape)| {
-        Placeholder::new(path, shape).map_err(|error| {
+        MountPlaceholder::new(path, shape).map_err(|error| {
             let path = path.display();
             refused(format!("`{path}` cannot be covered: {error}"))
         })
     });
-    let made: Vec<Option<Placeholder>> = made.collect::<Result<_, _>>()?;
+    let made: Vec<Option<MountPlaceholder>> = made.collect::<Result<_, _>>()?;
     Ok(made.into_iter().flatten().collect())
 }
 
-impl Placeholder {
-    /// `None` where something empty is there that is not ours and stays.
-    fn new(path: &Path, shape: Shape) -> io::Result<Option<Self>> {
+impl MountPlaceholder {
+    /// Returns `None` if an empty path exists that is no placeholder; it stays.
+    fn new(path: &Path, shape: PlaceholderShape) -> io::Result<Option<Self>> {
         let (Some(above), Some(name)) = (path.parent(), path.file_name()) else {
             return Err(io::ErrorKind::InvalidInput.into());
         };
@@ -91,37 +98,42 @@ impl Placeholder {
     }
 }
 
-fn make(above: &OwnedFd, name: &Path, shape: Shape) -> rustix::io::Result<()> {
+fn make(above: &OwnedFd, name: &Path, shape: PlaceholderShape) -> rustix::io::Result<()> {
     match shape {
-        Shape::Dir => rustix::fs::mkdirat(above, name, Mode::from_raw_mode(DIR_MODE)),
-        Shape::File => {
+        PlaceholderShape::Dir => rustix::fs::mkdirat(above, name, Mode::from_raw_mode(DIR_MODE)),
+        PlaceholderShape::File => {
             let new = OFlags::CREATE | OFlags::EXCL | OFlags::RDONLY | OFlags::CLOEXEC;
             rustix::fs::openat(above, name, new, Mode::from_raw_mode(FILE_MODE)).map(drop)
         }
     }
 }
 
-fn is_ours(held: &OwnedFd, shape: Shape) -> rustix::io::Result<bool> {
+fn is_ours(held: &OwnedFd, shape: PlaceholderShape) -> rustix::io::Result<bool> {
     let about = rustix::fs::fstat(held)?;
     let kind = FileType::from_raw_mode(about.st_mode);
     let mode = about.st_mode & 0o7777;
     Ok(match shape {
-        Shape::Dir => kind == FileType::Directory && mode == DIR_MODE,
-        Shape::File => kind == FileType::RegularFile && mode == FILE_MODE && about.st_size == 0,
+        PlaceholderShape::Dir => kind == FileType::Directory && mode == DIR_MODE,
+        PlaceholderShape::File => {
+            kind == FileType::RegularFile && mode == FILE_MODE && about.st_size == 0
+        }
     })
 }
 
-impl Drop for Placeholder {
+impl Drop for MountPlaceholder {
     fn drop(&mut self) {
         let alone = FlockOperation::NonBlockingLockExclusive;
         if rustix::fs::flock(&self.held, alone).is_err() {
             return;
         }
-        // What is not empty is not ours; a directory that is not cannot be removed.
+        // A file with content is no placeholder any more; `unlinkat` itself refuses a directory
+        // with entries.
         let flags = match self.shape {
-            Shape::Dir => AtFlags::REMOVEDIR,
-            Shape::File if is_ours(&self.held, Shape::File) == Ok(true) => AtFlags::empty(),
-            Shape::File => return,
+            PlaceholderShape::Dir => AtFlags::REMOVEDIR,
+            PlaceholderShape::File if is_ours(&self.held, PlaceholderShape::File) == Ok(true) => {
+                AtFlags::empty()
+            }
+            PlaceholderShape::File => return,
         };
         rustix::fs::unlinkat(&self.above, &self.name, flags).ok();
     }

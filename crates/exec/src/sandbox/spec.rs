@@ -1,18 +1,18 @@
-//! What a sandboxed command may do, said before it starts.
+//! The permissions of a sandboxed command, fixed before it starts.
 
 use std::fmt;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-/// How much the private `/tmp` of a sandbox holds when the settings do not say.
+/// Bytes that the private `/tmp` of a sandbox holds if the settings name no limit.
 pub const TMP_BYTES_MAX: u64 = 2 * 1024 * 1024 * 1024;
 
-/// The cage of one command. Everything is readable and nothing writable but the workspace, the
-/// directories added and a private directory for temporary files; the network is off.
+/// The restrictions of one command. Everything is readable; only the workspace, the added
+/// directories and a private directory for temporary files are writable; the network is off.
 ///
-/// Relative paths are taken from the workspace. Where paths lie inside each other, the deeper one
-/// decides, except that nothing inside a hidden path is shown.
+/// Relative paths start at the workspace. If paths lie inside each other, the deeper one decides,
+/// except that nothing inside a hidden path is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sandbox {
     pub(crate) workspace: PathBuf,
@@ -20,18 +20,18 @@ pub struct Sandbox {
     pub(crate) read_only: Vec<PathBuf>,
     pub(crate) reserved: Vec<PathBuf>,
     pub(crate) hidden: Vec<PathBuf>,
-    pub(crate) git: Git,
-    pub(crate) network: Network,
+    pub(crate) git: GitAccess,
+    pub(crate) network: NetworkAccess,
     pub(crate) unix_sockets: UnixSockets,
     pub(crate) tmp_bytes_max: u64,
     pub(crate) limits: ResourceLimits,
-    pub(crate) requirement: Requirement,
-    /// Which directory `workspace` has to be.
+    pub(crate) requirement: SandboxRequirement,
+    /// The directory that `workspace` has to be.
     #[cfg(target_os = "linux")]
     pub(crate) identity: Option<super::handles::FileIdentity>,
 }
 
-/// What one sandboxed command may use. Time and output are limits of the
+/// Resource limits of one sandboxed command. Time and output are limits of the
 /// [`Invocation`](crate::Invocation).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ResourceLimits {
@@ -55,7 +55,7 @@ impl Default for ResourceLimits {
 }
 
 impl Sandbox {
-    /// A cage in which only `workspace` can be written, and not its `.git`.
+    /// Makes a sandbox in which only `workspace` can be written, except its `.git`.
     pub fn new(workspace: impl Into<PathBuf>) -> Self {
         Self {
             workspace: workspace.into(),
@@ -63,94 +63,94 @@ impl Sandbox {
             read_only: Vec::new(),
             reserved: Vec::new(),
             hidden: Vec::new(),
-            git: Git::default(),
-            network: Network::default(),
+            git: GitAccess::default(),
+            network: NetworkAccess::default(),
             unix_sockets: UnixSockets::default(),
             tmp_bytes_max: TMP_BYTES_MAX,
             limits: ResourceLimits::default(),
-            requirement: Requirement::default(),
+            requirement: SandboxRequirement::default(),
             #[cfg(target_os = "linux")]
             identity: None,
         }
     }
 
-    /// One more directory that can be written, such as a package cache. It is created when it is
-    /// missing. A relative one must not lead out of the workspace by a symbolic link.
+    /// Adds a writable directory, such as a package cache. It is created if it is missing. A
+    /// relative one must not lead out of the workspace by a symbolic link.
     #[must_use]
     pub fn writable(mut self, dir: impl Into<PathBuf>) -> Self {
         self.writable.push(dir.into());
         self
     }
 
-    /// A file or directory that cannot be written although it lies in a writable directory:
-    /// whatever we ourselves would act on later, such as our own settings. Only what exists
-    /// can be held.
+    /// Adds a file or directory that cannot be written although it lies in a writable directory:
+    /// files this program acts on later, such as its own settings. Only existing paths can be
+    /// protected.
     #[must_use]
     pub fn read_only(mut self, path: impl Into<PathBuf>) -> Self {
         self.read_only.push(path.into());
         self
     }
 
-    /// A file that cannot be written, and cannot be made where there is none: settings that we
-    /// would follow. Where it is missing, an empty one that is taken away afterwards is put in its
-    /// place (namespaces, bubblewrap); Landlock cannot hold back one new name.
+    /// Adds a file that the command can neither write nor create, such as settings this program
+    /// would follow. If it is missing, an empty one takes its place until the command has ended
+    /// (namespaces, bubblewrap); Landlock cannot hold back one new name.
     #[must_use]
     pub fn reserve(mut self, file: impl Into<PathBuf>) -> Self {
         self.reserved.push(file.into());
         self
     }
 
-    /// A file or directory that cannot be read. One that does not exist is passed over.
+    /// Adds a file or directory that cannot be read. A missing one is skipped.
     #[must_use]
     pub fn hide(mut self, path: impl Into<PathBuf>) -> Self {
         self.hidden.push(path.into());
         self
     }
 
-    /// Files and directories that cannot be read.
+    /// Adds files and directories that cannot be read.
     #[must_use]
     pub fn hide_all<P: Into<PathBuf>>(mut self, paths: impl IntoIterator<Item = P>) -> Self {
         self.hidden.extend(paths.into_iter().map(Into::into));
         self
     }
 
-    /// What happens to the workspace's `.git`.
+    /// Sets the access to the workspace's `.git`.
     #[must_use]
-    pub fn git(mut self, git: Git) -> Self {
+    pub fn git(mut self, git: GitAccess) -> Self {
         self.git = git;
         self
     }
 
-    /// Whether the network is there.
+    /// Allows or refuses the network.
     #[must_use]
-    pub fn network(mut self, network: Network) -> Self {
+    pub fn network(mut self, network: NetworkAccess) -> Self {
         self.network = network;
         self
     }
 
-    /// Whether UNIX sockets can be made.
+    /// Allows or refuses UNIX sockets.
     #[must_use]
     pub fn unix_sockets(mut self, unix_sockets: UnixSockets) -> Self {
         self.unix_sockets = unix_sockets;
         self
     }
 
-    /// How much fits into the private `/tmp`, where it is private memory (namespaces, bubblewrap).
+    /// Sets the size of the private `/tmp`, if it is private memory (namespaces, bubblewrap).
     #[must_use]
     pub fn tmp_bytes_max(mut self, bytes: u64) -> Self {
         self.tmp_bytes_max = bytes;
         self
     }
 
-    /// What it may use.
+    /// Sets the resource limits.
     #[must_use]
     pub fn limits(mut self, limits: ResourceLimits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// Refuses to start where the workspace's name leads to another directory than this one, which
-    /// has to stay open until the command has started.
+    /// Refuses to start if the workspace's path leads to another directory than this one, which has
+    /// to stay open until the command has started.
     #[must_use]
     pub fn opened_as(mut self, directory: impl AsFd) -> Self {
         #[cfg(target_os = "linux")]
@@ -162,9 +162,9 @@ impl Sandbox {
         self
     }
 
-    /// Which kind has to hold it.
+    /// Sets the kind of sandbox that is required.
     #[must_use]
-    pub fn requirement(mut self, requirement: Requirement) -> Self {
+    pub fn requirement(mut self, requirement: SandboxRequirement) -> Self {
         self.requirement = requirement;
         self
     }
@@ -176,93 +176,94 @@ impl Sandbox {
     }
 }
 
-/// What happens to the workspace's `.git`, and to the place a worktree's `.git` file points to.
+/// The access to the workspace's `.git`, and to the place a worktree's `.git` file points to.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Git {
-    /// It can be read; hooks and settings, which we would run later, cannot be changed.
+pub enum GitAccess {
+    /// It can be read; hooks and settings, which this program would run later, cannot be changed.
     #[default]
     ReadOnly,
-    /// It is a directory like any other of the workspace.
+    /// Treats it like any other directory of the workspace.
     Writable,
 }
 
-/// Whether the network is there.
+/// The access to the network.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Network {
-    /// Nothing outside can be reached. With namespaces and bubblewrap the command has a loopback of
-    /// its own; with Landlock it has no sockets at all.
+pub enum NetworkAccess {
+    /// No outside address can be reached. With namespaces and bubblewrap the command has its own
+    /// loopback; with Landlock it has no sockets at all.
     #[default]
     Off,
-    /// All of it, the services of this machine included.
+    /// All of it, including the services of this machine.
     On,
 }
 
-/// Whether UNIX sockets can be made. `socketpair` works in any case.
+/// The permission to make UNIX sockets. `socketpair` always works.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum UnixSockets {
-    /// No: neither Docker nor an agent for keys can be talked to.
+    /// Refused: neither Docker nor a key agent can be reached.
     #[default]
     Off,
-    /// Yes. Whoever listens on a socket in the file system can be asked to act outside.
+    /// Allowed. A server that listens on a socket in the file system can be asked to act outside
+    /// the sandbox.
     On,
 }
 
-/// Which kind of sandbox the settings ask for.
+/// The kind of sandbox that the settings demand.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Requirement {
-    /// The best that holds here: namespaces, else bubblewrap, else Landlock (not for an
-    /// administrator), else the command is refused.
+pub enum SandboxRequirement {
+    /// The best that works here: namespaces, then bubblewrap, then Landlock (not for an
+    /// administrator); otherwise the command is refused.
     #[default]
     Auto,
-    /// Namespaces of our own, or the command is refused.
+    /// Namespaces made by this program, or the command is refused.
     Namespaces,
     /// Bubblewrap, or the command is refused.
     Bubblewrap,
     /// Landlock with seccomp, or the command is refused.
     Landlock,
-    /// No sandbox, because somebody said so.
+    /// No sandbox, because the settings or the command line say so.
     None,
 }
 
-impl Requirement {
-    /// All of them, as they are written in the settings.
+impl SandboxRequirement {
+    /// All names, as the settings spell them.
     pub const NAMES: &[&str] = &["auto", "namespaces", "bubblewrap", "landlock", "none"];
 }
 
-impl fmt::Display for Requirement {
+impl fmt::Display for SandboxRequirement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Requirement::Auto => "auto",
-            Requirement::Namespaces => "namespaces",
-            Requirement::Bubblewrap => "bubblewrap",
-            Requirement::Landlock => "landlock",
-            Requirement::None => "none",
+            SandboxRequirement::Auto => "auto",
+            SandboxRequirement::Namespaces => "namespaces",
+            SandboxRequirement::Bubblewrap => "bubblewrap",
+            SandboxRequirement::Landlock => "landlock",
+            SandboxRequirement::None => "none",
         })
     }
 }
 
-impl FromStr for Requirement {
+impl FromStr for SandboxRequirement {
     type Err = UnknownRequirement;
 
     fn from_str(name: &str) -> Result<Self, UnknownRequirement> {
         match name {
-            "auto" => Ok(Requirement::Auto),
-            "namespaces" => Ok(Requirement::Namespaces),
-            "bubblewrap" => Ok(Requirement::Bubblewrap),
-            "landlock" => Ok(Requirement::Landlock),
-            "none" => Ok(Requirement::None),
+            "auto" => Ok(SandboxRequirement::Auto),
+            "namespaces" => Ok(SandboxRequirement::Namespaces),
+            "bubblewrap" => Ok(SandboxRequirement::Bubblewrap),
+            "landlock" => Ok(SandboxRequirement::Landlock),
+            "none" => Ok(SandboxRequirement::None),
             _ => Err(UnknownRequirement(name.to_owned())),
         }
     }
 }
 
-/// A kind of sandbox that there is not.
+/// The name of an unknown kind of sandbox.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownRequirement(String);
 
 impl fmt::Display for UnknownRequirement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names = Requirement::NAMES.join("`, `");
+        let names = SandboxRequirement::NAMES.join("`, `");
         write!(
             f,
             "there is no sandbox called `{}`; use one of `{names}`",
@@ -273,26 +274,26 @@ impl fmt::Display for UnknownRequirement {
 
 impl std::error::Error for UnknownRequirement {}
 
-/// What holds a command.
+/// The mechanism that holds a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// Namespaces and mounts of our own.
+pub enum SandboxKind {
+    /// Namespaces and mounts made by this program.
     Namespaces,
     /// Mounts and namespaces, by the program `bwrap`.
     Bubblewrap,
     /// The kernel's Landlock and seccomp.
     Landlock,
-    /// Nothing.
+    /// No sandbox.
     None,
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for SandboxKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Kind::Namespaces => "namespaces",
-            Kind::Bubblewrap => "bubblewrap",
-            Kind::Landlock => "landlock",
-            Kind::None => "none",
+            SandboxKind::Namespaces => "namespaces",
+            SandboxKind::Bubblewrap => "bubblewrap",
+            SandboxKind::Landlock => "landlock",
+            SandboxKind::None => "none",
         })
     }
 }
@@ -303,11 +304,17 @@ mod tests {
 
     #[test]
     fn names_are_read_and_written_the_same() {
-        for name in Requirement::NAMES {
-            assert_eq!(name.parse::<Requirement>().unwrap().to_string(), *name);
+        for name in SandboxRequirement::NAMES {
+            assert_eq!(
+                name.parse::<SandboxRequirement>().unwrap().to_string(),
+                *name
+            );
         }
         assert_eq!(
-            "docker".parse::<Requirement>().unwrap_err().to_string(),
+            "docker"
+                .parse::<SandboxRequirement>()
+                .unwrap_err()
+                .to_string(),
             "there is no sandbox called `docker`; use one of `auto`, `namespaces`, `bubblewrap`, `landlock`, `none`"
         );
     }

@@ -1,9 +1,9 @@
-//! Whether bubblewrap has mounted what it was told to, and nothing else.
+//! Verifies that bubblewrap has mounted exactly what it was told to.
 //!
-//! `bwrap` is told names, and a command that runs at the same time can exchange a name for a link
-//! while `bwrap` uses it. So the command is held back until the kernel's list of what is mounted has
-//! been compared with the plan: a mount that can be written and was not asked for, or a cover that is
-//! not where it should be, ends the sandbox before the command begins.
+//! `bwrap` takes names, and a command that runs at the same time can replace a name by a link while
+//! `bwrap` uses it. So the command waits until the kernel's list of mounts has been compared with
+//! the plan: an unplanned writable mount, or a cover in the wrong place, ends the sandbox before
+//! the command begins.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,13 +15,13 @@ use super::handles::open_place;
 use super::message::MountStep;
 use super::mountinfo::{KnownMount, known_mounts};
 
-/// A mount that is made last, so that it is known when the others are there.
+/// A mount that is made last; when it is there, all others are.
 pub(super) const READY: &str = "/dev/.drawloom-ready";
 
-/// What has to be mounted, taken down before `bwrap` is started.
+/// The mounts that are required, recorded before `bwrap` starts.
 pub(super) struct ExpectedMounts {
     steps: Vec<(MountStep, PathBuf)>,
-    /// What is mounted where outside.
+    /// The mounts outside the sandbox.
     outside: Vec<KnownMount>,
     /// The file system and the directory or file in it that each place is.
     sources: BTreeMap<PathBuf, (String, PathBuf)>,
@@ -47,7 +47,7 @@ impl ExpectedMounts {
         })
     }
 
-    /// Whether everything is mounted that will be.
+    /// Returns true if all mounts have been made.
     pub(super) fn are_complete(inside: &[KnownMount]) -> bool {
         let count = |point: &str| {
             let mounts = inside.iter();
@@ -55,11 +55,11 @@ impl ExpectedMounts {
                 .filter(|mount| mount.point == Path::new(point))
                 .count()
         };
-        // While `bwrap` goes over to the new root, the old one is there as well.
+        // While `bwrap` moves to the new root, the old one is mounted as well.
         count(READY) == 1 && count("/") == 1
     }
 
-    /// Compares what a process sees with what was planned.
+    /// Compares the mounts a process sees with the plan.
     pub(super) fn check(&self, inside: &[KnownMount]) -> Result<(), String> {
         let changed = |path: &Path| {
             format!(
@@ -91,7 +91,7 @@ impl ExpectedMounts {
         if let Some((step, _)) = steps.find(|(_, path)| path == point) {
             return self.is_planned(*step, point, mount);
         }
-        // A mount inside the workspace comes with it, as it is outside.
+        // A mount inside the workspace comes with it, unchanged.
         let mut roots = self.steps.iter();
         let in_writable =
             roots.any(|(step, dir)| *step == MountStep::Writable && point.starts_with(dir));
@@ -118,7 +118,7 @@ impl ExpectedMounts {
     }
 }
 
-/// Which file system a place is on, and where in it.
+/// Returns the file system of a place, and the path in it.
 fn source(path: &Path, mounts: &[KnownMount]) -> Result<(String, PathBuf), Errno> {
     let place = open_place(path)?;
     let about = rustix::fs::statx(&place, c"", AtFlags::EMPTY_PATH, StatxFlags::MNT_ID)?;

@@ -9,36 +9,36 @@ use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
 use super::handles::{FileIdentity, identity, open_beneath, open_place};
-use super::{Git, Sandbox};
-use crate::{Error, ErrorKind};
+use super::{GitAccess, Sandbox};
+use crate::{Error, ExecErrorKind};
 
-/// Where temporary files are.
+/// The directory of temporary files.
 pub(crate) const TMP: &str = "/tmp";
-/// Where other programs keep temporary files and the sockets of a session.
+/// Directories in which other programs keep temporary files and the sockets of a session.
 const OTHERS_TMP: &[&str] = &[TMP, "/var/tmp", "/run/user"];
 
-/// Places without symbolic links in them, each with its access. A place that is not named has the
-/// access of the nearest named one above it; the root can be read.
+/// Places without symbolic links, each with its access. An unnamed place has the access of the
+/// nearest named one above it; the root can be read.
 #[derive(Debug)]
-pub(crate) struct View {
+pub(crate) struct SandboxView {
     pub(crate) workspace: PathBuf,
-    /// The directory itself, whatever is at its name later.
+    /// The directory itself, whatever its name leads to later.
     handle: OwnedFd,
     pub(crate) identity: FileIdentity,
-    pub(crate) places: BTreeMap<PathBuf, Access>,
-    /// Where a repository would be if the command could make one: nothing, or a directory with
-    /// nothing in it, is there.
+    pub(crate) places: BTreeMap<PathBuf, PlaceAccess>,
+    /// The path at which the command could create a repository: nothing is there, or an empty
+    /// directory.
     pub(crate) git_missing: Option<PathBuf>,
-    /// Files that would be followed if the command could make them: nothing, or a file with nothing
-    /// in it, is there.
+    /// Files that this program would follow if the command could create them: they are missing or
+    /// empty.
     pub(crate) reserved: Vec<PathBuf>,
-    /// Symbolic links to what is held: whoever writes the workspace can replace them.
+    /// Symbolic links to protected paths: a command that writes the workspace can replace them.
     pub(crate) links: Vec<PathBuf>,
 }
 
-/// In rising strength: of two words about the same place the stronger counts.
+/// In rising strength: of two accesses for the same place the stronger counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Access {
+pub(crate) enum PlaceAccess {
     /// Empty and private.
     Fresh,
     Write,
@@ -46,9 +46,9 @@ pub(crate) enum Access {
     Hidden,
 }
 
-impl View {
+impl SandboxView {
     /// Finds the places of a sandbox, and creates the writable directories that are missing.
-    pub(crate) fn of(sandbox: &Sandbox) -> Result<View, Error> {
+    pub(crate) fn of(sandbox: &Sandbox) -> Result<SandboxView, Error> {
         let workspace = real_directory(&sandbox.workspace)?;
         let opened = open_place(&workspace).and_then(|handle| Ok((identity(&handle)?, handle)));
         let (identity, handle) = opened.map_err(|error| {
@@ -66,7 +66,7 @@ impl View {
                 workspace.display()
             )));
         }
-        let mut view = View {
+        let mut view = SandboxView {
             handle,
             identity,
             places: BTreeMap::new(),
@@ -75,10 +75,10 @@ impl View {
             links: Vec::new(),
             workspace,
         };
-        view.add(view.workspace.clone(), Access::Write);
+        view.add(view.workspace.clone(), PlaceAccess::Write);
         for dir in &sandbox.writable {
             let dir = view.writable(dir)?;
-            view.add(dir, Access::Write);
+            view.add(dir, PlaceAccess::Write);
         }
         for path in &sandbox.read_only {
             view.hold(path);
@@ -86,11 +86,11 @@ impl View {
         for path in &sandbox.reserved {
             view.reserve(path);
         }
-        if sandbox.git == Git::ReadOnly {
+        if sandbox.git == GitAccess::ReadOnly {
             view.protect_git();
         }
         for path in &sandbox.hidden {
-            view.add_existing(path, Access::Hidden);
+            view.add_existing(path, PlaceAccess::Hidden);
         }
         view.check_hidden()?;
         view.hide_temporary_files();
@@ -100,14 +100,14 @@ impl View {
     }
 
     /// The access of the nearest named place above `path`.
-    pub(crate) fn access_above(&self, path: &Path) -> Access {
+    pub(crate) fn access_above(&self, path: &Path) -> PlaceAccess {
         path.ancestors()
             .skip(1)
             .find_map(|above| self.places.get(above))
-            .map_or(Access::Read, |access| *access)
+            .map_or(PlaceAccess::Read, |access| *access)
     }
 
-    /// Whether a place inside `dir` is named.
+    /// Returns true if a place inside `dir` is named.
     pub(crate) fn has_inside(&self, dir: &Path) -> bool {
         self.places
             .range(dir.to_owned()..)
@@ -115,13 +115,14 @@ impl View {
             .is_some_and(|(path, _)| path.starts_with(dir))
     }
 
-    pub(crate) fn add(&mut self, path: PathBuf, access: Access) {
+    pub(crate) fn add(&mut self, path: PathBuf, access: PlaceAccess) {
         let known = self.places.entry(path).or_insert(access);
         *known = access.max(*known);
     }
 
-    fn add_existing(&mut self, path: &Path, access: Access) {
-        // What does not exist needs no cover, and what we cannot reach, the command cannot.
+    fn add_existing(&mut self, path: &Path, access: PlaceAccess) {
+        // A path that does not exist needs no cover, and neither does one this process cannot
+        // reach: the command cannot either.
         if let Ok(real) = self.workspace.join(path).canonicalize() {
             self.add(real, access);
         }
@@ -135,15 +136,15 @@ impl View {
         let Ok(real) = path.canonicalize() else {
             return;
         };
-        // A name in the workspace only ever takes something away: a command can put a link there, and
-        // what it leads to must not become readable by that.
-        let is_writable = self.access_at(&real) == Access::Write;
+        // A name in the workspace can only remove access: a command can put a link there, and the
+        // target must not become readable by that.
+        let is_writable = self.access_at(&real) == PlaceAccess::Write;
         if is_writable || !path.starts_with(&self.workspace) {
-            self.add(real, Access::Read);
+            self.add(real, PlaceAccess::Read);
         }
     }
 
-    fn access_at(&self, path: &Path) -> Access {
+    fn access_at(&self, path: &Path) -> PlaceAccess {
         let named = self.places.get(path).copied();
         named.unwrap_or_else(|| self.access_above(path))
     }
@@ -161,23 +162,23 @@ impl View {
         }
     }
 
-    /// Keeps the directories above whatever is held or hidden where they are: moved elsewhere, it
-    /// would not be found by the rules that the next command is held by.
+    /// Pins the directories above every protected or hidden path: if a command moved one, the rules
+    /// for the next command would not find the path.
     fn pin_directories(&mut self) {
-        let is_exception = |path: &Path, access: Access| {
-            matches!(access, Access::Read | Access::Hidden)
-                && self.access_above(path) == Access::Write
+        let is_exception = |path: &Path, access: PlaceAccess| {
+            matches!(access, PlaceAccess::Read | PlaceAccess::Hidden)
+                && self.access_above(path) == PlaceAccess::Write
         };
         let exceptions = self.places.iter();
         let exceptions = exceptions.filter(|(path, access)| is_exception(path, **access));
-        let above = |(path, _): (&PathBuf, &Access)| {
+        let above = |(path, _): (&PathBuf, &PlaceAccess)| {
             let above = path.ancestors().skip(1);
             let unnamed = above.take_while(|dir| !self.places.contains_key(*dir));
             unnamed.map(Path::to_owned).collect::<Vec<_>>()
         };
         let pinned: Vec<PathBuf> = exceptions.flat_map(above).collect();
         for dir in pinned {
-            self.add(dir, Access::Write);
+            self.add(dir, PlaceAccess::Write);
         }
     }
 
@@ -221,7 +222,7 @@ impl View {
         )))
     }
 
-    /// Holds `.git`, and where a worktree's or submodule's `.git` file points to.
+    /// Protects `.git`, and the target of a worktree's or submodule's `.git` file.
     fn protect_git(&mut self) {
         let git = self.workspace.join(".git");
         match git.symlink_metadata() {
@@ -233,29 +234,29 @@ impl View {
             Ok(found) if found.is_dir() && is_empty(&git) => self.git_missing = Some(git.clone()),
             _ => {}
         }
-        self.add_existing(&git, Access::Read);
+        self.add_existing(&git, PlaceAccess::Read);
         let Ok(pointer) = std::fs::read_to_string(&git) else {
             return;
         };
         if let Some(dir) = pointer.trim_end().strip_prefix("gitdir: ") {
             let dir = self.workspace.join(dir);
-            // A pointer shows what it points to, so it has to be a repository.
+            // A pointer makes its target readable, so the target has to be a repository.
             if !dir.join("HEAD").is_file() {
                 return;
             }
             if let Ok(common) = std::fs::read_to_string(dir.join("commondir")) {
-                self.add_existing(&dir.join(common.trim_end()), Access::Read);
+                self.add_existing(&dir.join(common.trim_end()), PlaceAccess::Read);
             }
-            self.add_existing(&dir, Access::Read);
+            self.add_existing(&dir, PlaceAccess::Read);
         }
     }
 
-    /// Others' temporary files are not shown, except where one was asked for by name.
+    /// Hides temporary files of other programs, except paths that the sandbox names.
     fn hide_temporary_files(&mut self) {
         let dirs = OTHERS_TMP.iter();
         for dir in dirs.filter_map(|dir| Path::new(dir).canonicalize().ok()) {
-            if !self.places.contains_key(&dir) && self.access_above(&dir) == Access::Read {
-                self.add(dir, Access::Fresh);
+            if !self.places.contains_key(&dir) && self.access_above(&dir) == PlaceAccess::Read {
+                self.add(dir, PlaceAccess::Fresh);
             }
         }
     }
@@ -263,7 +264,7 @@ impl View {
     fn check_hidden(&self) -> Result<(), Error> {
         let above = self.workspace.ancestors();
         let hidden = above
-            .filter(|path| self.places.get(*path) == Some(&Access::Hidden))
+            .filter(|path| self.places.get(*path) == Some(&PlaceAccess::Hidden))
             .last();
         match hidden {
             Some(path) => Err(refused(format!(
@@ -279,7 +280,7 @@ impl View {
         let hidden: Vec<PathBuf> = self
             .places
             .iter()
-            .filter(|(_, access)| **access == Access::Hidden)
+            .filter(|(_, access)| **access == PlaceAccess::Hidden)
             .map(|(path, _)| path.clone())
             .collect();
         self.places.retain(|path, _| {
@@ -325,10 +326,10 @@ fn is_empty(dir: &Path) -> bool {
     std::fs::read_dir(dir).is_ok_and(|mut entries| entries.next().is_none())
 }
 
-/// The words for a sandbox that cannot be made as it was asked for.
+/// The error for a sandbox that cannot be made as requested.
 pub(crate) fn refused(why: String) -> Error {
     Error::new(
-        ErrorKind::InvalidSandbox,
+        ExecErrorKind::InvalidSandbox,
         format!("the command was not started: {why}"),
     )
 }

@@ -10,8 +10,10 @@
     reason = "tests build their own fixtures"
 )]
 
-mod field;
+mod test_sandbox;
 
+mod calls;
+mod limits;
 mod network;
 mod ordinary;
 mod probing;

@@ -1,13 +1,13 @@
-//! What a sandboxed command can and cannot reach.
+//! The addresses that a sandboxed command can and cannot reach.
 
 use std::io::ErrorKind;
 use std::net::{TcpListener, UdpSocket};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram, UnixListener};
 
-use exec::sandbox::{Network, Requirement, UnixSockets};
+use exec::sandbox::{NetworkAccess, SandboxRequirement, UnixSockets};
 
-use crate::field::{Field, kinds};
+use crate::test_sandbox::{TestSandbox, kinds};
 
 /// Tries a line of Python; prints `reached` when it did not fail.
 fn attempt(line: &str) -> String {
@@ -26,7 +26,7 @@ struct Services {
 }
 
 impl Services {
-    fn new(field: &Field) -> Self {
+    fn new(field: &TestSandbox) -> Self {
         let services = Self {
             tcp: TcpListener::bind("127.0.0.1:0").unwrap(),
             udp: UdpSocket::bind("127.0.0.1:0").unwrap(),
@@ -43,7 +43,7 @@ impl Services {
         services
     }
 
-    /// As if nobody had ever called.
+    /// Resets the services, as if they had never been called.
     fn renew(self) -> Self {
         self.tcp.accept().ok();
         self.name.accept().ok();
@@ -74,7 +74,7 @@ fn name() -> String {
 #[test]
 fn nothing_is_reached() {
     for kind in kinds() {
-        let field = Field::new();
+        let field = TestSandbox::new();
         let services = Services::new(&field);
         let tcp = services.tcp.local_addr().unwrap().port();
         let udp = services.udp.local_addr().unwrap().port();
@@ -106,7 +106,7 @@ fn nothing_is_reached() {
             format!("socket.socket(socket.AF_UNIX).connect('\\0{name}')"),
             "socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)[0].sendto(b'x', out + '/datagram')".to_owned(),
         ] {
-            let bare = field.run(&field.sandbox(Requirement::None), &attempt(&line));
+            let bare = field.run(&field.sandbox(SandboxRequirement::None), &attempt(&line));
             assert_eq!(bare.stdout_text(), "reached\n", "{line} has no teeth");
         }
         let services = services.renew();
@@ -122,7 +122,7 @@ fn nothing_is_reached() {
 #[test]
 fn pairs_of_sockets_work() {
     for kind in kinds() {
-        let field = Field::new();
+        let field = TestSandbox::new();
         let line = "a, b = socket.socketpair(); a.send(b'x'); assert b.recv(1) == b'x'";
         let outcome = field.run(&field.sandbox(kind), &attempt(line));
         assert_eq!(outcome.stdout_text(), "reached\n", "{kind}: {outcome:?}");
@@ -132,15 +132,15 @@ fn pairs_of_sockets_work() {
 #[test]
 fn the_network_is_there_when_it_is_allowed() {
     for kind in kinds() {
-        let field = Field::new();
+        let field = TestSandbox::new();
         let services = Services::new(&field);
         let tcp = services.tcp.local_addr().unwrap().port();
-        let sandbox = field.sandbox(kind).network(Network::On);
+        let sandbox = field.sandbox(kind).network(NetworkAccess::On);
         let line = format!("socket.create_connection(('127.0.0.1', {tcp}), 2)");
         let outcome = field.run(&sandbox, &attempt(&line));
         assert_eq!(outcome.stdout_text(), "reached\n", "{kind}: {outcome:?}");
         assert!(services.tcp.accept().is_ok());
-        // Which does not open the way to whoever listens in the file system.
+        // That does not open the way to a server that listens in the file system.
         let line = "socket.socket(socket.AF_UNIX).connect(out + '/socket')";
         let outcome = field.run(&sandbox, &attempt(line));
         assert_eq!(outcome.stdout_text(), "refused\n", "{kind}: {outcome:?}");
@@ -151,7 +151,7 @@ fn the_network_is_there_when_it_is_allowed() {
 #[test]
 fn unix_sockets_are_there_when_they_are_allowed() {
     for kind in kinds() {
-        let field = Field::new();
+        let field = TestSandbox::new();
         let services = Services::new(&field);
         let sandbox = field.sandbox(kind).unix_sockets(UnixSockets::On);
         let line = "socket.socket(socket.AF_UNIX).connect(out + '/socket')";

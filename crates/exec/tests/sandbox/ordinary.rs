@@ -5,11 +5,11 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::field::{KINDS, PLACE, STAGES, kinds};
+use crate::test_sandbox::{KINDS, PLACE, STAGES, is_root, kinds};
 
 /// A number that no user has.
 const USER: u32 = 54_321;
-/// What needs the toolchain of whoever runs the tests, or tests root.
+/// Tests that need the user's toolchain, or that test root.
 const LEFT_OUT: [&str; 3] = ["ordinary::", "programs::cargo", "an_administrator"];
 
 /// A directory that every user can reach and that is not private in a sandbox.
@@ -27,7 +27,7 @@ fn reachable_dir() -> tempfile::TempDir {
 
 #[test]
 fn everything_holds_for_an_ordinary_user() {
-    if std::fs::metadata("/proc/self").unwrap().uid() != 0 {
+    if !is_root() {
         return;
     }
     let dir = reachable_dir();

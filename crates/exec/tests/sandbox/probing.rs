@@ -1,18 +1,18 @@
-//! Finding out which sandbox there is, and refusing when there is none.
+//! Finding a sandbox that works, and refusing if there is none.
 
 use std::os::unix::fs::MetadataExt as _;
 use std::time::Duration;
 
-use exec::sandbox::{Kind, Network, Requirement, probe};
-use exec::{Env, Invocation, run, shell};
+use exec::sandbox::{NetworkAccess, SandboxKind, SandboxRequirement, probe};
+use exec::{ChildEnvironment, Invocation, run, shell};
 
-use crate::field::{Field, kinds, probed};
+use crate::test_sandbox::{TestSandbox, kinds, probed};
 
 /// Set when a test of this file runs itself inside a sandbox.
 const INNER: &str = "DRAWLOOM_TEST_INNER";
 
 /// Runs one test of this file again, as another process.
-fn again(test: &str, env: Env) -> Invocation {
+fn again(test: &str, env: ChildEnvironment) -> Invocation {
     Invocation::new(std::env::current_exe().unwrap())
         .args(["--exact", test, "--nocapture", "--test-threads=1"])
         .env(env.set(INNER, "1"))
@@ -23,9 +23,9 @@ fn again(test: &str, env: Env) -> Invocation {
 fn a_kind_is_active_and_explained() {
     probed();
     let found = probe();
-    let kind = found.choose(Requirement::Auto).unwrap();
-    assert_ne!(kind, Kind::None);
-    let text = found.explain(Requirement::Auto);
+    let kind = found.choose(SandboxRequirement::Auto).unwrap();
+    assert_ne!(kind, SandboxKind::None);
+    let text = found.explain(SandboxRequirement::Auto);
     assert!(
         text.starts_with(&format!("active: {kind} (asked for: auto)\n")),
         "{text}"
@@ -35,34 +35,39 @@ fn a_kind_is_active_and_explained() {
     assert_eq!(text.matches("\nlandlock: ").count(), 1, "{text}");
     assert!(
         found
-            .explain(Requirement::None)
+            .explain(SandboxRequirement::None)
             .starts_with("active: none, because the settings say so"),
         "{text}"
     );
 }
 
-/// Inside a sandbox no other namespaces can be made, as in most containers: `bwrap` is there and
-/// may not do its work.
+/// Inside a sandbox no other namespaces can be made, as in most containers: `bwrap` exists and may
+/// not do its work.
 #[test]
 fn where_namespaces_are_forbidden_the_next_kind_is_taken() {
     if std::env::var_os(INNER).is_some() {
         println!(
             "FOUND {}",
-            probed().explain(Requirement::Auto).replace('\n', "|")
+            probed()
+                .explain(SandboxRequirement::Auto)
+                .replace('\n', "|")
         );
         return;
     }
     for kind in kinds() {
-        let field = Field::new();
+        let field = TestSandbox::new();
         let test = "probing::where_namespaces_are_forbidden_the_next_kind_is_taken";
-        // The network is shared, so that only the mounts are what is refused.
+        // The network is shared, so that only the mounts are refused.
         let program = std::env::current_exe().unwrap();
-        let sandbox = field.sandbox(kind).network(Network::On).read_only(program);
-        let outcome = run(&again(test, Env::default()).sandbox(sandbox)).unwrap();
+        let sandbox = field
+            .sandbox(kind)
+            .network(NetworkAccess::On)
+            .read_only(program);
+        let outcome = run(&again(test, ChildEnvironment::default()).sandbox(sandbox)).unwrap();
         let text = outcome.stdout_text();
         let found = text.split("FOUND ").nth(1).unwrap_or_default();
         let is_root = std::fs::metadata("/proc/self").unwrap().uid() == 0;
-        if kinds().contains(&Requirement::Landlock) && !is_root {
+        if kinds().contains(&SandboxRequirement::Landlock) && !is_root {
             assert!(
                 found.starts_with("active: landlock (asked for: auto)"),
                 "{kind}: {text}"
@@ -87,9 +92,9 @@ fn where_namespaces_are_forbidden_the_next_kind_is_taken() {
 }
 
 #[test]
-fn no_sandbox_is_used_only_when_that_is_said() {
-    let field = Field::new();
-    let free = field.sandbox(Requirement::None);
+fn the_requirement_none_runs_a_command_without_a_sandbox() {
+    let field = TestSandbox::new();
+    let free = field.sandbox(SandboxRequirement::None);
     let outcome = field.run(&free, "echo x > $OUT/new");
     assert!(outcome.is_success());
     assert!(field.outside.join("new").exists());
@@ -99,12 +104,13 @@ fn no_sandbox_is_used_only_when_that_is_said() {
 fn a_model_sees_no_secrets_of_the_environment() {
     let test = "probing::a_model_sees_no_secrets_of_the_environment";
     if std::env::var_os(INNER).is_some() {
-        let env = Env::agent(["DRAWLOOM_PLAIN", "DRAWLOOM_SOME_*", "DRAWLOOM_NAMED_TOKEN"]);
+        let env =
+            ChildEnvironment::agent(["DRAWLOOM_PLAIN", "DRAWLOOM_SOME_*", "DRAWLOOM_NAMED_TOKEN"]);
         let seen = run(&shell("env | sort").env(env)).unwrap();
         println!("BEGIN\n{}END", seen.stdout_text());
         return;
     }
-    let env = Env::default()
+    let env = ChildEnvironment::default()
         .set("LC_TIME", "C")
         .set("LC_API_KEY", "kept back")
         .set("OPENAI_API_KEY", "kept back")

@@ -3,14 +3,14 @@
 use std::time::Duration;
 
 use exec::sandbox::Sandbox;
-use exec::{Env, Outcome, run, shell};
+use exec::{ChildEnvironment, CommandOutcome, run, shell};
 
-use crate::field::{Field, kinds};
+use crate::test_sandbox::{TestSandbox, kinds};
 
-fn run_as_agent(sandbox: &Sandbox, script: &str) -> Outcome {
+fn run_as_agent(sandbox: &Sandbox, script: &str) -> CommandOutcome {
     let no_names: [&str; 0] = [];
     run(&shell(script)
-        .env(Env::agent(no_names).remove("CARGO_TARGET_DIR"))
+        .env(ChildEnvironment::agent(no_names).remove("CARGO_TARGET_DIR"))
         .timeout(Duration::from_secs(120))
         .sandbox(sandbox.clone()))
     .unwrap()
@@ -19,7 +19,7 @@ fn run_as_agent(sandbox: &Sandbox, script: &str) -> Outcome {
 #[track_caller]
 fn check(prepare: &str, script: &str, expected: &str) {
     for kind in kinds() {
-        let field = Field::new();
+        let field = TestSandbox::new();
         std::fs::remove_dir_all(field.workspace.join(".git")).unwrap();
         let prepared = run(&shell(prepare).cwd(&field.workspace)).unwrap();
         assert!(prepared.is_success(), "{prepare}: {prepared:?}");
@@ -31,7 +31,7 @@ fn check(prepare: &str, script: &str, expected: &str) {
 }
 
 #[test]
-fn git_shows_what_there_is() {
+fn git_shows_the_repository() {
     check(
         "git init -q . && git add notes && echo more >> notes",
         "git status --short && git diff | tail -n 1 && git log 2>/dev/null || true",

@@ -1,4 +1,4 @@
-//! Names that are exchanged while sandboxes are built: nothing that renames may change what is allowed.
+//! Names that are exchanged while sandboxes are built: a rename must not change the permissions.
 //!
 //! A command in a sandbox can exchange a directory that it made for a symbolic link, as often as it
 //! likes, while another command is started. The sandbox of that one must not follow.
@@ -6,17 +6,17 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use exec::sandbox::{Requirement, Sandbox};
-use exec::{ErrorKind, run, shell};
+use exec::sandbox::{Sandbox, SandboxRequirement};
+use exec::{ExecErrorKind, run, shell};
 use rustix::fs::{CWD, RenameFlags};
 
-use crate::field::{Field, SECRET, kinds};
+use crate::test_sandbox::{SECRET, TestSandbox, kinds};
 
-/// How often a sandbox is built while names are exchanged.
+/// Number of sandboxes built while names are exchanged.
 const TRIES: usize = 100;
-/// How often at most, where the two do not meet because the machine is busy.
+/// The most attempts, if the two do not meet because the machine is busy.
 const TRIES_MAX: usize = 10_000;
-/// How many exchanges and how many sandboxes make it a race.
+/// Number of exchanges and of sandboxes that make it a race.
 const EXCHANGES_MIN: u64 = 20;
 
 /// Exchanges names for as long as it lives.
@@ -43,10 +43,10 @@ fn swap_while(stop: &AtomicBool, swaps: &AtomicU64, pairs: &[(PathBuf, PathBuf)]
     }
 }
 
-/// Builds sandboxes while `pairs` are exchanged. Nothing outside changes, no secret is read, and what
-/// is refused is refused with a reason.
+/// Builds sandboxes while `pairs` are exchanged. Nothing outside changes, no secret is read, and
+/// every refusal has a reason.
 #[track_caller]
-fn check(field: &Field, sandbox: &Sandbox, pairs: &[(PathBuf, PathBuf)], tries: usize) {
+fn check(field: &TestSandbox, sandbox: &Sandbox, pairs: &[(PathBuf, PathBuf)], tries: usize) {
     let before = field.world();
     let (stop, swaps) = (AtomicBool::new(false), AtomicU64::new(0));
     let mut started = 0;
@@ -69,7 +69,7 @@ fn check(field: &Field, sandbox: &Sandbox, pairs: &[(PathBuf, PathBuf)], tries: 
                     assert!(!said.contains(SECRET), "try {number}: {outcome:?}");
                 }
                 Err(error) => {
-                    assert_eq!(error.kind(), ErrorKind::InvalidSandbox, "{error}");
+                    assert_eq!(error.kind(), ExecErrorKind::InvalidSandbox, "{error}");
                 }
             }
             let victims = field.outside.join(format!("pwned-{number}"));
@@ -77,7 +77,7 @@ fn check(field: &Field, sandbox: &Sandbox, pairs: &[(PathBuf, PathBuf)], tries: 
         }
     });
     let mut after = field.world();
-    if sandbox_is(sandbox, Requirement::Bubblewrap) {
+    if sandbox_is(sandbox, SandboxRequirement::Bubblewrap) {
         // `bwrap` makes an empty place to mount on before it can be stopped; its limits say so.
         after.retain(|path, (contents, ..)| before.contains_key(path) || !contents.is_empty());
     }
@@ -87,13 +87,13 @@ fn check(field: &Field, sandbox: &Sandbox, pairs: &[(PathBuf, PathBuf)], tries: 
     assert!(started > 0, "no sandbox was built at all");
 }
 
-fn sandbox_is(sandbox: &Sandbox, kind: Requirement) -> bool {
+fn sandbox_is(sandbox: &Sandbox, kind: SandboxRequirement) -> bool {
     *sandbox == sandbox.clone().requirement(kind)
 }
 
 /// A directory that was made by a command, with a file in it that has to be hidden, and a link to
 /// exchange it for.
-fn prepare(field: &Field, name: &str, leads_to: &Path) -> (PathBuf, PathBuf) {
+fn prepare(field: &TestSandbox, name: &str, leads_to: &Path) -> (PathBuf, PathBuf) {
     let dir = field.workspace.join("src").join(name);
     let link = dir.with_extension("link");
     std::fs::create_dir_all(dir.join("keys")).unwrap();
@@ -104,13 +104,13 @@ fn prepare(field: &Field, name: &str, leads_to: &Path) -> (PathBuf, PathBuf) {
     (dir, link)
 }
 
-fn race(kind: Requirement, tries: usize) {
-    let field = Field::new();
+fn race(kind: SandboxRequirement, tries: usize) {
+    let field = TestSandbox::new();
     let sandbox = field.with_secrets(field.sandbox(kind));
     std::fs::write(field.outside.join(".env"), "theirs\n").unwrap();
     std::fs::write(field.outside.join("package.json"), "theirs\n").unwrap();
     let pairs = [
-        // By a relative name and by an absolute one, to what can be read and to what is hidden.
+        // By a relative name and by an absolute one, to a readable target and to a hidden one.
         prepare(&field, "one", Path::new("../../outside")),
         prepare(&field, "two", &field.outside),
         prepare(&field, "three", &field.outside.join("keys")),
@@ -124,7 +124,7 @@ fn race(kind: Requirement, tries: usize) {
         .read_only("src/three/id");
     check(&field, &sandbox, &pairs, tries);
     // A directory that may be written, by a relative and by an absolute name.
-    let field = Field::new();
+    let field = TestSandbox::new();
     let pairs = [prepare(&field, "one", &field.outside)];
     for writable in [PathBuf::from("src/one"), field.workspace.join("src/one")] {
         let sandbox = field.with_secrets(field.sandbox(kind)).writable(writable);

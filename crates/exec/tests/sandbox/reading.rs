@@ -1,11 +1,12 @@
-//! What a sandboxed command can and cannot read.
+//! The files that a sandboxed command can and cannot read.
 
-use exec::sandbox::Requirement;
+use exec::sandbox::SandboxRequirement;
 use exec::{run, shell};
 
-use crate::field::{Field, SECRET, kinds, snapshot};
+use crate::test_sandbox::{SECRET, TestSandbox, kinds, snapshot};
 
-/// The secret is neither in what a script says nor in what it leaves in the workspace.
+/// Checks that the secret is neither in a script's output nor in the files it leaves in the
+/// workspace.
 #[track_caller]
 fn check(script: &str) {
     for kind in kinds() {
@@ -13,14 +14,14 @@ fn check(script: &str) {
     }
     // An attack that fails without a sandbox too would prove nothing. Namespaces may be forbidden.
     if !script.starts_with("unshare") {
-        let without = leaks(Requirement::None, script);
+        let without = leaks(SandboxRequirement::None, script);
         assert!(without.is_some(), "{script} has no teeth");
     }
 }
 
-/// Where the secret has got to.
-fn leaks(kind: Requirement, script: &str) -> Option<String> {
-    let field = Field::new();
+/// Returns the place to which the secret leaked.
+fn leaks(kind: SandboxRequirement, script: &str) -> Option<String> {
+    let field = TestSandbox::new();
     let sandbox = field.with_secrets(field.sandbox(kind));
     let outcome = field.run(&sandbox, script);
     let said = format!("{}{}", outcome.stdout_text(), outcome.stderr_text());
@@ -67,9 +68,9 @@ fn hidden_files_are_not_read() {
 }
 
 #[test]
-fn hiding_a_link_hides_what_it_leads_to() {
+fn hiding_a_link_hides_its_target() {
     for kind in kinds() {
-        let field = Field::new();
+        let field = TestSandbox::new();
         field.put("outside/plain", SECRET);
         std::os::unix::fs::symlink(field.outside.join("plain"), field.workspace.join("link"))
             .unwrap();
@@ -82,7 +83,7 @@ fn hiding_a_link_hides_what_it_leads_to() {
 #[test]
 fn everything_else_is_read() {
     for kind in kinds() {
-        let field = Field::new();
+        let field = TestSandbox::new();
         let sandbox = field.with_secrets(field.sandbox(kind));
         let script = "cat ../notes ../.git/HEAD $OUT/victim && cat /etc/passwd >/dev/null && \
                       ls .. ../conf / /usr >/dev/null && echo x > /dev/null && head -c 4 /dev/urandom | wc -c";
@@ -98,7 +99,7 @@ fn everything_else_is_read() {
 #[test]
 fn others_temporary_files_are_not_seen() {
     for kind in kinds() {
-        let field = Field::new();
+        let field = TestSandbox::new();
         let theirs = tempfile::NamedTempFile::new_in("/tmp").unwrap();
         std::fs::write(theirs.path(), SECRET).unwrap();
         let script = format!("cat {}", theirs.path().display());
@@ -121,7 +122,7 @@ fn a_workspace_among_temporary_files_works() {
 #[test]
 fn files_we_hold_open_are_not_handed_on() {
     for kind in kinds() {
-        let field = Field::new();
+        let field = TestSandbox::new();
         let outcome = field.run(
             &field.sandbox(kind),
             "ls /proc/self/fd | wc -l; ls -l /proc/self/fd",
@@ -136,7 +137,7 @@ fn files_we_hold_open_are_not_handed_on() {
 }
 
 #[test]
-fn what_is_hidden_cannot_be_moved_out_of_sight() {
+fn a_hidden_path_cannot_be_moved_out_of_sight() {
     for kind in kinds() {
         for script in [
             "mv ../conf ../elsewhere",
@@ -145,7 +146,7 @@ fn what_is_hidden_cannot_be_moved_out_of_sight() {
             "cp -r ../conf ../copy",
             "ln ../conf/.env ../copy",
         ] {
-            let field = Field::new();
+            let field = TestSandbox::new();
             let sandbox = field.with_secrets(field.sandbox(kind));
             field.run(&sandbox, script);
             // The next command finds it where it was, and hides it there.

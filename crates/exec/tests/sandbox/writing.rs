@@ -1,17 +1,17 @@
-//! What a sandboxed command can and cannot write.
+//! The files that a sandboxed command can and cannot write.
 
 use std::path::Path;
 
-use exec::sandbox::{Git, Requirement};
-use exec::{ErrorKind, Status, run, shell};
+use exec::sandbox::{GitAccess, SandboxRequirement};
+use exec::{CommandStatus, ExecErrorKind, run, shell};
 
-use crate::field::{Field, kinds, kinds_with_mounts, snapshot};
+use crate::test_sandbox::{TestSandbox, kinds, kinds_with_mounts, snapshot};
 
 /// Nothing outside changes, whatever the script does.
 #[track_caller]
 fn check_outside(script: &str) {
     for kind in kinds() {
-        let field = Field::new();
+        let field = TestSandbox::new();
         let before = field.world();
         let outcome = field.run(&field.sandbox(kind), script);
         assert_eq!(field.world(), before, "{kind}: {script}: {outcome:?}");
@@ -21,9 +21,9 @@ fn check_outside(script: &str) {
 /// An attack that fails without a sandbox too would prove nothing.
 #[track_caller]
 fn check_teeth(script: &str) {
-    let field = Field::new();
+    let field = TestSandbox::new();
     let before = field.world();
-    let outcome = field.run(&field.sandbox(Requirement::None), script);
+    let outcome = field.run(&field.sandbox(SandboxRequirement::None), script);
     assert_ne!(field.world(), before, "{script}: {outcome:?}");
 }
 
@@ -79,7 +79,7 @@ fn detours_lead_nowhere() {
 #[test]
 fn shared_places_are_private_or_refused() {
     for kind in kinds() {
-        let field = Field::new();
+        let field = TestSandbox::new();
         let name = field.workspace.parent().unwrap().file_name().unwrap();
         for place in ["/tmp", "/dev/shm", "/var/tmp", "/run", "/etc", "/dev", "/"] {
             let path = Path::new(place).join(name);
@@ -99,10 +99,14 @@ fn disks_and_terminals_cannot_be_opened() {
                   for d in /dev/pts/[0-9]* /dev/tty[0-9]* /dev/kmsg /dev/mem; do \
                   [ -e $d ] && echo > $d && echo written $d; done 2>/dev/null; true";
     for kind in kinds() {
-        let field = Field::new();
+        let field = TestSandbox::new();
         let outcome = field.run(&field.sandbox(kind), script);
         assert_eq!(outcome.stdout_text(), "", "{kind}");
-        assert_eq!(outcome.status, Status::Exited(0), "{kind}: {outcome:?}");
+        assert_eq!(
+            outcome.status,
+            CommandStatus::Exited(0),
+            "{kind}: {outcome:?}"
+        );
     }
 }
 
@@ -119,7 +123,7 @@ fn the_settings_of_the_kernel_cannot_be_opened() {
         "/sys/power/state",
     ] {
         for kind in kinds() {
-            let field = Field::new();
+            let field = TestSandbox::new();
             let script = format!("[ -e {place} ] && (: >> {place}) && echo opened");
             let outcome = field.run(&field.sandbox(kind), &script);
             assert_eq!(outcome.stdout_text(), "", "{kind}: {place}");
@@ -130,7 +134,7 @@ fn the_settings_of_the_kernel_cannot_be_opened() {
 #[test]
 fn the_workspace_is_written() {
     for kind in kinds() {
-        let field = Field::new();
+        let field = TestSandbox::new();
         let script = "echo new > made && mkdir -p a/b && mv made a/b/ && echo more >> ../notes && \
                       ln a/b/made hard && ln -s hard soft && cat soft && chmod 700 hard && \
                       mv a ../conf/moved && rm hard && echo $TMPDIR > $TMPDIR/t && mktemp >/dev/null";
@@ -146,7 +150,7 @@ fn the_workspace_is_written() {
 #[test]
 fn directories_added_are_written_and_made() {
     for kind in kinds() {
-        let field = Field::new();
+        let field = TestSandbox::new();
         let cache = field.outside.join("cache/deep");
         let sandbox = field.sandbox(kind).writable(&cache).writable("target");
         let outcome = field.run(
@@ -163,11 +167,11 @@ fn directories_added_are_written_and_made() {
 #[test]
 fn a_writable_directory_swapped_for_a_link_is_refused() {
     for kind in kinds() {
-        let field = Field::new();
+        let field = TestSandbox::new();
         std::os::unix::fs::symlink(&field.outside, field.workspace.join("target")).unwrap();
         let sandbox = field.sandbox(kind).writable("target");
         let error = run(&shell("true").sandbox(sandbox)).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::InvalidSandbox);
+        assert_eq!(error.kind(), ExecErrorKind::InvalidSandbox);
         assert!(
             error
                 .to_string()
@@ -180,7 +184,7 @@ fn a_writable_directory_swapped_for_a_link_is_refused() {
 #[track_caller]
 fn check_git(script: &str) {
     for kind in kinds() {
-        let field = Field::new();
+        let field = TestSandbox::new();
         let git = field.workspace.join(".git");
         let before = snapshot(&git);
         let outcome = field.run(&field.sandbox(kind), script);
@@ -188,7 +192,7 @@ fn check_git(script: &str) {
         let after = snapshot(&git);
         // Landlock does not know permissions.
         let mode = |kind| {
-            if kind == Requirement::Landlock {
+            if kind == SandboxRequirement::Landlock {
                 0
             } else {
                 u32::MAX
@@ -239,8 +243,8 @@ fn the_repository_cannot_be_changed() {
 #[test]
 fn a_repository_may_be_left_writable() {
     for kind in kinds() {
-        let field = Field::new();
-        let sandbox = field.sandbox(kind).git(Git::Writable);
+        let field = TestSandbox::new();
+        let sandbox = field.sandbox(kind).git(GitAccess::Writable);
         let outcome = field.run(&sandbox, "echo x > ../.git/config && echo x > ../new");
         assert!(outcome.is_success(), "{kind}: {outcome:?}");
     }
@@ -249,7 +253,7 @@ fn a_repository_may_be_left_writable() {
 #[test]
 fn a_worktrees_pointer_and_its_repository_are_held() {
     for kind in kinds() {
-        let field = Field::new();
+        let field = TestSandbox::new();
         let git = |args: &str| {
             let line =
                 format!("git -c user.name=a -c user.email=a@b -c init.defaultBranch=main {args}");
@@ -300,8 +304,8 @@ fn no_repository_can_be_planted_where_there_was_none() {
 }
 
 #[track_caller]
-fn check_planting(kind: Requirement) {
-    let field = Field::new();
+fn check_planting(kind: SandboxRequirement) {
+    let field = TestSandbox::new();
     let git = field.workspace.join(".git");
     std::fs::remove_dir_all(&git).unwrap();
     let sandbox = field.sandbox(kind);
@@ -332,7 +336,7 @@ fn check_planting(kind: Requirement) {
 #[test]
 fn an_administrator_works_in_the_workspace_of_another_user() {
     for kind in kinds() {
-        let field = Field::new();
+        let field = TestSandbox::new();
         let other = std::os::unix::fs::chown(field.workspace.join("src"), Some(1234), Some(1234))
             .and_then(|()| std::os::unix::fs::chown(&field.workspace, Some(1234), Some(1234)));
         // Only an administrator can give files away, and only one has this need.
@@ -351,18 +355,18 @@ fn an_administrator_works_in_the_workspace_of_another_user() {
 
 #[test]
 fn a_list_too_long_for_landlock_is_refused() {
-    if !kinds().contains(&Requirement::Landlock) {
+    if !kinds().contains(&SandboxRequirement::Landlock) {
         return;
     }
-    let field = Field::new();
+    let field = TestSandbox::new();
     for number in 0..20_001 {
         std::fs::File::create(field.outside.join(number.to_string())).unwrap();
     }
     let sandbox = field
-        .sandbox(Requirement::Landlock)
+        .sandbox(SandboxRequirement::Landlock)
         .hide(field.outside.join("victim"));
     let error = run(&shell("true").sandbox(sandbox)).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::InvalidSandbox);
+    assert_eq!(error.kind(), ExecErrorKind::InvalidSandbox);
     assert!(
         error
             .to_string()
@@ -374,7 +378,7 @@ fn a_list_too_long_for_landlock_is_refused() {
 #[test]
 fn files_we_act_on_can_be_held() {
     for kind in kinds() {
-        let field = Field::new();
+        let field = TestSandbox::new();
         let sandbox = field.sandbox(kind).read_only("notes").read_only("missing");
         for script in [
             "echo x > ../notes",
@@ -397,8 +401,8 @@ fn files_we_would_follow_cannot_be_made() {
 }
 
 #[track_caller]
-fn check_reserved(kind: Requirement) {
-    let field = Field::new();
+fn check_reserved(kind: SandboxRequirement) {
+    let field = TestSandbox::new();
     let sandbox = field.sandbox(kind).reserve("ours.toml");
     let ours = field.workspace.join("ours.toml");
     let attacks = [
@@ -411,7 +415,7 @@ fn check_reserved(kind: Requirement) {
         field.run(&sandbox, script);
         assert!(!ours.exists(), "{kind}: {script}");
     }
-    // One that is there, empty or not, stays as it is.
+    // An existing file, empty or not, stays unchanged.
     for text in ["", "kept\n"] {
         std::fs::write(&ours, text).unwrap();
         for script in attacks {
@@ -426,9 +430,9 @@ fn check_reserved(kind: Requirement) {
 }
 
 #[test]
-fn a_link_to_what_is_held_cannot_be_replaced() {
+fn a_link_to_a_protected_path_cannot_be_replaced() {
     for kind in kinds() {
-        let field = Field::new();
+        let field = TestSandbox::new();
         let link = field.workspace.join("link");
         std::os::unix::fs::symlink("notes", &link).unwrap();
         let sandbox = field.sandbox(kind).read_only("link");
@@ -446,11 +450,11 @@ fn a_link_to_what_is_held_cannot_be_replaced() {
 fn a_sandbox_that_cannot_be_made_is_refused() {
     let check = |sandbox: exec::sandbox::Sandbox, part: &str| {
         let error = run(&shell("true").sandbox(sandbox)).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::InvalidSandbox, "{error}");
+        assert_eq!(error.kind(), ExecErrorKind::InvalidSandbox, "{error}");
         assert!(error.to_string().contains(part), "{error}");
     };
     for kind in kinds() {
-        let field = Field::new();
+        let field = TestSandbox::new();
         let sandbox = |dir: &Path| exec::sandbox::Sandbox::new(dir).requirement(kind);
         check(sandbox(Path::new("/no/such/dir")), "`/no/such/dir`");
         check(sandbox(Path::new("/")), "the whole file system");

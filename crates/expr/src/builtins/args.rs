@@ -1,19 +1,19 @@
 //! Reading arguments the way JavaScript's library does.
 
-use crate::context::Context;
+use crate::context::EvalContext;
 use crate::convert::{to_integer_or_infinity, to_text};
 use crate::error::Error;
-use crate::value::{Object, Value};
+use crate::value::{JsObject, Value};
 
-/// The argument at a position; `undefined` when it was not given.
+/// Returns the argument at a position; `undefined` when it was not given.
 #[inline]
 pub(super) fn arg(args: &[Value], position: usize) -> &Value {
     args.get(position).unwrap_or(&Value::Undefined)
 }
 
-/// A position counted from the end when negative, held within `0..=len`.
+/// Returns a position counted from the end if negative, held within `0..=len`.
 pub(super) fn relative(
-    cx: &mut Context<'_>,
+    cx: &mut EvalContext<'_>,
     value: &Value,
     len: usize,
     default: usize,
@@ -29,9 +29,9 @@ pub(super) fn relative(
     } as usize)
 }
 
-/// A position held within `0..=len`; negative is 0.
+/// Returns a position held within `0..=len`; negative is 0.
 pub(super) fn clamped(
-    cx: &mut Context<'_>,
+    cx: &mut EvalContext<'_>,
     value: &Value,
     len: usize,
     default: usize,
@@ -42,9 +42,9 @@ pub(super) fn clamped(
     Ok(to_integer_or_infinity(cx, value)?.clamp(0.0, len as f64) as usize)
 }
 
-/// An index counted from the end when negative; `None` when outside.
+/// Returns an index counted from the end if negative; `None` if it is outside.
 pub(super) fn index(
-    cx: &mut Context<'_>,
+    cx: &mut EvalContext<'_>,
     value: &Value,
     len: usize,
 ) -> Result<Option<usize>, Error> {
@@ -57,8 +57,11 @@ pub(super) fn index(
     Ok((position >= 0.0 && position < len as f64).then_some(position as usize))
 }
 
-/// The first argument as a function.
-pub(super) fn callback<'a>(cx: &mut Context<'_>, args: &'a [Value]) -> Result<&'a Value, Error> {
+/// Returns the first argument as a function.
+pub(super) fn callback<'a>(
+    cx: &mut EvalContext<'_>,
+    args: &'a [Value],
+) -> Result<&'a Value, Error> {
     let callback = arg(args, 0);
     if callback.is_callable() {
         return Ok(callback);
@@ -67,8 +70,8 @@ pub(super) fn callback<'a>(cx: &mut Context<'_>, args: &'a [Value]) -> Result<&'
     Err(Error::runtime(format!("{shown} is not a function")))
 }
 
-/// A value as error messages show it.
-pub(super) fn shown(cx: &mut Context<'_>, value: &Value) -> Result<String, Error> {
+/// Prints a value for error messages.
+pub(super) fn shown(cx: &mut EvalContext<'_>, value: &Value) -> Result<String, Error> {
     Ok(match value {
         Value::Object(_) => "#<Object>".to_owned(),
         Value::Map(_) => "#<Map>".to_owned(),
@@ -78,7 +81,7 @@ pub(super) fn shown(cx: &mut Context<'_>, value: &Value) -> Result<String, Error
     })
 }
 
-/// A property of an options argument; `undefined` when there are no options.
+/// Returns a property of an options argument; `undefined` if there are no options.
 pub(super) fn option(options: &Value, name: &str) -> Value {
     match options {
         Value::Object(object) => object.borrow().get(name).unwrap_or_default(),
@@ -86,9 +89,9 @@ pub(super) fn option(options: &Value, name: &str) -> Value {
     }
 }
 
-/// An option that must be a whole number within bounds.
+/// Reads an option that must be a whole number within bounds.
 pub(super) fn whole_option(
-    cx: &mut Context<'_>,
+    cx: &mut EvalContext<'_>,
     options: &Value,
     name: &str,
     (min, max): (f64, f64),
@@ -104,7 +107,7 @@ pub(super) fn whole_option(
     Ok(Some(number.floor() as usize))
 }
 
-/// An option that is text.
+/// Reads an option that is text.
 pub(super) fn text_option(options: &Value, name: &str) -> Option<std::rc::Rc<str>> {
     match option(options, name) {
         Value::String(text) => Some(text),
@@ -112,9 +115,9 @@ pub(super) fn text_option(options: &Value, name: &str) -> Option<std::rc::Rc<str
     }
 }
 
-/// An object from its properties.
+/// Makes an object from its properties.
 pub(super) fn object<const N: usize>(properties: [(&str, Value); N]) -> Value {
-    let mut object = Object::new();
+    let mut object = JsObject::new();
     for (key, value) in properties {
         object.insert(key, value);
     }

@@ -5,68 +5,68 @@
 //! holds three `undefined`s. `keys`, `values` and `entries` are lists rather than iterators.
 
 mod change;
+mod iterate;
 mod read;
 mod sort;
-mod walk;
 
 use std::rc::Rc;
 
 pub(super) use self::read::{elements, write_joined_primitives};
 use super::args::{arg, callback};
-use super::methods::Method;
+use super::methods::BuiltinMethod;
 use super::{iterate, text};
-use crate::context::Context;
+use crate::context::EvalContext;
 use crate::convert::to_number;
 use crate::error::Error;
 use crate::property;
-use crate::value::{Builtin, List, Member, Value};
+use crate::value::{Builtin, BuiltinMember, JsArray, Value};
 
 /// The shared storage of a list.
-type Items = Rc<List>;
+type SharedArray = Rc<JsArray>;
 /// A method of lists.
-type Call = fn(&mut Context<'_>, &Items, &[Value]) -> Result<Value, Error>;
+type ArrayMethod = fn(&mut EvalContext<'_>, &SharedArray, &[Value]) -> Result<Value, Error>;
 
-/// The array method of that name.
-pub(super) fn method(method: Method) -> Option<Call> {
+/// Returns the array method of that name.
+pub(super) fn method(method: BuiltinMethod) -> Option<ArrayMethod> {
     Some(match method {
-        Method::At => read::at,
-        Method::Concat => read::concat,
-        Method::CopyWithin => change::copy_within,
-        Method::Entries => read::entries,
-        Method::Every => walk::every,
-        Method::Fill => change::fill,
-        Method::Filter => walk::filter,
-        Method::Find => walk::find,
-        Method::FindIndex => walk::find_index,
-        Method::FindLast => walk::find_last,
-        Method::FindLastIndex => walk::find_last_index,
-        Method::Flat => read::flat,
-        Method::FlatMap => walk::flat_map,
-        Method::ForEach => walk::for_each,
-        Method::Includes => read::includes,
-        Method::IndexOf => read::index_of,
-        Method::Join => read::join,
-        Method::Keys => read::keys,
-        Method::LastIndexOf => read::last_index_of,
-        Method::Map => walk::map,
-        Method::Pop => change::pop,
-        Method::Push => change::push,
-        Method::Reduce => walk::reduce,
-        Method::ReduceRight => walk::reduce_right,
-        Method::Reverse => change::reverse,
-        Method::Shift => change::shift,
-        Method::Slice => read::slice,
-        Method::Some => walk::some,
-        Method::Sort => sort::sort,
-        Method::Splice => change::splice,
-        Method::ToLocaleString => read::to_locale_string,
-        Method::ToReversed => read::to_reversed,
-        Method::ToSorted => sort::to_sorted,
-        Method::ToSpliced => change::to_spliced,
-        Method::ToString => |cx, items, _| read::join(cx, items, &[]),
-        Method::Unshift => change::unshift,
-        Method::Values => read::values,
-        Method::With => change::with,
+        BuiltinMethod::At => read::at,
+        BuiltinMethod::Concat => read::concat,
+        BuiltinMethod::CopyWithin => change::copy_within,
+        BuiltinMethod::Entries => read::entries,
+        BuiltinMethod::Every => iterate::every,
+        BuiltinMethod::Fill => change::fill,
+        BuiltinMethod::Filter => iterate::filter,
+        BuiltinMethod::Find => iterate::find,
+        BuiltinMethod::FindIndex => iterate::find_index,
+        BuiltinMethod::FindLast => iterate::find_last,
+        BuiltinMethod::FindLastIndex => iterate::find_last_index,
+        BuiltinMethod::Flat => read::flat,
+        BuiltinMethod::FlatMap => iterate::flat_map,
+        BuiltinMethod::ForEach => iterate::for_each,
+        BuiltinMethod::Includes => read::includes,
+        BuiltinMethod::IndexOf => read::index_of,
+        BuiltinMethod::Join => read::join,
+        BuiltinMethod::Keys => read::keys,
+        BuiltinMethod::LastIndexOf => read::last_index_of,
+        BuiltinMethod::Map => iterate::map,
+        BuiltinMethod::Pop => change::pop,
+        BuiltinMethod::Push => change::push,
+        BuiltinMethod::Reduce => iterate::reduce,
+        BuiltinMethod::ReduceRight => iterate::reduce_right,
+        BuiltinMethod::Reverse => change::reverse,
+        BuiltinMethod::Shift => change::shift,
+        BuiltinMethod::Slice => read::slice,
+        BuiltinMethod::Some => iterate::some,
+        BuiltinMethod::Sort => sort::sort,
+        BuiltinMethod::Splice => change::splice,
+        BuiltinMethod::ToLocaleString => read::to_locale_string,
+        BuiltinMethod::ToReversed => read::to_reversed,
+        BuiltinMethod::ToSorted => sort::to_sorted,
+        BuiltinMethod::ToSpliced => change::to_spliced,
+        BuiltinMethod::ToString => |cx, items, _| read::join(cx, items, &[]),
+        BuiltinMethod::Unshift => change::unshift,
+        BuiltinMethod::Values => read::values,
+        BuiltinMethod::With => change::with,
         _ => return None,
     })
 }
@@ -76,9 +76,9 @@ pub(super) static ARRAY: Builtin = Builtin {
     call: Some(create),
     construct: Some(create),
     members: &[
-        ("from", Member::Function(&FROM)),
-        ("isArray", Member::Function(&IS_ARRAY)),
-        ("of", Member::Function(&OF)),
+        ("from", BuiltinMember::Function(&FROM)),
+        ("isArray", BuiltinMember::Function(&IS_ARRAY)),
+        ("of", BuiltinMember::Function(&OF)),
     ],
 };
 
@@ -87,7 +87,7 @@ static IS_ARRAY: Builtin = super::function("isArray", is_array);
 static OF: Builtin = super::function("of", of);
 
 /// `Array(n)` or `Array(a, b, …)`
-fn create(cx: &mut Context<'_>, this: &Value, args: &[Value]) -> Result<Value, Error> {
+fn create(cx: &mut EvalContext<'_>, this: &Value, args: &[Value]) -> Result<Value, Error> {
     let [Value::Number(len)] = args else {
         return of(cx, this, args);
     };
@@ -96,7 +96,7 @@ fn create(cx: &mut Context<'_>, this: &Value, args: &[Value]) -> Result<Value, E
     Ok(Value::array(vec![Value::Undefined; len]))
 }
 
-/// A number as a list's length.
+/// Converts a number to a list's length.
 fn length(len: f64) -> Result<usize, Error> {
     const LENGTH_MAX: f64 = 4_294_967_295.0;
     if len.fract() != 0.0 || !(0.0..=LENGTH_MAX).contains(&len) {
@@ -105,16 +105,16 @@ fn length(len: f64) -> Result<usize, Error> {
     Ok(len as usize)
 }
 
-fn of(cx: &mut Context<'_>, _: &Value, args: &[Value]) -> Result<Value, Error> {
+fn of(cx: &mut EvalContext<'_>, _: &Value, args: &[Value]) -> Result<Value, Error> {
     cx.reserve_items(args.len())?;
     Ok(Value::array(args.to_vec()))
 }
 
-fn is_array(_: &mut Context<'_>, _: &Value, args: &[Value]) -> Result<Value, Error> {
+fn is_array(_: &mut EvalContext<'_>, _: &Value, args: &[Value]) -> Result<Value, Error> {
     Ok(Value::Bool(matches!(arg(args, 0), Value::Array(_))))
 }
 
-fn from(cx: &mut Context<'_>, _: &Value, args: &[Value]) -> Result<Value, Error> {
+fn from(cx: &mut EvalContext<'_>, _: &Value, args: &[Value]) -> Result<Value, Error> {
     let mapper = match args.get(1) {
         None | Some(Value::Undefined) => None,
         Some(_) => Some(callback(cx, &args[1..])?),
@@ -139,8 +139,8 @@ fn from(cx: &mut Context<'_>, _: &Value, args: &[Value]) -> Result<Value, Error>
     Ok(Value::array(items))
 }
 
-/// The elements of something with a `length`.
-fn array_like(cx: &mut Context<'_>, source: &Value) -> Result<Vec<Value>, Error> {
+/// Returns the elements of something with a `length`.
+fn array_like(cx: &mut EvalContext<'_>, source: &Value) -> Result<Vec<Value>, Error> {
     let len = property::get(source, &Rc::from("length"))?;
     let len = to_number(cx, &len)?;
     let len = if len > 0.0 { length(len.floor())? } else { 0 };

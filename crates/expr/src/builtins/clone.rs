@@ -6,17 +6,17 @@ use std::rc::Rc;
 use rustc_hash::FxHashMap;
 
 use super::args::{arg, shown};
-use crate::context::Context;
+use crate::context::EvalContext;
 use crate::error::Error;
-use crate::value::{Builtin, Entries, EntryKey, Object, Value};
+use crate::value::{Builtin, CollectionEntries, EntryKey, JsObject, Value};
 
 pub(super) static STRUCTURED_CLONE: Builtin = super::function("structuredClone", |cx, _, args| {
     copy(cx, arg(args, 0), &mut FxHashMap::default())
 });
 
-/// Copies a value; what was copied already is found in `copies`.
+/// Copies a value; `copies` holds the copies made so far.
 fn copy(
-    cx: &mut Context<'_>,
+    cx: &mut EvalContext<'_>,
     value: &Value,
     copies: &mut FxHashMap<EntryKey, Value>,
 ) -> Result<Value, Error> {
@@ -31,9 +31,9 @@ fn copy(
             return Err(Error::runtime(format!("{shown} could not be cloned.")));
         }
         Value::Array(_) => Value::array(Vec::new()),
-        Value::Object(_) => Value::object(Object::new()),
-        Value::Map(_) => Value::Map(Rc::new(RefCell::new(Entries::default()))),
-        Value::Set(_) => Value::Set(Rc::new(RefCell::new(Entries::default()))),
+        Value::Object(_) => Value::object(JsObject::new()),
+        Value::Map(_) => Value::Map(Rc::new(RefCell::new(CollectionEntries::default()))),
+        Value::Set(_) => Value::Set(Rc::new(RefCell::new(CollectionEntries::default()))),
         Value::Date(time) => Value::Date(Rc::new(Cell::new(time.get()))),
         Value::RegExp(regex) => Value::RegExp(Rc::new(regex.fresh())),
         primitive => return Ok(primitive.clone()),
@@ -45,7 +45,7 @@ fn copy(
 
 /// Fills a container's copy.
 fn fill(
-    cx: &mut Context<'_>,
+    cx: &mut EvalContext<'_>,
     value: &Value,
     fresh: &Value,
     copies: &mut FxHashMap<EntryKey, Value>,

@@ -7,52 +7,58 @@ use std::rc::Rc;
 
 use super::args::{arg, callback};
 use super::array_elements;
-use super::methods::Method;
+use super::methods::BuiltinMethod;
 use super::object::key_and_value;
 use super::text;
-use crate::context::Context;
+use crate::context::EvalContext;
 use crate::error::Error;
-use crate::value::{Builtin, Entries, EntryKey, Member, Value};
+use crate::value::{Builtin, BuiltinMember, CollectionEntries, EntryKey, Value};
 
 /// The shared storage of a map or set.
-type Shared = Rc<RefCell<Entries>>;
+type SharedEntries = Rc<RefCell<CollectionEntries>>;
 /// A method of maps or sets.
-type Call = fn(&mut Context<'_>, &Shared, &[Value]) -> Result<Value, Error>;
+type CollectionMethod = fn(&mut EvalContext<'_>, &SharedEntries, &[Value]) -> Result<Value, Error>;
 
-pub(super) fn map_method(method: Method) -> Option<Call> {
+pub(super) fn map_method(method: BuiltinMethod) -> Option<CollectionMethod> {
     Some(match method {
-        Method::Get => |_, this, args| Ok(look_up(this, arg(args, 0)).unwrap_or_default()),
-        Method::Set => |cx, this, args| {
+        BuiltinMethod::Get => |_, this, args| Ok(look_up(this, arg(args, 0)).unwrap_or_default()),
+        BuiltinMethod::Set => |cx, this, args| {
             insert(cx, this, arg(args, 0), arg(args, 1))?;
             Ok(Value::Map(this.clone()))
         },
-        Method::Entries => entries,
-        Method::Keys => |cx, this, _| listed(cx, this, |(key, _)| key.clone()),
-        Method::Values => |cx, this, _| listed(cx, this, |(_, value)| value.clone()),
-        Method::ForEach => |cx, this, args| for_each(cx, this, args, Value::Map(this.clone())),
+        BuiltinMethod::Entries => entries,
+        BuiltinMethod::Keys => |cx, this, _| listed(cx, this, |(key, _)| key.clone()),
+        BuiltinMethod::Values => |cx, this, _| listed(cx, this, |(_, value)| value.clone()),
+        BuiltinMethod::ForEach => {
+            |cx, this, args| for_each(cx, this, args, Value::Map(this.clone()))
+        }
         _ => return shared_method(method),
     })
 }
 
-pub(super) fn set_method(method: Method) -> Option<Call> {
+pub(super) fn set_method(method: BuiltinMethod) -> Option<CollectionMethod> {
     Some(match method {
-        Method::Add => |cx, this, args| {
+        BuiltinMethod::Add => |cx, this, args| {
             insert(cx, this, arg(args, 0), arg(args, 0))?;
             Ok(Value::Set(this.clone()))
         },
-        Method::Entries => entries,
-        Method::Keys | Method::Values => |cx, this, _| listed(cx, this, |(key, _)| key.clone()),
-        Method::ForEach => |cx, this, args| for_each(cx, this, args, Value::Set(this.clone())),
-        Method::Union => |cx, this, args| {
+        BuiltinMethod::Entries => entries,
+        BuiltinMethod::Keys | BuiltinMethod::Values => {
+            |cx, this, _| listed(cx, this, |(key, _)| key.clone())
+        }
+        BuiltinMethod::ForEach => {
+            |cx, this, args| for_each(cx, this, args, Value::Set(this.clone()))
+        }
+        BuiltinMethod::Union => |cx, this, args| {
             let union = copy_of(cx, this)?;
             for item in members(cx, args)? {
                 insert(cx, &union, &item, &item)?;
             }
             Ok(Value::Set(union))
         },
-        Method::Intersection => |cx, this, args| kept(cx, this, args, true),
-        Method::Difference => |cx, this, args| kept(cx, this, args, false),
-        Method::SymmetricDifference => |cx, this, args| {
+        BuiltinMethod::Intersection => |cx, this, args| kept(cx, this, args, true),
+        BuiltinMethod::Difference => |cx, this, args| kept(cx, this, args, false),
+        BuiltinMethod::SymmetricDifference => |cx, this, args| {
             let result = copy_of(cx, this)?;
             for item in members(cx, args)? {
                 if look_up(this, &item).is_some() {
@@ -63,7 +69,7 @@ pub(super) fn set_method(method: Method) -> Option<Call> {
             }
             Ok(Value::Set(result))
         },
-        Method::IsSubsetOf => |cx, this, args| {
+        BuiltinMethod::IsSubsetOf => |cx, this, args| {
             let others = members(cx, args)?;
             let other = of_items(cx, &others)?;
             let this = this.borrow();
@@ -72,13 +78,13 @@ pub(super) fn set_method(method: Method) -> Option<Call> {
                 this.index.keys().all(|key| other.index.contains_key(key)),
             ))
         },
-        Method::IsSupersetOf => |cx, this, args| {
+        BuiltinMethod::IsSupersetOf => |cx, this, args| {
             let others = members(cx, args)?;
             Ok(Value::Bool(
                 others.iter().all(|item| look_up(this, item).is_some()),
             ))
         },
-        Method::IsDisjointFrom => |cx, this, args| {
+        BuiltinMethod::IsDisjointFrom => |cx, this, args| {
             let others = members(cx, args)?;
             Ok(Value::Bool(
                 !others.iter().any(|item| look_up(this, item).is_some()),
@@ -88,12 +94,14 @@ pub(super) fn set_method(method: Method) -> Option<Call> {
     })
 }
 
-/// What maps and sets have in common.
-fn shared_method(method: Method) -> Option<Call> {
+/// Returns a method that maps and sets have in common.
+fn shared_method(method: BuiltinMethod) -> Option<CollectionMethod> {
     Some(match method {
-        Method::Has => |_, this, args| Ok(Value::Bool(look_up(this, arg(args, 0)).is_some())),
-        Method::Delete => |cx, this, args| remove(cx, this, arg(args, 0)).map(Value::Bool),
-        Method::Clear => |_, this, _| {
+        BuiltinMethod::Has => {
+            |_, this, args| Ok(Value::Bool(look_up(this, arg(args, 0)).is_some()))
+        }
+        BuiltinMethod::Delete => |cx, this, args| remove(cx, this, arg(args, 0)).map(Value::Bool),
+        BuiltinMethod::Clear => |_, this, _| {
             let old = std::mem::take(&mut *this.borrow_mut());
             drop(old);
             Ok(Value::Undefined)
@@ -106,7 +114,7 @@ pub(super) static MAP: Builtin = Builtin {
     name: "Map",
     call: Some(|_, _, _| Err(Error::runtime("Constructor Map requires 'new'"))),
     construct: Some(new_map),
-    members: &[("groupBy", Member::Function(&GROUP_BY))],
+    members: &[("groupBy", BuiltinMember::Function(&GROUP_BY))],
 };
 static GROUP_BY: Builtin = super::function("groupBy", group_by);
 
@@ -117,8 +125,8 @@ pub(super) static SET: Builtin = Builtin {
     members: &[],
 };
 
-fn new_map(cx: &mut Context<'_>, _: &Value, args: &[Value]) -> Result<Value, Error> {
-    let map = Shared::default();
+fn new_map(cx: &mut EvalContext<'_>, _: &Value, args: &[Value]) -> Result<Value, Error> {
+    let map = SharedEntries::default();
     if !arg(args, 0).is_nullish() {
         for entry in array_elements(cx, arg(args, 0))? {
             let (key, value) = key_and_value(cx, &entry)?;
@@ -128,30 +136,35 @@ fn new_map(cx: &mut Context<'_>, _: &Value, args: &[Value]) -> Result<Value, Err
     Ok(Value::Map(map))
 }
 
-fn new_set(cx: &mut Context<'_>, _: &Value, args: &[Value]) -> Result<Value, Error> {
+fn new_set(cx: &mut EvalContext<'_>, _: &Value, args: &[Value]) -> Result<Value, Error> {
     if arg(args, 0).is_nullish() {
-        return Ok(Value::Set(Shared::default()));
+        return Ok(Value::Set(SharedEntries::default()));
     }
     let items = array_elements(cx, arg(args, 0))?;
     of_items(cx, &items).map(Value::Set)
 }
 
-fn of_items(cx: &mut Context<'_>, items: &[Value]) -> Result<Shared, Error> {
-    let set = Shared::default();
+fn of_items(cx: &mut EvalContext<'_>, items: &[Value]) -> Result<SharedEntries, Error> {
+    let set = SharedEntries::default();
     for item in items {
         insert(cx, &set, item, item)?;
     }
     Ok(set)
 }
 
-fn look_up(this: &Shared, key: &Value) -> Option<Value> {
+fn look_up(this: &SharedEntries, key: &Value) -> Option<Value> {
     this.borrow()
         .index
         .get(&EntryKey::of(key))
         .map(|(_, value)| value.clone())
 }
 
-fn insert(cx: &mut Context<'_>, this: &Shared, key: &Value, value: &Value) -> Result<(), Error> {
+fn insert(
+    cx: &mut EvalContext<'_>,
+    this: &SharedEntries,
+    key: &Value,
+    value: &Value,
+) -> Result<(), Error> {
     // -0 is stored as 0.
     let plain = |value: &Value| match value {
         Value::Number(number) => Value::Number(number + 0.0),
@@ -168,7 +181,7 @@ fn insert(cx: &mut Context<'_>, this: &Shared, key: &Value, value: &Value) -> Re
     Ok(())
 }
 
-fn remove(cx: &mut Context<'_>, this: &Shared, key: &Value) -> Result<bool, Error> {
+fn remove(cx: &mut EvalContext<'_>, this: &SharedEntries, key: &Value) -> Result<bool, Error> {
     // Keeping the order means moving what comes after.
     cx.charge_bytes(this.borrow().index.len())?;
     Ok(this
@@ -178,14 +191,14 @@ fn remove(cx: &mut Context<'_>, this: &Shared, key: &Value) -> Result<bool, Erro
         .is_some())
 }
 
-fn copy_of(cx: &mut Context<'_>, this: &Shared) -> Result<Shared, Error> {
+fn copy_of(cx: &mut EvalContext<'_>, this: &SharedEntries) -> Result<SharedEntries, Error> {
     cx.reserve_items(this.borrow().index.len())?;
     Ok(Rc::new(RefCell::new(this.borrow().clone())))
 }
 
 fn listed(
-    cx: &mut Context<'_>,
-    this: &Shared,
+    cx: &mut EvalContext<'_>,
+    this: &SharedEntries,
     pick: impl Fn(&(Value, Value)) -> Value,
 ) -> Result<Value, Error> {
     let this = this.borrow();
@@ -193,7 +206,7 @@ fn listed(
     Ok(Value::array(this.index.values().map(pick).collect()))
 }
 
-fn entries(cx: &mut Context<'_>, this: &Shared, _: &[Value]) -> Result<Value, Error> {
+fn entries(cx: &mut EvalContext<'_>, this: &SharedEntries, _: &[Value]) -> Result<Value, Error> {
     listed(cx, this, |(key, value)| {
         Value::array(vec![key.clone(), value.clone()])
     })
@@ -201,8 +214,8 @@ fn entries(cx: &mut Context<'_>, this: &Shared, _: &[Value]) -> Result<Value, Er
 
 /// Calls a function for each entry; entries added meanwhile are visited too.
 fn for_each(
-    cx: &mut Context<'_>,
-    this: &Shared,
+    cx: &mut EvalContext<'_>,
+    this: &SharedEntries,
     args: &[Value],
     whole: Value,
 ) -> Result<Value, Error> {
@@ -228,8 +241,8 @@ fn for_each(
     }
 }
 
-/// The members of a set that is given as argument.
-fn members(cx: &mut Context<'_>, args: &[Value]) -> Result<Vec<Value>, Error> {
+/// Returns the members of a set that is given as argument.
+fn members(cx: &mut EvalContext<'_>, args: &[Value]) -> Result<Vec<Value>, Error> {
     match arg(args, 0) {
         Value::Set(other) | Value::Map(other) => {
             let other = other.borrow();
@@ -243,8 +256,13 @@ fn members(cx: &mut Context<'_>, args: &[Value]) -> Result<Vec<Value>, Error> {
     }
 }
 
-/// The members that are (or are not) in the argument.
-fn kept(cx: &mut Context<'_>, this: &Shared, args: &[Value], wanted: bool) -> Result<Value, Error> {
+/// Returns the members that are (or are not) in the argument.
+fn kept(
+    cx: &mut EvalContext<'_>,
+    this: &SharedEntries,
+    args: &[Value],
+    wanted: bool,
+) -> Result<Value, Error> {
     let others = members(cx, args)?;
     let other = of_items(cx, &others)?;
     let result = copy_of(cx, this)?;
@@ -255,10 +273,10 @@ fn kept(cx: &mut Context<'_>, this: &Shared, args: &[Value], wanted: bool) -> Re
     Ok(Value::Set(result))
 }
 
-fn group_by(cx: &mut Context<'_>, _: &Value, args: &[Value]) -> Result<Value, Error> {
+fn group_by(cx: &mut EvalContext<'_>, _: &Value, args: &[Value]) -> Result<Value, Error> {
     let items = array_elements(cx, arg(args, 0))?;
     let function = callback(cx, args.get(1..).unwrap_or_default())?;
-    let groups = Shared::default();
+    let groups = SharedEntries::default();
     for (index, item) in items.into_iter().enumerate() {
         let arguments = [item, Value::Number(index as f64)];
         let key = cx.call(function, &Value::Undefined, &arguments)?;

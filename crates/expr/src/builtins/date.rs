@@ -12,50 +12,52 @@ mod print;
 use std::cell::Cell;
 use std::rc::Rc;
 
-use self::calendar::{Fields, time_clip};
+use self::calendar::{DateFields, time_clip};
 use super::args::arg;
-use super::methods::Method;
-use crate::context::Context;
-use crate::convert::{Hint, to_number, to_primitive};
+use super::methods::BuiltinMethod;
+use crate::context::EvalContext;
+use crate::convert::{PrimitiveHint, to_number, to_primitive};
 use crate::error::Error;
-use crate::value::{Builtin, Member, Value};
+use crate::value::{Builtin, BuiltinMember, Value};
 
 pub(super) use self::print::text;
 
 /// The time of a date, in milliseconds since the epoch.
-type Time = Rc<Cell<f64>>;
+type DateCell = Rc<Cell<f64>>;
 /// A method of dates.
-type Call = fn(&mut Context<'_>, &Time, &[Value]) -> Result<Value, Error>;
+type DateMethod = fn(&mut EvalContext<'_>, &DateCell, &[Value]) -> Result<Value, Error>;
 
-/// The date method of that name.
-pub(super) fn method(method: Method) -> Option<Call> {
+/// Returns the date method of that name.
+pub(super) fn method(method: BuiltinMethod) -> Option<DateMethod> {
     fields::getter(method)
         .or_else(|| fields::setter(method))
         .or_else(|| printer(method))
 }
 
-fn printer(method: Method) -> Option<Call> {
+fn printer(method: BuiltinMethod) -> Option<DateMethod> {
     Some(match method {
-        Method::ToString => |_, time, _| Ok(Value::from(text(time.get()))),
-        Method::ToDateString => |_, time, _| print::with(time, print::date),
-        Method::ToTimeString => |_, time, _| print::with(time, print::time),
-        Method::ToUtcString | Method::ToGmtString => |_, time, _| print::with(time, print::utc),
-        Method::ToIsoString => |_, time, _| match Fields::of(time.get()) {
+        BuiltinMethod::ToString => |_, time, _| Ok(Value::from(text(time.get()))),
+        BuiltinMethod::ToDateString => |_, time, _| print::with(time, print::date),
+        BuiltinMethod::ToTimeString => |_, time, _| print::with(time, print::time),
+        BuiltinMethod::ToUtcString | BuiltinMethod::ToGmtString => {
+            |_, time, _| print::with(time, print::utc)
+        }
+        BuiltinMethod::ToIsoString => |_, time, _| match DateFields::of(time.get()) {
             Some(fields) => Ok(Value::from(print::iso(&fields))),
             None => Err(Error::runtime("Invalid time value")),
         },
-        Method::ToJson => |_, time, _| {
-            let fields = Fields::of(time.get());
+        BuiltinMethod::ToJson => |_, time, _| {
+            let fields = DateFields::of(time.get());
             Ok(fields.map_or(Value::Null, |fields| Value::from(print::iso(&fields))))
         },
-        Method::ToLocaleString => {
-            |cx, time, args| locale::format(cx, time.get(), args, locale::Part::Both)
+        BuiltinMethod::ToLocaleString => {
+            |cx, time, args| locale::format(cx, time.get(), args, locale::DateParts::Both)
         }
-        Method::ToLocaleDateString => {
-            |cx, time, args| locale::format(cx, time.get(), args, locale::Part::Date)
+        BuiltinMethod::ToLocaleDateString => {
+            |cx, time, args| locale::format(cx, time.get(), args, locale::DateParts::Date)
         }
-        Method::ToLocaleTimeString => {
-            |cx, time, args| locale::format(cx, time.get(), args, locale::Part::Time)
+        BuiltinMethod::ToLocaleTimeString => {
+            |cx, time, args| locale::format(cx, time.get(), args, locale::DateParts::Time)
         }
         _ => return None,
     })
@@ -66,9 +68,9 @@ pub(super) static DATE: Builtin = Builtin {
     call: Some(call),
     construct: Some(construct),
     members: &[
-        ("UTC", Member::Function(&UTC)),
-        ("now", Member::Function(&NOW)),
-        ("parse", Member::Function(&PARSE)),
+        ("UTC", BuiltinMember::Function(&UTC)),
+        ("now", BuiltinMember::Function(&NOW)),
+        ("parse", BuiltinMember::Function(&PARSE)),
     ],
 };
 
@@ -84,7 +86,7 @@ static PARSE: Builtin = super::function("parse", |cx, _, args| {
     Ok(Value::Number(parse::parse(&text)))
 });
 
-fn now(cx: &Context<'_>) -> Result<f64, Error> {
+fn now(cx: &EvalContext<'_>) -> Result<f64, Error> {
     cx.now_ms().map(time_clip).ok_or_else(|| {
         Error::runtime(
             "the current time is not available here: no clock is handed in, so that the same input always gives the same output; pass a date in instead",
@@ -92,16 +94,16 @@ fn now(cx: &Context<'_>) -> Result<f64, Error> {
     })
 }
 
-/// `Date()` without `new` is the current time as text.
-fn call(cx: &mut Context<'_>, _: &Value, _: &[Value]) -> Result<Value, Error> {
+/// Implements `Date()` without `new`: the current time as text.
+fn call(cx: &mut EvalContext<'_>, _: &Value, _: &[Value]) -> Result<Value, Error> {
     now(cx).map(|time| Value::from(text(time)))
 }
 
-fn construct(cx: &mut Context<'_>, _: &Value, args: &[Value]) -> Result<Value, Error> {
+fn construct(cx: &mut EvalContext<'_>, _: &Value, args: &[Value]) -> Result<Value, Error> {
     let time = match args {
         [] => now(cx)?,
         [Value::Date(date)] => date.get(),
-        [value] => match to_primitive(cx, value, Hint::Default)? {
+        [value] => match to_primitive(cx, value, PrimitiveHint::Default)? {
             Value::String(text) => parse::parse(&text),
             value => time_clip(to_number(cx, &value)?),
         },
@@ -110,8 +112,8 @@ fn construct(cx: &mut Context<'_>, _: &Value, args: &[Value]) -> Result<Value, E
     Ok(Value::Date(Rc::new(Cell::new(time))))
 }
 
-/// A time from year, month, day, hours, minutes, seconds, milliseconds.
-fn components(cx: &mut Context<'_>, args: &[Value]) -> Result<f64, Error> {
+/// Makes a time from year, month, day, hours, minutes, seconds, milliseconds.
+fn components(cx: &mut EvalContext<'_>, args: &[Value]) -> Result<f64, Error> {
     let mut numbers = [0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0];
     for (number, value) in numbers.iter_mut().zip(args) {
         *number = to_number(cx, value)?.trunc();

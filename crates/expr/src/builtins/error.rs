@@ -5,11 +5,11 @@
 use std::rc::Rc;
 
 use super::args::{arg, option};
-use crate::context::Context;
+use crate::context::EvalContext;
 use crate::convert::to_text;
 use crate::error::Error;
 use crate::property::is_error_named;
-use crate::value::{Builtin, Object, Value};
+use crate::value::{Builtin, JsObject, Value};
 
 /// Defines a constructor per kind of error.
 macro_rules! kinds {
@@ -40,12 +40,12 @@ pub(super) static SYMBOL: Builtin = super::function("Symbol", |_, _, _| {
     ))
 });
 
-fn create(cx: &mut Context<'_>, name: &str, args: &[Value]) -> Result<Value, Error> {
+fn create(cx: &mut EvalContext<'_>, name: &str, args: &[Value]) -> Result<Value, Error> {
     let message = match arg(args, 0) {
         Value::Undefined => "".into(),
         message => to_text(cx, message)?,
     };
-    let mut error = Object::new();
+    let mut error = JsObject::new();
     error.insert("name", Value::from(name));
     error.insert("message", Value::String(message));
     let cause = option(arg(args, 1), "cause");
@@ -55,8 +55,8 @@ fn create(cx: &mut Context<'_>, name: &str, args: &[Value]) -> Result<Value, Err
     Ok(Value::object(error))
 }
 
-/// How an error object prints; `None` when the object is not one.
-pub(super) fn text(object: &Object) -> Option<Rc<str>> {
+/// Prints an error object; `None` if the object is not one.
+pub(super) fn text(object: &JsObject) -> Option<Rc<str>> {
     if !is_error_named(object, "Error") {
         return None;
     }

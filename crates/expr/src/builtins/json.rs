@@ -3,15 +3,15 @@
 mod parse;
 mod write;
 
-use crate::value::{Builtin, Member};
+use crate::value::{Builtin, BuiltinMember};
 
 pub(super) static JSON: Builtin = Builtin {
     name: "JSON",
     call: None,
     construct: None,
     members: &[
-        ("parse", Member::Function(&PARSE)),
-        ("stringify", Member::Function(&STRINGIFY)),
+        ("parse", BuiltinMember::Function(&PARSE)),
+        ("stringify", BuiltinMember::Function(&STRINGIFY)),
     ],
 };
 

@@ -8,13 +8,13 @@ use std::rc::{Rc, Weak};
 
 use rustc_hash::FxHashMap;
 
-use crate::value::{List, Value};
+use crate::value::{JsArray, Value};
 
 /// Entries below which dead ones are not swept out.
 const SWEEP_FROM: usize = 64;
 
-/// What a match array says besides its groups.
-pub(super) struct Details {
+/// Properties of a match array besides its groups.
+pub(super) struct MatchDetails {
     pub(super) index: usize,
     pub(super) input: Rc<str>,
     pub(super) groups: Value,
@@ -22,20 +22,20 @@ pub(super) struct Details {
 }
 
 #[derive(Default)]
-struct Table {
+struct MatchTable {
     /// The weak reference keeps the address from being used again.
-    entries: FxHashMap<usize, (Weak<List>, Details)>,
+    entries: FxHashMap<usize, (Weak<JsArray>, MatchDetails)>,
     sweep_at: usize,
 }
 
 thread_local! {
     // Values never leave their thread, so neither does what belongs to them.
-    static TABLE: RefCell<Table> = RefCell::default();
+    static TABLE: RefCell<MatchTable> = RefCell::default();
 }
 
-/// A match array with its details.
-pub(super) fn array(items: Vec<Value>, details: Details) -> Value {
-    let items = Rc::new(List::from(items));
+/// Makes a match array with its details.
+pub(super) fn array(items: Vec<Value>, details: MatchDetails) -> Value {
+    let items = Rc::new(JsArray::from(items));
     let entry = (Rc::downgrade(&items), details);
     let swept = TABLE.with_borrow_mut(|table| {
         table.entries.insert(Rc::as_ptr(&items) as usize, entry);
@@ -46,8 +46,8 @@ pub(super) fn array(items: Vec<Value>, details: Details) -> Value {
     Value::Array(items)
 }
 
-/// A named property of an array, if it is a match array.
-pub(super) fn property(items: &Rc<List>, name: &str) -> Option<Value> {
+/// Returns a named property of an array, if it is a match array.
+pub(super) fn property(items: &Rc<JsArray>, name: &str) -> Option<Value> {
     if !matches!(name, "index" | "input" | "groups" | "indices") {
         return None;
     }
@@ -62,9 +62,9 @@ pub(super) fn property(items: &Rc<List>, name: &str) -> Option<Value> {
     })
 }
 
-impl Table {
-    /// Takes out the entries whose arrays are gone, once there are twice as many as last time.
-    fn sweep(&mut self) -> Vec<Details> {
+impl MatchTable {
+    /// Removes the entries of freed arrays, once there are twice as many as last time.
+    fn sweep(&mut self) -> Vec<MatchDetails> {
         if self.entries.len() < self.sweep_at.max(SWEEP_FROM) {
             return Vec::new();
         }

@@ -4,11 +4,11 @@
 //! from node's in the last digit.
 
 use super::args::arg;
-use crate::context::Context;
+use crate::context::EvalContext;
 use crate::convert::{to_int32, to_number, to_uint32};
 use crate::error::Error;
 use crate::operators::power;
-use crate::value::{Builtin, Member, Value};
+use crate::value::{Builtin, BuiltinMember, Value};
 
 use std::f64::consts;
 
@@ -17,49 +17,49 @@ pub(super) static MATH: Builtin = Builtin {
     call: None,
     construct: None,
     members: &[
-        ("E", Member::Number(consts::E)),
-        ("LN10", Member::Number(consts::LN_10)),
-        ("LN2", Member::Number(consts::LN_2)),
-        ("LOG10E", Member::Number(consts::LOG10_E)),
-        ("LOG2E", Member::Number(consts::LOG2_E)),
-        ("PI", Member::Number(consts::PI)),
-        ("SQRT1_2", Member::Number(consts::FRAC_1_SQRT_2)),
-        ("SQRT2", Member::Number(consts::SQRT_2)),
-        ("abs", Member::Function(&ABS)),
-        ("acos", Member::Function(&ACOS)),
-        ("acosh", Member::Function(&ACOSH)),
-        ("asin", Member::Function(&ASIN)),
-        ("asinh", Member::Function(&ASINH)),
-        ("atan", Member::Function(&ATAN)),
-        ("atan2", Member::Function(&ATAN2)),
-        ("atanh", Member::Function(&ATANH)),
-        ("cbrt", Member::Function(&CBRT)),
-        ("ceil", Member::Function(&CEIL)),
-        ("clz32", Member::Function(&CLZ32)),
-        ("cos", Member::Function(&COS)),
-        ("cosh", Member::Function(&COSH)),
-        ("exp", Member::Function(&EXP)),
-        ("expm1", Member::Function(&EXPM1)),
-        ("floor", Member::Function(&FLOOR)),
-        ("fround", Member::Function(&FROUND)),
-        ("hypot", Member::Function(&HYPOT)),
-        ("imul", Member::Function(&IMUL)),
-        ("log", Member::Function(&LOG)),
-        ("log10", Member::Function(&LOG10)),
-        ("log1p", Member::Function(&LOG1P)),
-        ("log2", Member::Function(&LOG2)),
-        ("max", Member::Function(&MAX)),
-        ("min", Member::Function(&MIN)),
-        ("pow", Member::Function(&POW)),
-        ("random", Member::Function(&RANDOM)),
-        ("round", Member::Function(&ROUND)),
-        ("sign", Member::Function(&SIGN)),
-        ("sin", Member::Function(&SIN)),
-        ("sinh", Member::Function(&SINH)),
-        ("sqrt", Member::Function(&SQRT)),
-        ("tan", Member::Function(&TAN)),
-        ("tanh", Member::Function(&TANH)),
-        ("trunc", Member::Function(&TRUNC)),
+        ("E", BuiltinMember::Number(consts::E)),
+        ("LN10", BuiltinMember::Number(consts::LN_10)),
+        ("LN2", BuiltinMember::Number(consts::LN_2)),
+        ("LOG10E", BuiltinMember::Number(consts::LOG10_E)),
+        ("LOG2E", BuiltinMember::Number(consts::LOG2_E)),
+        ("PI", BuiltinMember::Number(consts::PI)),
+        ("SQRT1_2", BuiltinMember::Number(consts::FRAC_1_SQRT_2)),
+        ("SQRT2", BuiltinMember::Number(consts::SQRT_2)),
+        ("abs", BuiltinMember::Function(&ABS)),
+        ("acos", BuiltinMember::Function(&ACOS)),
+        ("acosh", BuiltinMember::Function(&ACOSH)),
+        ("asin", BuiltinMember::Function(&ASIN)),
+        ("asinh", BuiltinMember::Function(&ASINH)),
+        ("atan", BuiltinMember::Function(&ATAN)),
+        ("atan2", BuiltinMember::Function(&ATAN2)),
+        ("atanh", BuiltinMember::Function(&ATANH)),
+        ("cbrt", BuiltinMember::Function(&CBRT)),
+        ("ceil", BuiltinMember::Function(&CEIL)),
+        ("clz32", BuiltinMember::Function(&CLZ32)),
+        ("cos", BuiltinMember::Function(&COS)),
+        ("cosh", BuiltinMember::Function(&COSH)),
+        ("exp", BuiltinMember::Function(&EXP)),
+        ("expm1", BuiltinMember::Function(&EXPM1)),
+        ("floor", BuiltinMember::Function(&FLOOR)),
+        ("fround", BuiltinMember::Function(&FROUND)),
+        ("hypot", BuiltinMember::Function(&HYPOT)),
+        ("imul", BuiltinMember::Function(&IMUL)),
+        ("log", BuiltinMember::Function(&LOG)),
+        ("log10", BuiltinMember::Function(&LOG10)),
+        ("log1p", BuiltinMember::Function(&LOG1P)),
+        ("log2", BuiltinMember::Function(&LOG2)),
+        ("max", BuiltinMember::Function(&MAX)),
+        ("min", BuiltinMember::Function(&MIN)),
+        ("pow", BuiltinMember::Function(&POW)),
+        ("random", BuiltinMember::Function(&RANDOM)),
+        ("round", BuiltinMember::Function(&ROUND)),
+        ("sign", BuiltinMember::Function(&SIGN)),
+        ("sin", BuiltinMember::Function(&SIN)),
+        ("sinh", BuiltinMember::Function(&SINH)),
+        ("sqrt", BuiltinMember::Function(&SQRT)),
+        ("tan", BuiltinMember::Function(&TAN)),
+        ("tanh", BuiltinMember::Function(&TANH)),
+        ("trunc", BuiltinMember::Function(&TRUNC)),
     ],
 };
 
@@ -136,7 +136,7 @@ static RANDOM: Builtin = super::function("random", |_, _, _| {
     ))
 });
 
-/// To the nearest whole number, halves upward.
+/// Rounds to the nearest whole number, halves upward.
 fn round(number: f64) -> f64 {
     let floor = number.floor();
     let rounded = if number - floor >= 0.5 {
@@ -151,7 +151,7 @@ fn round(number: f64) -> f64 {
     }
 }
 
-fn hypot(cx: &mut Context<'_>, _: &Value, args: &[Value]) -> Result<Value, Error> {
+fn hypot(cx: &mut EvalContext<'_>, _: &Value, args: &[Value]) -> Result<Value, Error> {
     let mut numbers = Vec::with_capacity(args.len());
     for value in args {
         cx.charge(1)?;
@@ -165,7 +165,7 @@ fn hypot(cx: &mut Context<'_>, _: &Value, args: &[Value]) -> Result<Value, Error
         let unknown = numbers.iter().any(|number| number.is_nan());
         return Ok(Value::Number(if unknown { f64::NAN } else { 0.0 }));
     }
-    // What an addition loses is carried into the next one.
+    // Kahan summation: the rounding error of an addition is carried into the next one.
     let (mut sum, mut lost) = (0.0, 0.0);
     for number in numbers {
         let share: f64 = number / largest;
@@ -178,7 +178,7 @@ fn hypot(cx: &mut Context<'_>, _: &Value, args: &[Value]) -> Result<Value, Error
 }
 
 fn extreme(
-    cx: &mut Context<'_>,
+    cx: &mut EvalContext<'_>,
     args: &[Value],
     start: f64,
     better: impl Fn(f64, f64) -> bool,

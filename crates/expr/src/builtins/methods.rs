@@ -1,19 +1,19 @@
 //! The names of all built-in methods, looked up once when an expression is compiled.
 
-/// Defines [`Method`] from its names.
+/// Defines [`BuiltinMethod`] from its names.
 macro_rules! methods {
     ($($variant:ident = $name:literal,)*) => {
         /// A method name that some built-in type has.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub(crate) enum Method {
+        pub(crate) enum BuiltinMethod {
             $($variant,)*
         }
 
-        impl Method {
-            /// The method with this name on any built-in type.
-            pub(super) fn named(name: &str) -> Option<Method> {
+        impl BuiltinMethod {
+            /// Returns the method with this name on any built-in type.
+            pub(super) fn named(name: &str) -> Option<BuiltinMethod> {
                 match name {
-                    $($name => Some(Method::$variant),)*
+                    $($name => Some(BuiltinMethod::$variant),)*
                     _ => None,
                 }
             }

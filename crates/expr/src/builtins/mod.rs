@@ -3,7 +3,7 @@
 //! ECMAScript's, as node prints it. A method name is resolved once, when an expression is compiled
 //! ([`method`]); a call is then a match on the receiver's type and the name's number.
 //!
-//! Every function pays for its work with [`Context::charge`] and checks the limits before it
+//! Every function pays for its work with [`EvalContext::charge`] and checks the limits before it
 //! allocates. Deliberate differences from node:
 //!
 //! | Here | In node | Why |
@@ -15,10 +15,10 @@
 //! | `new Date()`, `Date.now()` are errors unless the host hands in the time; `Math.random()` is one | clock, randomness | the same input gives the same output |
 //! | `toLocaleString` and kin print `en-US`; options that are not provided are errors | any locale | no locale data is carried along |
 //! | `localeCompare` approximates Unicode's root collation | ICU | as above; Latin text agrees |
-//! | `Object.freeze` returns its argument unchanged | freezes | nothing relies on it |
+//! | `JsObject.freeze` returns its argument unchanged | freezes | nothing relies on it |
 //! | `new String("a")`, `new Number(1)` are the plain value | an object around it | as everyone wishes |
 //! | error objects have `name` and `message` as ordinary properties | hidden ones | objects have no prototypes |
-//! | `Symbol`, `globalThis`, `Object.create(proto)` are not there | are | templates have no use for them |
+//! | `ShellSymbol`, `globalThis`, `JsObject.create(proto)` are not there | are | templates have no use for them |
 //! | BigInts hold 128 bits | any size | as above |
 //! | `sin`, `exp`, `pow` … may differ in the last digit | V8's own | one portable library on every platform |
 
@@ -43,21 +43,21 @@ mod uri;
 use std::rc::Rc;
 
 use self::array::elements as array_elements;
-pub(crate) use self::methods::Method;
-use crate::context::Context;
+pub(crate) use self::methods::BuiltinMethod;
+use crate::context::EvalContext;
 use crate::error::Error;
-use crate::value::{Builtin, Member, NativeFn, Value};
+use crate::value::{Builtin, BuiltinMember, NativeFn, Value};
 
-/// The method with this name on any built-in type.
-pub(crate) fn method(name: &str) -> Option<Method> {
-    Method::named(name)
+/// Returns the method with this name on any built-in type.
+pub(crate) fn method(name: &str) -> Option<BuiltinMethod> {
+    BuiltinMethod::named(name)
 }
 
 /// Calls a built-in method; `None` when `this` has no such method.
 pub(crate) fn call_method(
-    cx: &mut Context<'_>,
+    cx: &mut EvalContext<'_>,
     this: &Value,
-    method: Method,
+    method: BuiltinMethod,
     args: &[Value],
 ) -> Option<Result<Value, Error>> {
     let result = match this {
@@ -83,24 +83,24 @@ pub(crate) fn call_method(
 /// Appends the text that a built-in method gives, where that takes no value in between and runs
 /// no code of the user; `None` when it does, and nothing has happened then.
 pub(crate) fn write_method(
-    cx: &mut Context<'_>,
+    cx: &mut EvalContext<'_>,
     this: &Value,
-    (method, args): (Method, &[Value]),
+    (method, args): (BuiltinMethod, &[Value]),
     out: &mut String,
 ) -> Option<Result<(), Error>> {
     match this {
         Value::String(text) => string::write(cx, text, method, out),
         Value::Number(number) => number::write(cx, *number, (method, args), out),
-        Value::Array(items) if method == Method::Join => {
+        Value::Array(items) if method == BuiltinMethod::Join => {
             array::write_joined_primitives(cx, &items.borrow(), args, out)
         }
         _ => None,
     }
 }
 
-/// Whether `this` has the built-in method, so that `"x".trim` can be read without a call.
+/// Returns true if `this` has the built-in method, so that `"x".trim` can be read without a call.
 pub(crate) fn has_method(this: &Value, name: &str) -> bool {
-    let Some(method) = Method::named(name) else {
+    let Some(method) = BuiltinMethod::named(name) else {
         return false;
     };
     let own = match this {
@@ -121,7 +121,7 @@ pub(crate) fn has_method(this: &Value, name: &str) -> bool {
     own || object::method(method).is_some()
 }
 
-/// A built-in property that is not a method: `length`, `size`, `flags`.
+/// Returns a built-in property that is not a method: `length`, `size`,`flags`.
 pub(crate) fn property(this: &Value, name: &str) -> Option<Value> {
     match (this, name) {
         (Value::String(text), "length") => Some(Value::Number(text::len(text) as f64)),
@@ -136,7 +136,7 @@ pub(crate) fn property(this: &Value, name: &str) -> Option<Value> {
     }
 }
 
-/// A global: `Math`, `String`, `parseInt`, `NaN`, `undefined`. These win over the state.
+/// Returns a global: `Math`, `String`, `parseInt`, `NaN`, `undefined`. These win over the state.
 pub(crate) fn global(name: &str) -> Option<Value> {
     Some(Value::Builtin(match name {
         "undefined" => return Some(Value::Undefined),
@@ -176,9 +176,9 @@ pub(crate) fn global(name: &str) -> Option<Value> {
     }))
 }
 
-/// `new X(...)`.
+/// Evaluates `new X(...)`.
 pub(crate) fn construct(
-    cx: &mut Context<'_>,
+    cx: &mut EvalContext<'_>,
     builtin: &'static Builtin,
     args: &[Value],
 ) -> Result<Value, Error> {
@@ -191,8 +191,12 @@ pub(crate) fn construct(
     }
 }
 
-/// What `for…of`, spread and `@each` see: arrays, strings by code point, maps, sets.
-pub(crate) fn iterate(cx: &mut Context<'_>, value: &Value) -> Result<Option<Vec<Value>>, Error> {
+/// Returns the elements that `for…of`, spread and `@each` visit: arrays, strings by code point,
+/// maps, sets.
+pub(crate) fn iterate(
+    cx: &mut EvalContext<'_>,
+    value: &Value,
+) -> Result<Option<Vec<Value>>, Error> {
     let items = match value {
         Value::Array(items) => items.borrow().clone(),
         Value::String(text) => {
@@ -220,7 +224,7 @@ pub(crate) fn iterate(cx: &mut Context<'_>, value: &Value) -> Result<Option<Vec<
     Ok(Some(items))
 }
 
-/// How a date, map, set, regular expression or error object prints.
+/// Prints a date, map, set, regular expression or error object.
 pub(crate) fn display(value: &Value) -> Option<Rc<str>> {
     match value {
         Value::Date(time) => Some(date::text(time.get()).into()),
@@ -232,7 +236,7 @@ pub(crate) fn display(value: &Value) -> Option<Rc<str>> {
     }
 }
 
-/// A function of the library that is not a constructor.
+/// Makes a function of the library that is not a constructor.
 const fn function(name: &'static str, call: NativeFn) -> Builtin {
     Builtin {
         name,
@@ -242,4 +246,4 @@ const fn function(name: &'static str, call: NativeFn) -> Builtin {
     }
 }
 
-const NO_MEMBERS: &[(&str, Member)] = &[];
+const NO_MEMBERS: &[(&str, BuiltinMember)] = &[];

@@ -7,50 +7,50 @@ mod parse;
 use std::rc::Rc;
 
 use super::args::arg;
-use super::methods::Method;
-use crate::context::Context;
+use super::methods::BuiltinMethod;
+use crate::context::EvalContext;
 use crate::convert::{number_to_string, string_to_number, to_number, to_text};
 use crate::error::Error;
-use crate::value::{Builtin, Member, Value};
+use crate::value::{Builtin, BuiltinMember, Value};
 
 pub(super) use self::format::in_radix;
 pub(super) use self::parse::{PARSE_FLOAT, PARSE_INT};
 
 /// A method of a primitive.
-type CallOn<T> = fn(&mut Context<'_>, T, &[Value]) -> Result<Value, Error>;
+type NumberMethod<T> = fn(&mut EvalContext<'_>, T, &[Value]) -> Result<Value, Error>;
 
 const SAFE_MAX: f64 = 9_007_199_254_740_991.0;
 
-/// The number method of that name.
-pub(super) fn method(method: Method) -> Option<CallOn<f64>> {
+/// Returns the number method of that name.
+pub(super) fn method(method: BuiltinMethod) -> Option<NumberMethod<f64>> {
     Some(match method {
-        Method::ToExponential => format::to_exponential,
-        Method::ToFixed => format::to_fixed,
-        Method::ToLocaleString => locale::to_locale_string,
-        Method::ToPrecision => format::to_precision,
-        Method::ToString => format::to_string,
-        Method::ValueOf => |_, number, _| Ok(Value::Number(number)),
+        BuiltinMethod::ToExponential => format::to_exponential,
+        BuiltinMethod::ToFixed => format::to_fixed,
+        BuiltinMethod::ToLocaleString => locale::to_locale_string,
+        BuiltinMethod::ToPrecision => format::to_precision,
+        BuiltinMethod::ToString => format::to_string,
+        BuiltinMethod::ValueOf => |_, number, _| Ok(Value::Number(number)),
         _ => return None,
     })
 }
 
 /// Appends what a method gives, for those that need no string of their own; `None` for the rest.
 pub(super) fn write(
-    cx: &mut Context<'_>,
+    cx: &mut EvalContext<'_>,
     number: f64,
-    (method, args): (Method, &[Value]),
+    (method, args): (BuiltinMethod, &[Value]),
     out: &mut String,
 ) -> Option<Result<(), Error>> {
     match method {
-        Method::ToFixed => Some(format::write_fixed(cx, number, args, out)),
+        BuiltinMethod::ToFixed => Some(format::write_fixed(cx, number, args, out)),
         _ => None,
     }
 }
 
-/// A method of BigInts.
-pub(super) fn big_method(method: Method) -> Option<CallOn<i128>> {
+/// Returns a method of BigInts.
+pub(super) fn big_method(method: BuiltinMethod) -> Option<NumberMethod<i128>> {
     Some(match method {
-        Method::ToString => |cx, value, args| {
+        BuiltinMethod::ToString => |cx, value, args| {
             let radix = format::radix(cx, arg(args, 0))?;
             let digits = in_radix(value.unsigned_abs(), radix);
             Ok(Value::from(if value < 0 {
@@ -59,7 +59,7 @@ pub(super) fn big_method(method: Method) -> Option<CallOn<i128>> {
                 digits
             }))
         },
-        Method::ToLocaleString => |_, value, _| {
+        BuiltinMethod::ToLocaleString => |_, value, _| {
             let digits = locale::grouped(&value.unsigned_abs().to_string());
             Ok(Value::from(if value < 0 {
                 format!("-{digits}")
@@ -67,18 +67,18 @@ pub(super) fn big_method(method: Method) -> Option<CallOn<i128>> {
                 digits
             }))
         },
-        Method::ValueOf => |_, value, _| Ok(Value::BigInt(Rc::new(value))),
+        BuiltinMethod::ValueOf => |_, value, _| Ok(Value::BigInt(Rc::new(value))),
         _ => return None,
     })
 }
 
-/// A method of booleans.
-pub(super) fn bool_method(method: Method) -> Option<CallOn<bool>> {
+/// Returns a method of booleans.
+pub(super) fn bool_method(method: BuiltinMethod) -> Option<NumberMethod<bool>> {
     Some(match method {
-        Method::ToString | Method::ToLocaleString => {
+        BuiltinMethod::ToString | BuiltinMethod::ToLocaleString => {
             |_, value, _| Ok(Value::from(if value { "true" } else { "false" }))
         }
-        Method::ValueOf => |_, value, _| Ok(Value::Bool(value)),
+        BuiltinMethod::ValueOf => |_, value, _| Ok(Value::Bool(value)),
         _ => return None,
     })
 }
@@ -88,20 +88,23 @@ pub(super) static NUMBER: Builtin = Builtin {
     call: Some(of),
     construct: Some(of),
     members: &[
-        ("EPSILON", Member::Number(f64::EPSILON)),
-        ("MAX_SAFE_INTEGER", Member::Number(SAFE_MAX)),
-        ("MAX_VALUE", Member::Number(f64::MAX)),
-        ("MIN_SAFE_INTEGER", Member::Number(-SAFE_MAX)),
-        ("MIN_VALUE", Member::Number(5e-324)),
-        ("NEGATIVE_INFINITY", Member::Number(f64::NEG_INFINITY)),
-        ("NaN", Member::Number(f64::NAN)),
-        ("POSITIVE_INFINITY", Member::Number(f64::INFINITY)),
-        ("isFinite", Member::Function(&IS_FINITE)),
-        ("isInteger", Member::Function(&IS_INTEGER)),
-        ("isNaN", Member::Function(&IS_NAN)),
-        ("isSafeInteger", Member::Function(&IS_SAFE_INTEGER)),
-        ("parseFloat", Member::Function(&PARSE_FLOAT)),
-        ("parseInt", Member::Function(&PARSE_INT)),
+        ("EPSILON", BuiltinMember::Number(f64::EPSILON)),
+        ("MAX_SAFE_INTEGER", BuiltinMember::Number(SAFE_MAX)),
+        ("MAX_VALUE", BuiltinMember::Number(f64::MAX)),
+        ("MIN_SAFE_INTEGER", BuiltinMember::Number(-SAFE_MAX)),
+        ("MIN_VALUE", BuiltinMember::Number(5e-324)),
+        (
+            "NEGATIVE_INFINITY",
+            BuiltinMember::Number(f64::NEG_INFINITY),
+        ),
+        ("NaN", BuiltinMember::Number(f64::NAN)),
+        ("POSITIVE_INFINITY", BuiltinMember::Number(f64::INFINITY)),
+        ("isFinite", BuiltinMember::Function(&IS_FINITE)),
+        ("isInteger", BuiltinMember::Function(&IS_INTEGER)),
+        ("isNaN", BuiltinMember::Function(&IS_NAN)),
+        ("isSafeInteger", BuiltinMember::Function(&IS_SAFE_INTEGER)),
+        ("parseFloat", BuiltinMember::Function(&PARSE_FLOAT)),
+        ("parseInt", BuiltinMember::Function(&PARSE_INT)),
     ],
 };
 
@@ -135,14 +138,14 @@ pub(super) static BIG_INT: Builtin = Builtin {
     members: &[],
 };
 
-fn of(cx: &mut Context<'_>, _: &Value, args: &[Value]) -> Result<Value, Error> {
+fn of(cx: &mut EvalContext<'_>, _: &Value, args: &[Value]) -> Result<Value, Error> {
     match args {
         [] => Ok(Value::Number(0.0)),
         [value, ..] => to_number(cx, value).map(Value::Number),
     }
 }
 
-fn truth(_: &mut Context<'_>, _: &Value, args: &[Value]) -> Result<Value, Error> {
+fn truth(_: &mut EvalContext<'_>, _: &Value, args: &[Value]) -> Result<Value, Error> {
     Ok(Value::Bool(arg(args, 0).is_truthy()))
 }
 
@@ -156,8 +159,8 @@ fn is_whole(number: f64) -> bool {
     number.is_finite() && number.fract() == 0.0
 }
 
-/// `BigInt(value)`; ours hold 128 bits.
-fn big(cx: &mut Context<'_>, _: &Value, args: &[Value]) -> Result<Value, Error> {
+/// Implements `BigInt(value)`; ours hold 128 bits.
+fn big(cx: &mut EvalContext<'_>, _: &Value, args: &[Value]) -> Result<Value, Error> {
     const WHOLE_MAX: f64 = 1.7e38;
     let value = arg(args, 0);
     let whole = match value {

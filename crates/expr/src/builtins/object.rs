@@ -1,28 +1,28 @@
-//! `Object`: its functions, and the methods every value has.
+//! `JsObject`: its functions, and the methods every value has.
 
 use std::rc::Rc;
 
 use super::args::{arg, callback, shown};
 use super::array_elements;
-use super::methods::Method;
+use super::methods::BuiltinMethod;
 use super::text;
-use crate::context::Context;
+use crate::context::EvalContext;
 use crate::convert::{strict_equals, to_text};
 use crate::error::Error;
 use crate::eval::own_entries;
 use crate::property::{self, array_index};
-use crate::value::{Builtin, Member, Object, Value};
+use crate::value::{Builtin, BuiltinMember, JsObject, Value};
 
 /// A method that every value has.
-type Call = fn(&mut Context<'_>, &Value, &[Value]) -> Result<Value, Error>;
+type ObjectMethod = fn(&mut EvalContext<'_>, &Value, &[Value]) -> Result<Value, Error>;
 
-pub(super) fn method(method: Method) -> Option<Call> {
+pub(super) fn method(method: BuiltinMethod) -> Option<ObjectMethod> {
     Some(match method {
-        Method::HasOwnProperty | Method::PropertyIsEnumerable => has_own_property,
-        Method::IsPrototypeOf => |_, _, _| Ok(Value::Bool(false)),
-        Method::ToString => |_, this, _| Ok(Value::from(described(this))),
-        Method::ToLocaleString => |cx, this, _| to_text(cx, this).map(Value::String),
-        Method::ValueOf => |_, this, _| Ok(this.clone()),
+        BuiltinMethod::HasOwnProperty | BuiltinMethod::PropertyIsEnumerable => has_own_property,
+        BuiltinMethod::IsPrototypeOf => |_, _, _| Ok(Value::Bool(false)),
+        BuiltinMethod::ToString => |_, this, _| Ok(Value::from(described(this))),
+        BuiltinMethod::ToLocaleString => |cx, this, _| to_text(cx, this).map(Value::String),
+        BuiltinMethod::ValueOf => |_, this, _| Ok(this.clone()),
         _ => return None,
     })
 }
@@ -32,30 +32,30 @@ pub(super) static OBJECT: Builtin = Builtin {
     call: Some(of),
     construct: Some(of),
     members: &[
-        ("assign", Member::Function(&ASSIGN)),
-        ("create", Member::Function(&CREATE)),
-        ("entries", Member::Function(&ENTRIES)),
-        ("freeze", Member::Function(&FREEZE)),
-        ("fromEntries", Member::Function(&FROM_ENTRIES)),
+        ("assign", BuiltinMember::Function(&ASSIGN)),
+        ("create", BuiltinMember::Function(&CREATE)),
+        ("entries", BuiltinMember::Function(&ENTRIES)),
+        ("freeze", BuiltinMember::Function(&FREEZE)),
+        ("fromEntries", BuiltinMember::Function(&FROM_ENTRIES)),
         (
             "getOwnPropertyNames",
-            Member::Function(&GET_OWN_PROPERTY_NAMES),
+            BuiltinMember::Function(&GET_OWN_PROPERTY_NAMES),
         ),
-        ("groupBy", Member::Function(&GROUP_BY)),
-        ("hasOwn", Member::Function(&HAS_OWN)),
-        ("is", Member::Function(&IS)),
-        ("isFrozen", Member::Function(&IS_FROZEN)),
-        ("keys", Member::Function(&KEYS)),
-        ("prototype", Member::Function(&PROTOTYPE)),
-        ("seal", Member::Function(&FREEZE)),
-        ("values", Member::Function(&VALUES)),
+        ("groupBy", BuiltinMember::Function(&GROUP_BY)),
+        ("hasOwn", BuiltinMember::Function(&HAS_OWN)),
+        ("is", BuiltinMember::Function(&IS)),
+        ("isFrozen", BuiltinMember::Function(&IS_FROZEN)),
+        ("keys", BuiltinMember::Function(&KEYS)),
+        ("prototype", BuiltinMember::Function(&PROTOTYPE)),
+        ("seal", BuiltinMember::Function(&FREEZE)),
+        ("values", BuiltinMember::Function(&VALUES)),
     ],
 };
 
 static ASSIGN: Builtin = super::function("assign", assign);
 static CREATE: Builtin = super::function("create", create);
 static ENTRIES: Builtin = super::function("entries", entries);
-/// Nothing is frozen: the argument comes back as it is, and can still be changed.
+/// Freezes nothing: returns the argument, which can still be changed.
 static FREEZE: Builtin = super::function("freeze", |_, _, args| Ok(arg(args, 0).clone()));
 static FROM_ENTRIES: Builtin = super::function("fromEntries", from_entries);
 static GET_OWN_PROPERTY_NAMES: Builtin =
@@ -80,7 +80,7 @@ static IS_FROZEN: Builtin = super::function("isFrozen", |_, _, args| {
 static KEYS: Builtin = super::function("keys", keys);
 static VALUES: Builtin = super::function("values", values);
 
-/// `Object.prototype`, for `Object.prototype.hasOwnProperty.call(object, key)`.
+/// `JsObject.prototype`, for `JsObject.prototype.hasOwnProperty.call(object, key)`.
 static PROTOTYPE: Builtin = Builtin {
     name: "Object",
     call: None,
@@ -88,16 +88,16 @@ static PROTOTYPE: Builtin = Builtin {
     members: &[
         (
             "hasOwnProperty",
-            Member::Function(&PROTOTYPE_HAS_OWN_PROPERTY),
+            BuiltinMember::Function(&PROTOTYPE_HAS_OWN_PROPERTY),
         ),
-        ("toString", Member::Function(&PROTOTYPE_TO_STRING)),
+        ("toString", BuiltinMember::Function(&PROTOTYPE_TO_STRING)),
     ],
 };
 static PROTOTYPE_HAS_OWN_PROPERTY: Builtin = super::function("hasOwnProperty", has_own_property);
 static PROTOTYPE_TO_STRING: Builtin =
     super::function("toString", |_, this, _| Ok(Value::from(described(this))));
 
-/// `[object Array]` and the like.
+/// Returns `[object Array]` and the like.
 fn described(value: &Value) -> String {
     let kind = match value {
         Value::Undefined => "Undefined",
@@ -123,9 +123,9 @@ fn described(value: &Value) -> String {
     format!("[object {kind}]")
 }
 
-fn of(_: &mut Context<'_>, _: &Value, args: &[Value]) -> Result<Value, Error> {
+fn of(_: &mut EvalContext<'_>, _: &Value, args: &[Value]) -> Result<Value, Error> {
     Ok(match arg(args, 0) {
-        Value::Undefined | Value::Null => Value::object(Object::new()),
+        Value::Undefined | Value::Null => Value::object(JsObject::new()),
         value => value.clone(),
     })
 }
@@ -137,7 +137,11 @@ fn not_nullish(value: &Value) -> Result<(), Error> {
     Ok(())
 }
 
-fn has_own_property(cx: &mut Context<'_>, this: &Value, args: &[Value]) -> Result<Value, Error> {
+fn has_own_property(
+    cx: &mut EvalContext<'_>,
+    this: &Value,
+    args: &[Value],
+) -> Result<Value, Error> {
     let key = to_text(cx, arg(args, 0))?;
     Ok(Value::Bool(match this {
         Value::Object(object) => object.borrow().contains(&key),
@@ -153,13 +157,13 @@ fn has_own_property(cx: &mut Context<'_>, this: &Value, args: &[Value]) -> Resul
     }))
 }
 
-fn keys(cx: &mut Context<'_>, _: &Value, args: &[Value]) -> Result<Value, Error> {
+fn keys(cx: &mut EvalContext<'_>, _: &Value, args: &[Value]) -> Result<Value, Error> {
     not_nullish(arg(args, 0))?;
     let keys = own_keys(cx, arg(args, 0))?;
     Ok(Value::array(keys.into_iter().map(Value::String).collect()))
 }
 
-fn own_keys(cx: &mut Context<'_>, value: &Value) -> Result<Vec<Rc<str>>, Error> {
+fn own_keys(cx: &mut EvalContext<'_>, value: &Value) -> Result<Vec<Rc<str>>, Error> {
     if let Value::Object(object) = value {
         cx.reserve_items(object.borrow().len())?;
         return Ok(object.borrow().keys());
@@ -170,7 +174,11 @@ fn own_keys(cx: &mut Context<'_>, value: &Value) -> Result<Vec<Rc<str>>, Error> 
         .collect())
 }
 
-fn get_own_property_names(cx: &mut Context<'_>, _: &Value, args: &[Value]) -> Result<Value, Error> {
+fn get_own_property_names(
+    cx: &mut EvalContext<'_>,
+    _: &Value,
+    args: &[Value],
+) -> Result<Value, Error> {
     let value = arg(args, 0);
     not_nullish(value)?;
     let mut names = own_keys(cx, value)?;
@@ -180,7 +188,7 @@ fn get_own_property_names(cx: &mut Context<'_>, _: &Value, args: &[Value]) -> Re
     Ok(Value::array(names.into_iter().map(Value::String).collect()))
 }
 
-fn values(cx: &mut Context<'_>, _: &Value, args: &[Value]) -> Result<Value, Error> {
+fn values(cx: &mut EvalContext<'_>, _: &Value, args: &[Value]) -> Result<Value, Error> {
     not_nullish(arg(args, 0))?;
     let entries = own_entries(cx, arg(args, 0))?;
     Ok(Value::array(
@@ -188,14 +196,14 @@ fn values(cx: &mut Context<'_>, _: &Value, args: &[Value]) -> Result<Value, Erro
     ))
 }
 
-fn entries(cx: &mut Context<'_>, _: &Value, args: &[Value]) -> Result<Value, Error> {
+fn entries(cx: &mut EvalContext<'_>, _: &Value, args: &[Value]) -> Result<Value, Error> {
     not_nullish(arg(args, 0))?;
     let entries = own_entries(cx, arg(args, 0))?;
     let pair = |(key, value)| Value::array(vec![Value::String(key), value]);
     Ok(Value::array(entries.into_iter().map(pair).collect()))
 }
 
-fn assign(cx: &mut Context<'_>, _: &Value, args: &[Value]) -> Result<Value, Error> {
+fn assign(cx: &mut EvalContext<'_>, _: &Value, args: &[Value]) -> Result<Value, Error> {
     let target = arg(args, 0);
     not_nullish(target)?;
     for source in args.iter().skip(1) {
@@ -206,17 +214,17 @@ fn assign(cx: &mut Context<'_>, _: &Value, args: &[Value]) -> Result<Value, Erro
     Ok(target.clone())
 }
 
-fn create(_: &mut Context<'_>, _: &Value, args: &[Value]) -> Result<Value, Error> {
+fn create(_: &mut EvalContext<'_>, _: &Value, args: &[Value]) -> Result<Value, Error> {
     match arg(args, 0) {
-        Value::Null => Ok(Value::object(Object::new())),
+        Value::Null => Ok(Value::object(JsObject::new())),
         _ => Err(Error::runtime(
             "Object.create is only available with null: objects have no prototypes here; use { ...object } to copy one",
         )),
     }
 }
 
-fn from_entries(cx: &mut Context<'_>, _: &Value, args: &[Value]) -> Result<Value, Error> {
-    let mut object = Object::new();
+fn from_entries(cx: &mut EvalContext<'_>, _: &Value, args: &[Value]) -> Result<Value, Error> {
+    let mut object = JsObject::new();
     for entry in array_elements(cx, arg(args, 0))? {
         let (key, value) = key_and_value(cx, &entry)?;
         let key = to_text(cx, &key)?;
@@ -226,8 +234,11 @@ fn from_entries(cx: &mut Context<'_>, _: &Value, args: &[Value]) -> Result<Value
     Ok(Value::object(object))
 }
 
-/// The first two elements of an entry.
-pub(super) fn key_and_value(cx: &mut Context<'_>, entry: &Value) -> Result<(Value, Value), Error> {
+/// Returns the first two elements of an entry.
+pub(super) fn key_and_value(
+    cx: &mut EvalContext<'_>,
+    entry: &Value,
+) -> Result<(Value, Value), Error> {
     match entry {
         Value::Array(pair) => {
             let pair = pair.borrow();
@@ -246,10 +257,10 @@ pub(super) fn key_and_value(cx: &mut Context<'_>, entry: &Value) -> Result<(Valu
     }
 }
 
-fn group_by(cx: &mut Context<'_>, _: &Value, args: &[Value]) -> Result<Value, Error> {
+fn group_by(cx: &mut EvalContext<'_>, _: &Value, args: &[Value]) -> Result<Value, Error> {
     let items = array_elements(cx, arg(args, 0))?;
     let function = callback(cx, args.get(1..).unwrap_or_default())?;
-    let mut groups = Object::new();
+    let mut groups = JsObject::new();
     for (index, item) in items.into_iter().enumerate() {
         let arguments = [item, Value::Number(index as f64)];
         let key = cx.call(function, &Value::Undefined, &arguments)?;

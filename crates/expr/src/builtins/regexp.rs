@@ -5,21 +5,21 @@ use std::rc::Rc;
 
 use super::args::arg;
 use super::match_result;
-use super::methods::Method;
-use crate::context::Context;
+use super::methods::BuiltinMethod;
+use crate::context::EvalContext;
 use crate::convert::to_text;
 use crate::error::Error;
-use crate::regex::{Regex, Search};
-use crate::value::{Builtin, Object, Value};
+use crate::regex::{JsRegex, RegexSearch};
+use crate::value::{Builtin, JsObject, Value};
 
 /// A method of regular expressions.
-type Call = fn(&mut Context<'_>, &Rc<Regex>, &[Value]) -> Result<Value, Error>;
+type RegexMethod = fn(&mut EvalContext<'_>, &Rc<JsRegex>, &[Value]) -> Result<Value, Error>;
 
-pub(super) fn method(method: Method) -> Option<Call> {
+pub(super) fn method(method: BuiltinMethod) -> Option<RegexMethod> {
     Some(match method {
-        Method::Exec => exec,
-        Method::Test => test,
-        Method::ToString => |_, regex, _| Ok(Value::from(literal(regex))),
+        BuiltinMethod::Exec => exec,
+        BuiltinMethod::Test => test,
+        BuiltinMethod::ToString => |_, regex, _| Ok(Value::from(literal(regex))),
         _ => return None,
     })
 }
@@ -32,7 +32,7 @@ pub(super) static REG_EXP: Builtin = Builtin {
 };
 
 /// `new RegExp(pattern, flags)`
-fn create(cx: &mut Context<'_>, _: &Value, args: &[Value]) -> Result<Value, Error> {
+fn create(cx: &mut EvalContext<'_>, _: &Value, args: &[Value]) -> Result<Value, Error> {
     let flags = match arg(args, 1) {
         Value::Undefined => None,
         flags => Some(to_text(cx, flags)?),
@@ -54,20 +54,20 @@ fn create(cx: &mut Context<'_>, _: &Value, args: &[Value]) -> Result<Value, Erro
     Ok(Value::RegExp(Rc::new(regex)))
 }
 
-/// Compiling at run time is work too: patterns may be made in a loop.
-fn compiled(cx: &mut Context<'_>, source: &str, flags: &str) -> Result<Regex, Error> {
+/// Compiles a pattern and charges for it: patterns may be made in a loop.
+fn compiled(cx: &mut EvalContext<'_>, source: &str, flags: &str) -> Result<JsRegex, Error> {
     const FUEL_PER_PATTERN: u64 = 200;
     const FUEL_PER_PATTERN_BYTE: u64 = 20;
     cx.charge(FUEL_PER_PATTERN + FUEL_PER_PATTERN_BYTE * source.len() as u64)?;
-    Regex::new(source, flags)
+    JsRegex::new(source, flags)
 }
 
-/// The regular expression that an argument stands for: itself, or a pattern to compile.
+/// Returns the regular expression of an argument: itself, or a compiled pattern.
 pub(super) fn from_pattern(
-    cx: &mut Context<'_>,
+    cx: &mut EvalContext<'_>,
     pattern: &Value,
     flags: &str,
-) -> Result<Rc<Regex>, Error> {
+) -> Result<Rc<JsRegex>, Error> {
     match pattern {
         Value::RegExp(regex) => Ok(regex.clone()),
         Value::Undefined => compiled(cx, "", flags).map(Rc::new),
@@ -78,13 +78,13 @@ pub(super) fn from_pattern(
     }
 }
 
-/// How a regular expression prints: `/source/flags`.
-pub(super) fn literal(regex: &Regex) -> String {
+/// Prints a regular expression: `/source/flags`.
+pub(super) fn literal(regex: &JsRegex) -> String {
     format!("/{}/{}", regex.source, regex.flags)
 }
 
-/// A property of a regular expression.
-pub(super) fn property(regex: &Regex, name: &str) -> Option<Value> {
+/// Returns a property of a regular expression.
+pub(super) fn property(regex: &JsRegex, name: &str) -> Option<Value> {
     let flag = match name {
         "source" => return Some(Value::String(regex.source.clone())),
         "flags" => return Some(Value::String(regex.flags.clone())),
@@ -102,19 +102,23 @@ pub(super) fn property(regex: &Regex, name: &str) -> Option<Value> {
     Some(Value::Bool(regex.has_flag(flag)))
 }
 
-fn exec(cx: &mut Context<'_>, regex: &Rc<Regex>, args: &[Value]) -> Result<Value, Error> {
+fn exec(cx: &mut EvalContext<'_>, regex: &Rc<JsRegex>, args: &[Value]) -> Result<Value, Error> {
     let text = to_text(cx, arg(args, 0))?;
     exec_on(cx, regex, &text)
 }
 
-fn test(cx: &mut Context<'_>, regex: &Rc<Regex>, args: &[Value]) -> Result<Value, Error> {
+fn test(cx: &mut EvalContext<'_>, regex: &Rc<JsRegex>, args: &[Value]) -> Result<Value, Error> {
     let text = to_text(cx, arg(args, 0))?;
     let mut search = regex.search(&text);
     next_match(cx, regex, &mut search).map(|found| Value::Bool(found.is_some()))
 }
 
-/// `regex.exec(text)`: a match array or `null`.
-pub(super) fn exec_on(cx: &mut Context<'_>, regex: &Regex, text: &Rc<str>) -> Result<Value, Error> {
+/// Implements `regex.exec(text)`: returns a match array or `null`.
+pub(super) fn exec_on(
+    cx: &mut EvalContext<'_>,
+    regex: &JsRegex,
+    text: &Rc<str>,
+) -> Result<Value, Error> {
     let mut search = regex.search(text);
     match next_match(cx, regex, &mut search)? {
         Some(_) => match_array(cx, regex, &search, text),
@@ -122,11 +126,11 @@ pub(super) fn exec_on(cx: &mut Context<'_>, regex: &Regex, text: &Rc<str>) -> Re
     }
 }
 
-/// One step of a search that remembers where it is in `lastIndex` when the flags ask for it.
+/// Finds the next match; keeps its position in `lastIndex` if the flags ask for it.
 fn next_match(
-    cx: &mut Context<'_>,
-    regex: &Regex,
-    search: &mut Search<'_>,
+    cx: &mut EvalContext<'_>,
+    regex: &JsRegex,
+    search: &mut RegexSearch<'_>,
 ) -> Result<Option<Range<usize>>, Error> {
     cx.charge_bytes(search.len())?;
     let remembers = regex.has_flag('g') || regex.has_flag('y');
@@ -143,10 +147,10 @@ fn next_match(
 
 /// Visits every match of a global expression, or the one match of another.
 pub(super) fn each_match(
-    cx: &mut Context<'_>,
-    regex: &Regex,
+    cx: &mut EvalContext<'_>,
+    regex: &JsRegex,
     text: &Rc<str>,
-    mut visit: impl FnMut(&mut Context<'_>, &Search<'_>, Range<usize>) -> Result<(), Error>,
+    mut visit: impl FnMut(&mut EvalContext<'_>, &RegexSearch<'_>, Range<usize>) -> Result<(), Error>,
 ) -> Result<(), Error> {
     let mut search = regex.search(text);
     if !regex.has_flag('g') {
@@ -171,11 +175,11 @@ pub(super) fn each_match(
     Ok(())
 }
 
-/// The array of a match: the groups, with `index`, `input` and `groups` beside them.
+/// Makes the array of a match: the groups, with `index`, `input` and `groups` beside them.
 pub(super) fn match_array(
-    cx: &mut Context<'_>,
-    regex: &Regex,
-    search: &Search<'_>,
+    cx: &mut EvalContext<'_>,
+    regex: &JsRegex,
+    search: &RegexSearch<'_>,
     input: &Rc<str>,
 ) -> Result<Value, Error> {
     // Each group may become a string of its own.
@@ -193,7 +197,7 @@ pub(super) fn match_array(
         });
     }
     cx.charge_bytes(bytes)?;
-    let details = match_result::Details {
+    let details = match_result::MatchDetails {
         index: search.group(0).map_or(0, |whole| whole.start),
         input: input.clone(),
         groups: named_groups(regex, |group| items[group].clone()),
@@ -202,12 +206,12 @@ pub(super) fn match_array(
     Ok(match_result::array(items, details))
 }
 
-/// An object of the named groups; `undefined` when none is named.
-fn named_groups(regex: &Regex, value: impl Fn(usize) -> Value) -> Value {
+/// Makes an object of the named groups; `undefined` if none is named.
+fn named_groups(regex: &JsRegex, value: impl Fn(usize) -> Value) -> Value {
     if regex.names().is_empty() {
         return Value::Undefined;
     }
-    let mut groups = Object::new();
+    let mut groups = JsObject::new();
     for (name, number) in regex.names() {
         let value = value(*number);
         // Of groups with the same name in different alternatives, the one that matched counts.
@@ -218,8 +222,8 @@ fn named_groups(regex: &Regex, value: impl Fn(usize) -> Value) -> Value {
     Value::object(groups)
 }
 
-/// The positions of all groups, for the `d` flag.
-fn indices(regex: &Regex, search: &Search<'_>) -> Value {
+/// Returns the positions of all groups, for the `d` flag.
+fn indices(regex: &JsRegex, search: &RegexSearch<'_>) -> Value {
     let pair = |group: usize| match search.group(group) {
         Some(range) => Value::array(vec![
             Value::Number(range.start as f64),
@@ -231,7 +235,7 @@ fn indices(regex: &Regex, search: &Search<'_>) -> Value {
     let groups = named_groups(regex, pair);
     match_result::array(
         items,
-        match_result::Details {
+        match_result::MatchDetails {
             index: 0,
             input: "".into(),
             groups,
@@ -240,8 +244,12 @@ fn indices(regex: &Regex, search: &Search<'_>) -> Value {
     )
 }
 
-/// What a replacement function is called with.
-pub(super) fn replacer_arguments(regex: &Regex, search: &Search<'_>, text: &Rc<str>) -> Vec<Value> {
+/// Returns the arguments of a replacement function.
+pub(super) fn replacer_arguments(
+    regex: &JsRegex,
+    search: &RegexSearch<'_>,
+    text: &Rc<str>,
+) -> Vec<Value> {
     let group = |group: usize| match search.group(group) {
         Some(range) => Value::String(search.part(range)),
         None => Value::Undefined,

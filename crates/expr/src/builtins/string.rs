@@ -9,67 +9,71 @@ mod replace;
 use std::rc::Rc;
 
 use super::args::arg;
-use super::methods::Method;
+use super::methods::BuiltinMethod;
 use super::text;
-use crate::context::Context;
+use crate::context::EvalContext;
 use crate::convert::{to_number, to_text};
 use crate::error::Error;
-use crate::value::{Builtin, Member, Value};
+use crate::value::{Builtin, BuiltinMember, Value};
 
 /// A method of strings.
-type Call = fn(&mut Context<'_>, &Rc<str>, &[Value]) -> Result<Value, Error>;
+type StringMethod = fn(&mut EvalContext<'_>, &Rc<str>, &[Value]) -> Result<Value, Error>;
 
-/// The string method of that name.
-pub(super) fn method(method: Method) -> Option<Call> {
+/// Returns the string method of that name.
+pub(super) fn method(method: BuiltinMethod) -> Option<StringMethod> {
     Some(match method {
-        Method::At => find::at,
-        Method::CharAt => find::char_at,
-        Method::CharCodeAt => find::char_code_at,
-        Method::CodePointAt => find::code_point_at,
-        Method::Concat => edit::concat,
-        Method::EndsWith => find::ends_with,
-        Method::Includes => find::includes,
-        Method::IndexOf => find::index_of,
-        Method::IsWellFormed => |_, _, _| Ok(Value::Bool(true)),
-        Method::LastIndexOf => find::last_index_of,
-        Method::LocaleCompare => collate::locale_compare,
-        Method::Match => pattern::r#match,
-        Method::MatchAll => pattern::match_all,
-        Method::Normalize => edit::normalize,
-        Method::PadEnd => edit::pad_end,
-        Method::PadStart => edit::pad_start,
-        Method::Repeat => edit::repeat,
-        Method::Replace => replace::replace,
-        Method::ReplaceAll => replace::replace_all,
-        Method::Search => pattern::search,
-        Method::Slice => edit::slice,
-        Method::Split => pattern::split,
-        Method::StartsWith => find::starts_with,
-        Method::Substr => edit::substr,
-        Method::Substring => edit::substring,
-        Method::ToLowerCase | Method::ToLocaleLowerCase => edit::to_lower_case,
-        Method::ToUpperCase | Method::ToLocaleUpperCase => edit::to_upper_case,
-        Method::ToString | Method::ValueOf | Method::ToWellFormed => {
+        BuiltinMethod::At => find::at,
+        BuiltinMethod::CharAt => find::char_at,
+        BuiltinMethod::CharCodeAt => find::char_code_at,
+        BuiltinMethod::CodePointAt => find::code_point_at,
+        BuiltinMethod::Concat => edit::concat,
+        BuiltinMethod::EndsWith => find::ends_with,
+        BuiltinMethod::Includes => find::includes,
+        BuiltinMethod::IndexOf => find::index_of,
+        BuiltinMethod::IsWellFormed => |_, _, _| Ok(Value::Bool(true)),
+        BuiltinMethod::LastIndexOf => find::last_index_of,
+        BuiltinMethod::LocaleCompare => collate::locale_compare,
+        BuiltinMethod::Match => pattern::r#match,
+        BuiltinMethod::MatchAll => pattern::match_all,
+        BuiltinMethod::Normalize => edit::normalize,
+        BuiltinMethod::PadEnd => edit::pad_end,
+        BuiltinMethod::PadStart => edit::pad_start,
+        BuiltinMethod::Repeat => edit::repeat,
+        BuiltinMethod::Replace => replace::replace,
+        BuiltinMethod::ReplaceAll => replace::replace_all,
+        BuiltinMethod::Search => pattern::search,
+        BuiltinMethod::Slice => edit::slice,
+        BuiltinMethod::Split => pattern::split,
+        BuiltinMethod::StartsWith => find::starts_with,
+        BuiltinMethod::Substr => edit::substr,
+        BuiltinMethod::Substring => edit::substring,
+        BuiltinMethod::ToLowerCase | BuiltinMethod::ToLocaleLowerCase => edit::to_lower_case,
+        BuiltinMethod::ToUpperCase | BuiltinMethod::ToLocaleUpperCase => edit::to_upper_case,
+        BuiltinMethod::ToString | BuiltinMethod::ValueOf | BuiltinMethod::ToWellFormed => {
             |_, text, _| Ok(Value::String(text.clone()))
         }
-        Method::Trim => edit::trim,
-        Method::TrimEnd | Method::TrimRight => edit::trim_end,
-        Method::TrimStart | Method::TrimLeft => edit::trim_start,
+        BuiltinMethod::Trim => edit::trim,
+        BuiltinMethod::TrimEnd | BuiltinMethod::TrimRight => edit::trim_end,
+        BuiltinMethod::TrimStart | BuiltinMethod::TrimLeft => edit::trim_start,
         _ => return None,
     })
 }
 
 /// Appends what a method gives, for those that need no string of their own; `None` for the rest.
 pub(super) fn write(
-    cx: &mut Context<'_>,
+    cx: &mut EvalContext<'_>,
     this: &str,
-    method: Method,
+    method: BuiltinMethod,
     out: &mut String,
 ) -> Option<Result<(), Error>> {
     Some(match method {
-        Method::ToLowerCase | Method::ToLocaleLowerCase => edit::write_lower_case(cx, this, out),
-        Method::ToUpperCase | Method::ToLocaleUpperCase => edit::write_upper_case(cx, this, out),
-        Method::Trim => edit::write_trimmed(cx, this, out),
+        BuiltinMethod::ToLowerCase | BuiltinMethod::ToLocaleLowerCase => {
+            edit::write_lower_case(cx, this, out)
+        }
+        BuiltinMethod::ToUpperCase | BuiltinMethod::ToLocaleUpperCase => {
+            edit::write_upper_case(cx, this, out)
+        }
+        BuiltinMethod::Trim => edit::write_trimmed(cx, this, out),
         _ => return None,
     })
 }
@@ -79,8 +83,8 @@ pub(super) static STRING: Builtin = Builtin {
     call: Some(of),
     construct: Some(of),
     members: &[
-        ("fromCharCode", Member::Function(&FROM_CHAR_CODE)),
-        ("fromCodePoint", Member::Function(&FROM_CODE_POINT)),
+        ("fromCharCode", BuiltinMember::Function(&FROM_CHAR_CODE)),
+        ("fromCodePoint", BuiltinMember::Function(&FROM_CODE_POINT)),
     ],
 };
 
@@ -88,14 +92,14 @@ static FROM_CHAR_CODE: Builtin = super::function("fromCharCode", from_char_code)
 static FROM_CODE_POINT: Builtin = super::function("fromCodePoint", from_code_point);
 
 /// `String(value)`
-fn of(cx: &mut Context<'_>, _: &Value, args: &[Value]) -> Result<Value, Error> {
+fn of(cx: &mut EvalContext<'_>, _: &Value, args: &[Value]) -> Result<Value, Error> {
     match args {
         [] => Ok(Value::from("")),
         [value, ..] => to_text(cx, value).map(Value::String),
     }
 }
 
-fn from_char_code(cx: &mut Context<'_>, _: &Value, args: &[Value]) -> Result<Value, Error> {
+fn from_char_code(cx: &mut EvalContext<'_>, _: &Value, args: &[Value]) -> Result<Value, Error> {
     cx.reserve_string(args.len())?;
     let mut units = Vec::with_capacity(args.len());
     for code in args {
@@ -104,7 +108,7 @@ fn from_char_code(cx: &mut Context<'_>, _: &Value, args: &[Value]) -> Result<Val
     Ok(Value::from(text::of_units(units.into_iter())))
 }
 
-fn from_code_point(cx: &mut Context<'_>, _: &Value, args: &[Value]) -> Result<Value, Error> {
+fn from_code_point(cx: &mut EvalContext<'_>, _: &Value, args: &[Value]) -> Result<Value, Error> {
     cx.reserve_string(args.len())?;
     let mut units = Vec::with_capacity(args.len());
     for code in args {
@@ -121,8 +125,8 @@ fn from_code_point(cx: &mut Context<'_>, _: &Value, args: &[Value]) -> Result<Va
     Ok(Value::from(text::of_units(units.into_iter())))
 }
 
-/// An argument as text that must not be a regular expression.
-fn plain_text(cx: &mut Context<'_>, args: &[Value], method: &str) -> Result<Rc<str>, Error> {
+/// Converts an argument that must not be a regular expression to text.
+fn plain_text(cx: &mut EvalContext<'_>, args: &[Value], method: &str) -> Result<Rc<str>, Error> {
     if let Value::RegExp(_) = arg(args, 0) {
         return Err(Error::runtime(format!(
             "First argument to String.prototype.{method} must not be a regular expression"

@@ -5,14 +5,14 @@
 
 use std::rc::Rc;
 
-use crate::context::Context;
+use crate::context::EvalContext;
 use crate::error::Error;
 use crate::value::Value;
 
-/// What half of a surrogate pair turns into.
+/// Replacement for half of a surrogate pair.
 const HALF: char = char::REPLACEMENT_CHARACTER;
 
-/// The length in UTF-16 code units.
+/// Returns the length in UTF-16 code units.
 #[inline]
 pub(super) fn len(text: &str) -> usize {
     if text.is_ascii() {
@@ -22,7 +22,7 @@ pub(super) fn len(text: &str) -> usize {
     }
 }
 
-/// The code unit at a position.
+/// Returns the code unit at a position.
 pub(super) fn unit(text: &str, position: usize) -> Option<u16> {
     if text.is_ascii() {
         return text.as_bytes().get(position).map(|byte| u16::from(*byte));
@@ -30,7 +30,7 @@ pub(super) fn unit(text: &str, position: usize) -> Option<u16> {
     text.encode_utf16().nth(position)
 }
 
-/// The text between two positions, `start <= end <= len`.
+/// Returns the text between two positions, `start <= end <= len`.
 pub(super) fn slice(text: &Rc<str>, start: usize, end: usize) -> Rc<str> {
     if text.is_ascii() {
         if end - start == text.len() {
@@ -58,7 +58,7 @@ pub(super) fn slice(text: &Rc<str>, start: usize, end: usize) -> Rc<str> {
     out.into()
 }
 
-/// The byte offset of a position; inside a surrogate pair, of the character after it.
+/// Returns the byte offset of a position; inside a surrogate pair, of the character after it.
 pub(super) fn byte_of(text: &str, position: usize) -> usize {
     if text.is_ascii() {
         return position.min(text.len());
@@ -73,7 +73,7 @@ pub(super) fn byte_of(text: &str, position: usize) -> usize {
     text.len()
 }
 
-/// The byte offset of the character that a position is in.
+/// Returns the byte offset of the character that a position is in.
 pub(super) fn byte_before(text: &str, position: usize) -> usize {
     let byte = byte_of(text, position);
     let inside = !text.is_ascii() && len(&text[..byte]) > position;
@@ -87,14 +87,14 @@ pub(super) fn byte_before(text: &str, position: usize) -> usize {
     }
 }
 
-/// The string that one code unit makes.
+/// Makes the string of one code unit.
 pub(super) fn of_unit(unit: u16) -> Value {
     let c = char::from_u32(u32::from(unit)).unwrap_or(HALF);
     let mut buffer = [0; 4];
     Value::from(&*c.encode_utf8(&mut buffer))
 }
 
-/// A string from code units.
+/// Makes a string from code units.
 pub(super) fn of_units(units: impl Iterator<Item = u16>) -> String {
     char::decode_utf16(units)
         .map(|c| c.unwrap_or(HALF))
@@ -102,14 +102,14 @@ pub(super) fn of_units(units: impl Iterator<Item = u16>) -> String {
 }
 
 /// Appends to a string that must stay within its limit, and pays for it.
-pub(super) fn push(cx: &mut Context<'_>, out: &mut String, part: &str) -> Result<(), Error> {
+pub(super) fn push(cx: &mut EvalContext<'_>, out: &mut String, part: &str) -> Result<(), Error> {
     cx.charge_bytes(part.len())?;
     out.push_str(part);
     check(cx, out)
 }
 
 /// Refuses a string that has grown past its limit.
-pub(super) fn check(cx: &Context<'_>, out: &str) -> Result<(), Error> {
+pub(super) fn check(cx: &EvalContext<'_>, out: &str) -> Result<(), Error> {
     let max = cx.limits().string_bytes_max;
     if out.len() > max {
         return Err(Error::limit(format!(
@@ -122,7 +122,7 @@ pub(super) fn check(cx: &Context<'_>, out: &str) -> Result<(), Error> {
 
 /// Pays for one more item of a list that must stay within its limit.
 #[inline]
-pub(super) fn one_more(cx: &mut Context<'_>, items: usize) -> Result<(), Error> {
+pub(super) fn one_more(cx: &mut EvalContext<'_>, items: usize) -> Result<(), Error> {
     if items >= cx.limits().items_max {
         return cx.reserve_items(items + 1);
     }

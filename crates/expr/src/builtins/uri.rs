@@ -1,14 +1,14 @@
 //! `encodeURIComponent` and its relatives.
 
 use super::args::arg;
-use crate::context::Context;
+use crate::context::EvalContext;
 use crate::convert::to_text;
 use crate::error::Error;
 use crate::value::{Builtin, Value};
 
-/// What a component may contain besides letters and digits.
+/// Characters that a component may contain besides letters and digits.
 const UNRESERVED: &[u8] = b"-_.!~*'()";
-/// What separates the components of a URI.
+/// Characters that separate the components of a URI.
 const RESERVED: &[u8] = b";/?:@&=+$,#";
 
 pub(super) static ENCODE_URI_COMPONENT: Builtin =
@@ -21,7 +21,7 @@ pub(super) static DECODE_URI: Builtin =
     super::function("decodeURI", |cx, _, args| decode(cx, args, RESERVED));
 pub(super) static ESCAPE: Builtin = super::function("escape", escape);
 
-fn encode(cx: &mut Context<'_>, args: &[Value], kept: &[u8]) -> Result<Value, Error> {
+fn encode(cx: &mut EvalContext<'_>, args: &[Value], kept: &[u8]) -> Result<Value, Error> {
     let text = to_text(cx, arg(args, 0))?;
     let plain = |byte: &u8| {
         byte.is_ascii_alphanumeric() || UNRESERVED.contains(byte) || kept.contains(byte)
@@ -51,7 +51,7 @@ fn push_escaped(out: &mut String, byte: u8) {
 }
 
 /// Decodes; escapes of `kept` characters stay as they are.
-fn decode(cx: &mut Context<'_>, args: &[Value], kept: &[u8]) -> Result<Value, Error> {
+fn decode(cx: &mut EvalContext<'_>, args: &[Value], kept: &[u8]) -> Result<Value, Error> {
     let text = to_text(cx, arg(args, 0))?;
     cx.charge_bytes(text.len())?;
     if !text.contains('%') {
@@ -83,8 +83,8 @@ fn decode(cx: &mut Context<'_>, args: &[Value], kept: &[u8]) -> Result<Value, Er
         .map_err(|_| malformed())
 }
 
-/// The old `escape`, still met in templates.
-fn escape(cx: &mut Context<'_>, _: &Value, args: &[Value]) -> Result<Value, Error> {
+/// Implements the old `escape`, which some templates still use.
+fn escape(cx: &mut EvalContext<'_>, _: &Value, args: &[Value]) -> Result<Value, Error> {
     let text = to_text(cx, arg(args, 0))?;
     cx.reserve_string(text.len().saturating_mul(3))?;
     let mut out = String::with_capacity(text.len());

@@ -7,17 +7,17 @@ use oxc_regular_expression::ast::{
 
 use rustc_hash::FxHashMap;
 
-use super::set::{self, Case, Ranges};
+use super::set::{self, CaseFolding, CharRanges};
 
 /// Something valid that this engine does not do, as a sentence.
-pub(super) struct Unsupported(pub(super) String);
+pub(super) struct UnsupportedPattern(pub(super) String);
 
-/// `\d`, `\W` and so on.
-pub(super) fn escape(kind: CharacterClassEscapeKind, case: Case) -> Ranges {
+/// Makes the set of `\d`, `\W` and so on.
+pub(super) fn escape(kind: CharacterClassEscapeKind, case: CaseFolding) -> CharRanges {
     // Only with `u` do foreign letters fold into ASCII ones.
     let word = || match case {
-        Case::Folded => set::word().folded(case),
-        Case::Sensitive | Case::Upper => set::word(),
+        CaseFolding::Folded => set::word().folded(case),
+        CaseFolding::Sensitive | CaseFolding::Upper => set::word(),
     };
     match kind {
         CharacterClassEscapeKind::D => set::digits(),
@@ -31,14 +31,14 @@ pub(super) fn escape(kind: CharacterClassEscapeKind, case: Case) -> Ranges {
 
 /// The Unicode properties met in a pattern; building a set takes long, and patterns repeat them.
 #[derive(Default)]
-pub(super) struct Properties(FxHashMap<String, Ranges>);
+pub(super) struct UnicodeProperties(FxHashMap<String, CharRanges>);
 
-/// `\p{…}` and `\P{…}`.
+/// Makes the set of `\p{…}` and `\P{…}`.
 pub(super) fn property(
     property: &UnicodePropertyEscape<'_>,
-    case: Case,
-    known: &mut Properties,
-) -> Result<Ranges, Unsupported> {
+    case: CaseFolding,
+    known: &mut UnicodeProperties,
+) -> Result<CharRanges, UnsupportedPattern> {
     let key = format!(
         "{}{:?}{case:?}{}",
         property.name, property.value, property.negative
@@ -51,7 +51,10 @@ pub(super) fn property(
     Ok(ranges)
 }
 
-fn built(property: &UnicodePropertyEscape<'_>, case: Case) -> Result<Ranges, Unsupported> {
+fn built(
+    property: &UnicodePropertyEscape<'_>,
+    case: CaseFolding,
+) -> Result<CharRanges, UnsupportedPattern> {
     let value = property.value.as_ref().map(|value| value.as_str());
     let name = property.name.as_str();
     let ranges = if property.strings {
@@ -60,7 +63,7 @@ fn built(property: &UnicodePropertyEscape<'_>, case: Case) -> Result<Ranges, Uns
         set::property(name, value)
     };
     let Some(ranges) = ranges else {
-        return Err(Unsupported(format!(
+        return Err(UnsupportedPattern(format!(
             "the Unicode property `{name}` is not supported"
         )));
     };
@@ -72,16 +75,16 @@ fn built(property: &UnicodePropertyEscape<'_>, case: Case) -> Result<Ranges, Uns
     })
 }
 
-/// `[…]`, with the set operations of the `v` flag.
+/// Makes the set of `[…]`, with the set operations of the `v` flag.
 pub(super) fn class(
     class: &CharacterClass<'_>,
-    case: Case,
-    known: &mut Properties,
-) -> Result<Ranges, Unsupported> {
+    case: CaseFolding,
+    known: &mut UnicodeProperties,
+) -> Result<CharRanges, UnsupportedPattern> {
     let mut operands = class.body.iter().map(|part| contents(part, case, known));
     let mut ranges = match operands.next() {
         Some(first) => first?,
-        None => Ranges::default(),
+        None => CharRanges::default(),
     };
     for operand in operands {
         let operand = operand?;
@@ -103,24 +106,24 @@ pub(super) fn class(
 
 fn contents(
     part: &CharacterClassContents<'_>,
-    case: Case,
-    known: &mut Properties,
-) -> Result<Ranges, Unsupported> {
+    case: CaseFolding,
+    known: &mut UnicodeProperties,
+) -> Result<CharRanges, UnsupportedPattern> {
     Ok(match part {
         CharacterClassContents::CharacterClassRange(range) => {
-            Ranges::of(&[(range.min.value, range.max.value)]).folded(case)
+            CharRanges::of(&[(range.min.value, range.max.value)]).folded(case)
         }
         CharacterClassContents::Character(character) => {
-            Ranges::of(&[(character.value, character.value)]).folded(case)
+            CharRanges::of(&[(character.value, character.value)]).folded(case)
         }
         CharacterClassContents::CharacterClassEscape(escaped) => escape(escaped.kind, case),
         CharacterClassContents::UnicodePropertyEscape(escaped) => property(escaped, case, known)?,
         CharacterClassContents::NestedCharacterClass(nested) => class(nested, case, known)?,
         CharacterClassContents::ClassStringDisjunction(strings) => {
-            let mut ranges = Ranges::default();
+            let mut ranges = CharRanges::default();
             for string in &strings.body {
                 let [only] = &string.body[..] else {
-                    return Err(Unsupported(
+                    return Err(UnsupportedPattern(
                         "strings of several characters in \\q{…} are not supported".to_owned(),
                     ));
                 };

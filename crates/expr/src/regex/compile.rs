@@ -8,44 +8,48 @@ use oxc_regular_expression::ast::{
 use oxc_regular_expression::{LiteralParser, Options};
 use oxc_span::{GetSpan, Span};
 
-use super::class::{self, Properties, Unsupported};
-use super::program::{Atom, Op, Program, Way, first_of};
-use super::set::{Case, CharSet, Ranges};
+use super::class::{self, UnicodeProperties, UnsupportedPattern};
+use super::program::{ReadDirection, RegexAtom, RegexOp, RegexProgram, first_of};
+use super::set::{CaseFolding, CharRanges, CharSet};
 
 /// The flags that change what a pattern means.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Meaning {
+pub(super) struct PatternFlags {
     pub(super) ignore_case: bool,
     pub(super) multiline: bool,
     pub(super) dot_all: bool,
     pub(super) unicode: bool,
 }
 
-/// Why a pattern cannot be used, as a sentence.
-pub(super) fn compile(source: &str, flags: &str, meaning: Meaning) -> Result<Program, String> {
+/// Compiles a pattern; the error is a sentence that says why the pattern cannot be used.
+pub(super) fn compile(
+    source: &str,
+    flags: &str,
+    meaning: PatternFlags,
+) -> Result<RegexProgram, String> {
     let allocator = Allocator::default();
     let pattern = LiteralParser::new(&allocator, source, Some(flags), Options::default())
         .parse()
         .map_err(|error| worded(&error.message))?;
-    let mut groups = Groups::default();
+    let mut groups = CaptureGroups::default();
     groups.collect(&pattern.body);
-    let mut compiler = Compiler {
+    let mut compiler = RegexCompiler {
         ops: Vec::new(),
         sets: Vec::new(),
         slots: (groups.starts.len() + 1) * 2,
         groups,
-        properties: Properties::default(),
+        properties: UnicodeProperties::default(),
         meaning,
-        way: Way::Forward,
+        way: ReadDirection::Forward,
     };
-    compiler.push(Op::Save(0));
+    compiler.push(RegexOp::Save(0));
     compiler
         .disjunction(&pattern.body)
-        .map_err(|Unsupported(what)| what)?;
-    compiler.push(Op::Save(1));
-    compiler.push(Op::Accept);
+        .map_err(|UnsupportedPattern(what)| what)?;
+    compiler.push(RegexOp::Save(1));
+    compiler.push(RegexOp::Accept);
     let anchored = compiler.is_anchored(&pattern.body);
-    Ok(Program {
+    Ok(RegexProgram {
         first: first_of(&compiler.ops, &compiler.sets),
         ops: compiler.ops.into(),
         sets: compiler.sets.into(),
@@ -57,7 +61,7 @@ pub(super) fn compile(source: &str, flags: &str, meaning: Meaning) -> Result<Pro
     })
 }
 
-/// The parser's complaint in the words that JavaScript programmers know.
+/// Words the parser's error as JavaScript programmers know it.
 fn worded(message: &str) -> String {
     let message = message.trim_start_matches("Invalid regular expression: ");
     let known = [
@@ -88,12 +92,12 @@ fn worded(message: &str) -> String {
 
 /// The capturing groups by where they start, which is the order of their numbers.
 #[derive(Default)]
-struct Groups {
+struct CaptureGroups {
     starts: Vec<u32>,
     names: Vec<(Box<str>, usize)>,
 }
 
-impl Groups {
+impl CaptureGroups {
     fn collect(&mut self, disjunction: &Disjunction<'_>) {
         for term in disjunction
             .body
@@ -120,7 +124,8 @@ impl Groups {
         }
     }
 
-    /// The numbers of the groups inside a part of the pattern: first, and one past the last.
+    /// Returns the numbers of the groups inside a part of the pattern: first, and one past the
+    /// last.
     fn within(&self, span: Span) -> (u32, u32) {
         let first = self.starts.partition_point(|start| *start < span.start);
         let end = self.starts.partition_point(|start| *start < span.end);
@@ -134,18 +139,18 @@ impl Groups {
     }
 }
 
-struct Compiler {
-    ops: Vec<Op>,
+struct RegexCompiler {
+    ops: Vec<RegexOp>,
     sets: Vec<CharSet>,
     slots: usize,
-    groups: Groups,
-    properties: Properties,
-    meaning: Meaning,
-    way: Way,
+    groups: CaptureGroups,
+    properties: UnicodeProperties,
+    meaning: PatternFlags,
+    way: ReadDirection,
 }
 
-impl Compiler {
-    fn push(&mut self, op: Op) -> usize {
+impl RegexCompiler {
+    fn push(&mut self, op: RegexOp) -> usize {
         self.ops.push(op);
         self.ops.len() - 1
     }
@@ -159,18 +164,18 @@ impl Compiler {
         self.slots as u32 - 1
     }
 
-    fn case(&self) -> Case {
+    fn case(&self) -> CaseFolding {
         match (self.meaning.ignore_case, self.meaning.unicode) {
-            (false, _) => Case::Sensitive,
-            (true, false) => Case::Upper,
-            (true, true) => Case::Folded,
+            (false, _) => CaseFolding::Sensitive,
+            (true, false) => CaseFolding::Upper,
+            (true, true) => CaseFolding::Folded,
         }
     }
 
-    fn atom(&mut self, set: CharSet) -> Atom {
+    fn atom(&mut self, set: CharSet) -> RegexAtom {
         match set.single() {
-            Some(c) => Atom::Char(c),
-            None => Atom::Set(self.set(set)),
+            Some(c) => RegexAtom::Char(c),
+            None => RegexAtom::Set(self.set(set)),
         }
     }
 
@@ -189,7 +194,7 @@ impl Compiler {
                 if assertion.kind == BoundaryAssertionKind::Start)
     }
 
-    fn disjunction(&mut self, disjunction: &Disjunction<'_>) -> Result<(), Unsupported> {
+    fn disjunction(&mut self, disjunction: &Disjunction<'_>) -> Result<(), UnsupportedPattern> {
         let mut ends = Vec::new();
         let last = disjunction.body.len().saturating_sub(1);
         for (index, alternative) in disjunction.body.iter().enumerate() {
@@ -198,23 +203,23 @@ impl Compiler {
                 break;
             }
             let first = self.here() + 1;
-            let split = self.push(Op::Split { first, second: 0 });
+            let split = self.push(RegexOp::Split { first, second: 0 });
             self.alternative(alternative)?;
-            ends.push(self.push(Op::Jump(0)));
+            ends.push(self.push(RegexOp::Jump(0)));
             let second = self.here();
-            self.ops[split] = Op::Split { first, second };
+            self.ops[split] = RegexOp::Split { first, second };
         }
         let end = self.here();
         for jump in ends {
-            self.ops[jump] = Op::Jump(end);
+            self.ops[jump] = RegexOp::Jump(end);
         }
         Ok(())
     }
 
-    fn alternative(&mut self, alternative: &Alternative<'_>) -> Result<(), Unsupported> {
+    fn alternative(&mut self, alternative: &Alternative<'_>) -> Result<(), UnsupportedPattern> {
         match self.way {
-            Way::Forward => alternative.body.iter().try_for_each(|term| self.term(term)),
-            Way::Back => alternative
+            ReadDirection::Forward => alternative.body.iter().try_for_each(|term| self.term(term)),
+            ReadDirection::Back => alternative
                 .body
                 .iter()
                 .rev()
@@ -222,10 +227,10 @@ impl Compiler {
         }
     }
 
-    fn term(&mut self, term: &Term<'_>) -> Result<(), Unsupported> {
+    fn term(&mut self, term: &Term<'_>) -> Result<(), UnsupportedPattern> {
         if let Some(set) = self.single_character(term)? {
             let atom = self.atom(set);
-            self.push(Op::One {
+            self.push(RegexOp::One {
                 atom,
                 way: self.way,
             });
@@ -255,15 +260,17 @@ impl Compiler {
         Ok(())
     }
 
-    /// The set a term stands for, when it always matches exactly one character.
-    fn single_character(&mut self, term: &Term<'_>) -> Result<Option<CharSet>, Unsupported> {
+    /// Returns the set of a term that always matches exactly one character.
+    fn single_character(&mut self, term: &Term<'_>) -> Result<Option<CharSet>, UnsupportedPattern> {
         let case = self.case();
         let ranges = match term {
             Term::Character(character) => {
-                Ranges::of(&[(character.value, character.value)]).folded(case)
+                CharRanges::of(&[(character.value, character.value)]).folded(case)
             }
-            Term::Dot(_) if self.meaning.dot_all => Ranges::default().inverted(),
-            Term::Dot(_) => Ranges::of(&[(0x0A, 0x0A), (0x0D, 0x0D), (0x2028, 0x2029)]).inverted(),
+            Term::Dot(_) if self.meaning.dot_all => CharRanges::default().inverted(),
+            Term::Dot(_) => {
+                CharRanges::of(&[(0x0A, 0x0A), (0x0D, 0x0D), (0x2028, 0x2029)]).inverted()
+            }
             Term::CharacterClassEscape(escape) => class::escape(escape.kind, case),
             Term::UnicodePropertyEscape(property) => {
                 class::property(property, case, &mut self.properties)?
@@ -276,17 +283,17 @@ impl Compiler {
 
     fn boundary(&mut self, kind: BoundaryAssertionKind) {
         let op = match (kind, self.meaning.multiline) {
-            (BoundaryAssertionKind::Start, false) => Op::TextStart,
-            (BoundaryAssertionKind::Start, true) => Op::LineStart,
-            (BoundaryAssertionKind::End, false) => Op::TextEnd,
-            (BoundaryAssertionKind::End, true) => Op::LineEnd,
+            (BoundaryAssertionKind::Start, false) => RegexOp::TextStart,
+            (BoundaryAssertionKind::Start, true) => RegexOp::LineStart,
+            (BoundaryAssertionKind::End, false) => RegexOp::TextEnd,
+            (BoundaryAssertionKind::End, true) => RegexOp::LineEnd,
             (kind, _) => {
                 let mut word = super::set::word();
-                if self.case() == Case::Folded {
-                    word = word.folded(Case::Folded);
+                if self.case() == CaseFolding::Folded {
+                    word = word.folded(CaseFolding::Folded);
                 }
                 let set = self.set(word.finish());
-                Op::Word {
+                RegexOp::Word {
                     boundary: kind == BoundaryAssertionKind::Boundary,
                     set,
                 }
@@ -297,25 +304,25 @@ impl Compiler {
 
     fn reference(&mut self, groups: Box<[u32]>) {
         let ignore_case = self.meaning.ignore_case;
-        self.push(Op::Reference {
+        self.push(RegexOp::Reference {
             groups,
             way: self.way,
             ignore_case,
         });
     }
 
-    fn look(&mut self, look: &LookAroundAssertion<'_>) -> Result<(), Unsupported> {
+    fn look(&mut self, look: &LookAroundAssertion<'_>) -> Result<(), UnsupportedPattern> {
         let (way, negative) = match look.kind {
-            LookAroundAssertionKind::Lookahead => (Way::Forward, false),
-            LookAroundAssertionKind::NegativeLookahead => (Way::Forward, true),
-            LookAroundAssertionKind::Lookbehind => (Way::Back, false),
-            LookAroundAssertionKind::NegativeLookbehind => (Way::Back, true),
+            LookAroundAssertionKind::Lookahead => (ReadDirection::Forward, false),
+            LookAroundAssertionKind::NegativeLookahead => (ReadDirection::Forward, true),
+            LookAroundAssertionKind::Lookbehind => (ReadDirection::Back, false),
+            LookAroundAssertionKind::NegativeLookbehind => (ReadDirection::Back, true),
         };
         let outer = std::mem::replace(&mut self.way, way);
-        let at = self.push(Op::Look { negative, end: 0 });
+        let at = self.push(RegexOp::Look { negative, end: 0 });
         self.disjunction(&look.body)?;
-        self.push(Op::Accept);
-        self.ops[at] = Op::Look {
+        self.push(RegexOp::Accept);
+        self.ops[at] = RegexOp::Look {
             negative,
             end: self.here(),
         };
@@ -323,19 +330,19 @@ impl Compiler {
         Ok(())
     }
 
-    fn capture(&mut self, group: &CapturingGroup<'_>) -> Result<(), Unsupported> {
+    fn capture(&mut self, group: &CapturingGroup<'_>) -> Result<(), UnsupportedPattern> {
         let number = self.groups.number(group);
         let (before, after) = match self.way {
-            Way::Forward => (number * 2, number * 2 + 1),
-            Way::Back => (number * 2 + 1, number * 2),
+            ReadDirection::Forward => (number * 2, number * 2 + 1),
+            ReadDirection::Back => (number * 2 + 1, number * 2),
         };
-        self.push(Op::Save(before));
+        self.push(RegexOp::Save(before));
         self.disjunction(&group.body)?;
-        self.push(Op::Save(after));
+        self.push(RegexOp::Save(after));
         Ok(())
     }
 
-    fn group(&mut self, group: &IgnoreGroup<'_>) -> Result<(), Unsupported> {
+    fn group(&mut self, group: &IgnoreGroup<'_>) -> Result<(), UnsupportedPattern> {
         let outer = self.meaning;
         if let Some(modifiers) = &group.modifiers {
             let set = |flag: &mut bool, modifier| {
@@ -351,7 +358,7 @@ impl Compiler {
         Ok(())
     }
 
-    fn quantifier(&mut self, quantifier: &Quantifier<'_>) -> Result<(), Unsupported> {
+    fn quantifier(&mut self, quantifier: &Quantifier<'_>) -> Result<(), UnsupportedPattern> {
         let min = u32::try_from(quantifier.min).unwrap_or(u32::MAX);
         let max = quantifier
             .max
@@ -361,7 +368,7 @@ impl Compiler {
         }
         if let Some(set) = self.single_character(&quantifier.body)? {
             let atom = self.atom(set);
-            self.push(Op::Run {
+            self.push(RegexOp::Run {
                 atom,
                 way: self.way,
                 min,
@@ -377,26 +384,26 @@ impl Compiler {
             return self.plain_loop(quantifier, start, groups);
         }
         let counter = self.register();
-        self.push(Op::Zero(counter));
-        let head = self.push(Op::Head {
+        self.push(RegexOp::Zero(counter));
+        let head = self.push(RegexOp::Head {
             counter,
             min,
             max,
             greedy,
             exit: 0,
         });
-        self.push(Op::Enter { start, groups });
+        self.push(RegexOp::Enter { start, groups });
         self.term(&quantifier.body)?;
-        self.push(Op::Progress {
+        self.push(RegexOp::Progress {
             start,
             counter: Some(counter),
             min,
         });
-        self.push(Op::Next {
+        self.push(RegexOp::Next {
             counter,
             head: head as u32,
         });
-        self.ops[head] = Op::Head {
+        self.ops[head] = RegexOp::Head {
             counter,
             min,
             max,
@@ -406,34 +413,34 @@ impl Compiler {
         Ok(())
     }
 
-    /// `x*` and `x?`, which need no counter.
+    /// Compiles `x*` and `x?`, which need no counter.
     fn plain_loop(
         &mut self,
         quantifier: &Quantifier<'_>,
         start: u32,
         groups: (u32, u32),
-    ) -> Result<(), Unsupported> {
-        let split = self.push(Op::Split {
+    ) -> Result<(), UnsupportedPattern> {
+        let split = self.push(RegexOp::Split {
             first: 0,
             second: 0,
         });
-        self.push(Op::Enter { start, groups });
+        self.push(RegexOp::Enter { start, groups });
         self.term(&quantifier.body)?;
-        self.push(Op::Progress {
+        self.push(RegexOp::Progress {
             start,
             counter: None,
             min: 0,
         });
         if quantifier.max.is_none() {
-            self.push(Op::Jump(split as u32));
+            self.push(RegexOp::Jump(split as u32));
         }
         let (enter, exit) = (split as u32 + 1, self.here());
         self.ops[split] = match quantifier.greedy {
-            true => Op::Split {
+            true => RegexOp::Split {
                 first: enter,
                 second: exit,
             },
-            false => Op::Split {
+            false => RegexOp::Split {
                 first: exit,
                 second: enter,
             },

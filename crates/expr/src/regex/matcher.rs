@@ -4,7 +4,7 @@
 //! lookbehinds read backwards); counting steps is what keeps it from running forever. The stack
 //! is on the heap, so neither the text nor the pattern can overflow the machine's.
 
-use super::program::{Atom, Op, Program, Way};
+use super::program::{ReadDirection, RegexAtom, RegexOp, RegexProgram};
 
 /// A position that is not set: a group that did not match.
 pub(super) const NONE: u32 = u32::MAX;
@@ -12,21 +12,21 @@ pub(super) const NONE: u32 = u32::MAX;
 /// Slots that are put back for the price of one step.
 const SLOTS_PER_STEP: u64 = 8;
 
-/// Why matching was given up.
+/// The limit that ended a match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Exhausted {
+pub(super) enum MatchLimit {
     Steps,
     Stack,
 }
 
 /// A text as UTF-16 code units.
-pub(super) trait Units {
+pub(super) trait CodeUnits {
     fn len(&self) -> u32;
-    /// The unit at a position below `len`.
+    /// Returns the unit at a position below `len`.
     fn at(&self, position: u32) -> u32;
 }
 
-impl Units for &[u8] {
+impl CodeUnits for &[u8] {
     #[inline]
     fn len(&self) -> u32 {
         <[u8]>::len(self) as u32
@@ -38,7 +38,7 @@ impl Units for &[u8] {
     }
 }
 
-impl Units for &[u16] {
+impl CodeUnits for &[u16] {
     #[inline]
     fn len(&self) -> u32 {
         <[u16]>::len(self) as u32
@@ -50,9 +50,9 @@ impl Units for &[u16] {
     }
 }
 
-/// What to do when the path taken turns out wrong.
+/// An entry of the backtracking stack: the action to take when the current path fails.
 #[derive(Clone, Copy, Debug)]
-enum Undo {
+enum BacktrackEntry {
     /// Go on at an instruction and position.
     Branch { pc: u32, at: u32 },
     /// Put a slot back.
@@ -65,32 +65,32 @@ enum Undo {
 
 /// The working memory of a search; reused from match to match.
 #[derive(Debug, Default)]
-pub(super) struct Memory {
+pub(super) struct MatcherMemory {
     pub(super) slots: Vec<u32>,
-    stack: Vec<Undo>,
+    stack: Vec<BacktrackEntry>,
     pub(super) steps: u64,
 }
 
-/// What a search may use.
+/// Limits of a search.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Bounds {
+pub(super) struct MatchBounds {
     pub(super) steps_max: u64,
     pub(super) stack_max: usize,
 }
 
 /// Looks for the first match at or after `from`; with `sticky`, exactly there.
-pub(super) fn search<T: Units>(
-    program: &Program,
+pub(super) fn search<T: CodeUnits>(
+    program: &RegexProgram,
     text: T,
-    memory: &mut Memory,
-    bounds: Bounds,
+    memory: &mut MatcherMemory,
+    bounds: MatchBounds,
     (from, sticky): (u32, bool),
-) -> Result<bool, Exhausted> {
+) -> Result<bool, MatchLimit> {
     memory.slots.clear();
     memory.slots.resize(program.slots, NONE);
     memory.stack.clear();
     memory.steps = program.slots as u64 / SLOTS_PER_STEP;
-    let mut matcher = Matcher {
+    let mut matcher = BacktrackMatcher {
         program,
         text,
         memory,
@@ -114,79 +114,82 @@ pub(super) fn search<T: Units>(
     }
 }
 
-struct Matcher<'m, T> {
-    program: &'m Program,
+struct BacktrackMatcher<'m, T> {
+    program: &'m RegexProgram,
     text: T,
-    memory: &'m mut Memory,
-    bounds: Bounds,
+    memory: &'m mut MatcherMemory,
+    bounds: MatchBounds,
 }
 
-impl<T: Units> Matcher<'_, T> {
+impl<T: CodeUnits> BacktrackMatcher<'_, T> {
     #[inline]
-    fn step(&mut self) -> Result<(), Exhausted> {
+    fn step(&mut self) -> Result<(), MatchLimit> {
         self.memory.steps += 1;
         if self.memory.steps > self.bounds.steps_max {
-            Err(Exhausted::Steps)
+            Err(MatchLimit::Steps)
         } else {
             Ok(())
         }
     }
 
     #[inline]
-    fn push(&mut self, undo: Undo) -> Result<(), Exhausted> {
+    fn push(&mut self, undo: BacktrackEntry) -> Result<(), MatchLimit> {
         if self.memory.stack.len() >= self.bounds.stack_max {
-            return Err(Exhausted::Stack);
+            return Err(MatchLimit::Stack);
         }
         self.memory.stack.push(undo);
         Ok(())
     }
 
     #[inline]
-    fn set(&mut self, slot: u32, value: u32) -> Result<(), Exhausted> {
+    fn set(&mut self, slot: u32, value: u32) -> Result<(), MatchLimit> {
         let old = std::mem::replace(&mut self.memory.slots[slot as usize], value);
         if old == value {
             return Ok(());
         }
-        self.push(Undo::Slot { slot, value: old })
+        self.push(BacktrackEntry::Slot { slot, value: old })
     }
 
     fn slot(&self, slot: u32) -> u32 {
         self.memory.slots[slot as usize]
     }
 
-    /// Runs from an instruction to [`Op::Accept`]; leaves the branches not taken on the stack.
-    fn run(&mut self, pc: u32, at: u32) -> Result<Option<u32>, Exhausted> {
+    /// Runs from an instruction to [`RegexOp::Accept`]; leaves the branches not taken on the stack.
+    fn run(&mut self, pc: u32, at: u32) -> Result<Option<u32>, MatchLimit> {
         let base = self.memory.stack.len();
         let (mut pc, mut at) = (pc, at);
         let program = self.program;
         loop {
             self.step()?;
             let next = match &program.ops[pc as usize] {
-                Op::Accept => return Ok(Some(at)),
-                Op::One { atom, way } => self.one(*atom, *way, at).map(|after| (pc + 1, after)),
-                Op::Jump(target) => Some((*target, at)),
-                Op::Split { first, second } => {
-                    self.push(Undo::Branch { pc: *second, at })?;
+                RegexOp::Accept => return Ok(Some(at)),
+                RegexOp::One { atom, way } => {
+                    self.one(*atom, *way, at).map(|after| (pc + 1, after))
+                }
+                RegexOp::Jump(target) => Some((*target, at)),
+                RegexOp::Split { first, second } => {
+                    self.push(BacktrackEntry::Branch { pc: *second, at })?;
                     Some((*first, at))
                 }
-                Op::Save(slot) => {
+                RegexOp::Save(slot) => {
                     self.set(*slot, at)?;
                     Some((pc + 1, at))
                 }
-                Op::Run { .. } => self.start_run(pc, at)?.map(|after| (pc + 1, after)),
-                Op::Look { negative, end } => {
+                RegexOp::Run { .. } => self.start_run(pc, at)?.map(|after| (pc + 1, after)),
+                RegexOp::Look { negative, end } => {
                     self.look(*negative, pc + 1, at)?.then_some((*end, at))
                 }
-                Op::Reference {
+                RegexOp::Reference {
                     groups,
                     way,
                     ignore_case,
                 } => self
                     .reference(groups, (*way, *ignore_case), at)?
                     .map(|after| (pc + 1, after)),
-                Op::Zero(_) | Op::Head { .. } | Op::Enter { .. } | Op::Next { .. } => {
-                    Some((self.repeat(pc, at)?, at))
-                }
+                RegexOp::Zero(_)
+                | RegexOp::Head { .. }
+                | RegexOp::Enter { .. }
+                | RegexOp::Next { .. } => Some((self.repeat(pc, at)?, at)),
                 assertion => self.holds(assertion, at).then_some((pc + 1, at)),
             };
             (pc, at) = match next {
@@ -199,33 +202,33 @@ impl<T: Units> Matcher<'_, T> {
         }
     }
 
-    /// Takes back what was done since the last choice, and makes the next choice.
-    fn backtrack(&mut self, base: usize) -> Result<Option<(u32, u32)>, Exhausted> {
+    /// Undoes everything since the last choice, and takes the next alternative.
+    fn backtrack(&mut self, base: usize) -> Result<Option<(u32, u32)>, MatchLimit> {
         while self.memory.stack.len() > base {
             let Some(undo) = self.memory.stack.pop() else {
                 break;
             };
             match undo {
-                Undo::Branch { pc, at } => return Ok(Some((pc, at))),
-                Undo::Slot { slot, value } => self.memory.slots[slot as usize] = value,
-                Undo::Shrink { pc, at, low } => {
+                BacktrackEntry::Branch { pc, at } => return Ok(Some((pc, at))),
+                BacktrackEntry::Slot { slot, value } => self.memory.slots[slot as usize] = value,
+                BacktrackEntry::Shrink { pc, at, low } => {
                     let at = match self.way_of(pc) {
-                        Way::Forward => self.before(at),
-                        Way::Back => self.after(at),
+                        ReadDirection::Forward => self.before(at),
+                        ReadDirection::Back => self.after(at),
                     };
                     if at != low {
-                        self.push(Undo::Shrink { pc, at, low })?;
+                        self.push(BacktrackEntry::Shrink { pc, at, low })?;
                     }
                     return Ok(Some((pc + 1, at)));
                 }
-                Undo::Grow { pc, at, taken } => {
-                    let Op::Run { atom, way, max, .. } = &self.program.ops[pc as usize] else {
+                BacktrackEntry::Grow { pc, at, taken } => {
+                    let RegexOp::Run { atom, way, max, .. } = &self.program.ops[pc as usize] else {
                         continue;
                     };
                     let (atom, way, max) = (*atom, *way, *max);
                     if let Some(after) = self.one(atom, way, at) {
                         if taken + 1 < max {
-                            self.push(Undo::Grow {
+                            self.push(BacktrackEntry::Grow {
                                 pc,
                                 at: after,
                                 taken: taken + 1,
@@ -239,15 +242,15 @@ impl<T: Units> Matcher<'_, T> {
         Ok(None)
     }
 
-    fn way_of(&self, pc: u32) -> Way {
+    fn way_of(&self, pc: u32) -> ReadDirection {
         match &self.program.ops[pc as usize] {
-            Op::Run { way, .. } => *way,
-            _ => Way::Forward,
+            RegexOp::Run { way, .. } => *way,
+            _ => ReadDirection::Forward,
         }
     }
 
-    fn start_run(&mut self, pc: u32, at: u32) -> Result<Option<u32>, Exhausted> {
-        let Op::Run {
+    fn start_run(&mut self, pc: u32, at: u32) -> Result<Option<u32>, MatchLimit> {
+        let RegexOp::Run {
             atom,
             way,
             min,
@@ -277,14 +280,14 @@ impl<T: Units> Matcher<'_, T> {
             return Ok(None);
         }
         if *greedy && position != low {
-            self.push(Undo::Shrink {
+            self.push(BacktrackEntry::Shrink {
                 pc,
                 at: position,
                 low,
             })?;
         }
         if !*greedy && taken < max {
-            self.push(Undo::Grow {
+            self.push(BacktrackEntry::Grow {
                 pc,
                 at: position,
                 taken,
@@ -293,22 +296,22 @@ impl<T: Units> Matcher<'_, T> {
         Ok(Some(position))
     }
 
-    /// The instructions of counted and plain loops: where to go on.
-    fn repeat(&mut self, pc: u32, at: u32) -> Result<u32, Exhausted> {
+    /// Runs an instruction of a counted or plain loop; returns the next instruction.
+    fn repeat(&mut self, pc: u32, at: u32) -> Result<u32, MatchLimit> {
         match self.program.ops[pc as usize] {
-            Op::Zero(counter) => self.set(counter, 0)?,
-            Op::Enter { start, groups } => {
+            RegexOp::Zero(counter) => self.set(counter, 0)?,
+            RegexOp::Enter { start, groups } => {
                 self.set(start, at)?;
                 self.memory.steps += u64::from(groups.1 - groups.0);
                 for slot in groups.0 * 2..groups.1 * 2 {
                     self.set(slot, NONE)?;
                 }
             }
-            Op::Next { counter, head } => {
+            RegexOp::Next { counter, head } => {
                 self.set(counter, self.slot(counter) + 1)?;
                 return Ok(head);
             }
-            Op::Head {
+            RegexOp::Head {
                 counter,
                 min,
                 max,
@@ -320,9 +323,9 @@ impl<T: Units> Matcher<'_, T> {
                     return Ok(exit);
                 }
                 if done >= min && greedy {
-                    self.push(Undo::Branch { pc: exit, at })?;
+                    self.push(BacktrackEntry::Branch { pc: exit, at })?;
                 } else if done >= min {
-                    self.push(Undo::Branch { pc: pc + 1, at })?;
+                    self.push(BacktrackEntry::Branch { pc: pc + 1, at })?;
                     return Ok(exit);
                 }
             }
@@ -332,12 +335,12 @@ impl<T: Units> Matcher<'_, T> {
     }
 
     /// Lookarounds are atomic: once inside is done, its other choices are forgotten.
-    fn look(&mut self, negative: bool, pc: u32, at: u32) -> Result<bool, Exhausted> {
+    fn look(&mut self, negative: bool, pc: u32, at: u32) -> Result<bool, MatchLimit> {
         let base = self.memory.stack.len();
         let found = self.run(pc, at)?.is_some();
         if negative {
             while self.memory.stack.len() > base {
-                if let Some(Undo::Slot { slot, value }) = self.memory.stack.pop() {
+                if let Some(BacktrackEntry::Slot { slot, value }) = self.memory.stack.pop() {
                     self.memory.slots[slot as usize] = value;
                 }
             }
@@ -345,7 +348,7 @@ impl<T: Units> Matcher<'_, T> {
         }
         let mut kept = base;
         for index in base..self.memory.stack.len() {
-            if let Undo::Slot { .. } = self.memory.stack[index] {
+            if let BacktrackEntry::Slot { .. } = self.memory.stack[index] {
                 self.memory.stack.swap(kept, index);
                 kept += 1;
             }
@@ -354,13 +357,13 @@ impl<T: Units> Matcher<'_, T> {
         Ok(found)
     }
 
-    /// The text of a group again; nothing when the group did not match.
+    /// Matches the text of a group again; a group that did not match counts as empty.
     fn reference(
         &mut self,
         groups: &[u32],
-        (way, ignore_case): (Way, bool),
+        (way, ignore_case): (ReadDirection, bool),
         at: u32,
-    ) -> Result<Option<u32>, Exhausted> {
+    ) -> Result<Option<u32>, MatchLimit> {
         self.memory.steps += groups.len() as u64;
         let matched = groups
             .iter()
@@ -373,8 +376,8 @@ impl<T: Units> Matcher<'_, T> {
         };
         let length = end - start;
         let from = match way {
-            Way::Forward if length <= self.text.len() - at => at,
-            Way::Back if length <= at => at - length,
+            ReadDirection::Forward if length <= self.text.len() - at => at,
+            ReadDirection::Back if length <= at => at - length,
             _ => return Ok(None),
         };
         for offset in 0..length {
@@ -384,27 +387,27 @@ impl<T: Units> Matcher<'_, T> {
                 return Ok(None);
             }
         }
-        Ok(Some(if way == Way::Forward {
+        Ok(Some(if way == ReadDirection::Forward {
             at + length
         } else {
             from
         }))
     }
 
-    fn holds(&self, assertion: &Op, at: u32) -> bool {
+    fn holds(&self, assertion: &RegexOp, at: u32) -> bool {
         let end = self.text.len();
         match assertion {
-            Op::TextStart => at == 0,
-            Op::TextEnd => at == end,
-            Op::LineStart => at == 0 || is_line_end(self.text.at(at - 1)),
-            Op::LineEnd => at == end || is_line_end(self.text.at(at)),
-            Op::Word { boundary, set } => {
+            RegexOp::TextStart => at == 0,
+            RegexOp::TextEnd => at == end,
+            RegexOp::LineStart => at == 0 || is_line_end(self.text.at(at - 1)),
+            RegexOp::LineEnd => at == end || is_line_end(self.text.at(at)),
+            RegexOp::Word { boundary, set } => {
                 let set = &self.program.sets[*set as usize];
                 let before = at > 0 && set.contains(self.text.at(at - 1));
                 let after = at < end && set.contains(self.text.at(at));
                 (before != after) == *boundary
             }
-            Op::Progress {
+            RegexOp::Progress {
                 start,
                 counter,
                 min,
@@ -417,21 +420,21 @@ impl<T: Units> Matcher<'_, T> {
 
     /// Matches one character; the position after it.
     #[inline]
-    fn one(&self, atom: Atom, way: Way, at: u32) -> Option<u32> {
+    fn one(&self, atom: RegexAtom, way: ReadDirection, at: u32) -> Option<u32> {
         let (c, after) = match way {
-            Way::Forward if at < self.text.len() => {
+            ReadDirection::Forward if at < self.text.len() => {
                 let after = self.after(at);
                 (self.character(at, after), after)
             }
-            Way::Back if at > 0 => {
+            ReadDirection::Back if at > 0 => {
                 let before = self.before(at);
                 (self.character(before, at), before)
             }
             _ => return None,
         };
         let fits = match atom {
-            Atom::Char(expected) => c == expected,
-            Atom::Set(set) => self.program.sets[set as usize].contains(c),
+            RegexAtom::Char(expected) => c == expected,
+            RegexAtom::Set(set) => self.program.sets[set as usize].contains(c),
         };
         fits.then_some(after)
     }
@@ -467,7 +470,7 @@ fn is_line_end(c: u32) -> bool {
     matches!(c, 0x0A | 0x0D | 0x2028 | 0x2029)
 }
 
-/// The upper-case form used to compare a group's text ignoring case.
+/// Returns the upper-case form used to compare a group's text ignoringcase.
 fn upper(unit: u32) -> u32 {
     let Some(c) = char::from_u32(unit) else {
         return unit;

@@ -1,42 +1,42 @@
-//! What a pattern is compiled to: instructions for the matcher.
+//! The compiled form of a pattern: instructions for the matcher.
 
 use super::set::CharSet;
 
 /// A compiled pattern.
 #[derive(Debug)]
-pub(super) struct Program {
-    pub(super) ops: Box<[Op]>,
+pub(super) struct RegexProgram {
+    pub(super) ops: Box<[RegexOp]>,
     pub(super) sets: Box<[CharSet]>,
     /// Capture positions, then the registers of loops.
     pub(super) slots: usize,
     pub(super) groups: usize,
     /// The names of groups with their number, in the order of the pattern.
     pub(super) names: Box<[(Box<str>, usize)]>,
-    /// Whether a character is a code point (the `u` flag) or a UTF-16 code unit.
+    /// True if a character is a code point (the `u` flag), false if it is a UTF-16 code unit.
     pub(super) unicode: bool,
-    /// Whether the pattern can only match at the very start.
+    /// True if the pattern can only match at the very start.
     pub(super) anchored: bool,
-    pub(super) first: Option<First>,
+    pub(super) first: Option<FirstChars>,
 }
 
-/// What a match can begin with, for a pattern that cannot match the empty string.
+/// The characters a match can begin with, for a pattern that cannot match the empty string.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct First {
+pub(super) struct FirstChars {
     pub(super) ascii: u128,
-    /// Whether anything that is not ASCII has to be tried.
+    /// True if every non-ASCII character has to be tried.
     pub(super) other: bool,
 }
 
-/// Which way the text is read; backwards inside a lookbehind.
+/// Reading direction; backwards inside a lookbehind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Way {
+pub(super) enum ReadDirection {
     Forward,
     Back,
 }
 
 /// A single character to match.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Atom {
+pub(super) enum RegexAtom {
     Char(u32),
     /// Index into the sets.
     Set(u32),
@@ -44,15 +44,15 @@ pub(super) enum Atom {
 
 /// An instruction; targets are instruction indices.
 #[derive(Debug)]
-pub(super) enum Op {
+pub(super) enum RegexOp {
     One {
-        atom: Atom,
-        way: Way,
+        atom: RegexAtom,
+        way: ReadDirection,
     },
     /// A repeated single character: no captures, nothing empty.
     Run {
-        atom: Atom,
-        way: Way,
+        atom: RegexAtom,
+        way: ReadDirection,
         min: u32,
         max: u32,
         greedy: bool,
@@ -103,10 +103,10 @@ pub(super) enum Op {
     /// The text of the first of these groups that matched.
     Reference {
         groups: Box<[u32]>,
-        way: Way,
+        way: ReadDirection,
         ignore_case: bool,
     },
-    /// A lookaround whose body follows and ends with [`Op::Accept`].
+    /// A lookaround whose body follows and ends with [`RegexOp::Accept`].
     Look {
         negative: bool,
         end: u32,
@@ -114,9 +114,9 @@ pub(super) enum Op {
     Accept,
 }
 
-/// What any match starts with, by walking the instructions that can come first.
-pub(super) fn first_of(ops: &[Op], sets: &[CharSet]) -> Option<First> {
-    let mut first = First {
+/// Finds the characters a match can start with: walks the instructions that can come first.
+pub(super) fn first_of(ops: &[RegexOp], sets: &[CharSet]) -> Option<FirstChars> {
+    let mut first = FirstChars {
         ascii: 0,
         other: false,
     };
@@ -127,34 +127,34 @@ pub(super) fn first_of(ops: &[Op], sets: &[CharSet]) -> Option<First> {
             continue;
         }
         match &ops[at] {
-            Op::One { atom, .. } => first.add(*atom, sets),
-            Op::Run { atom, min, .. } => {
+            RegexOp::One { atom, .. } => first.add(*atom, sets),
+            RegexOp::Run { atom, min, .. } => {
                 first.add(*atom, sets);
                 if *min == 0 {
                     open.push(at + 1);
                 }
             }
-            Op::Jump(target) => open.push(*target as usize),
-            Op::Split { first, second } => open.extend([*first as usize, *second as usize]),
-            Op::Head { exit, .. } => open.extend([at + 1, *exit as usize]),
-            Op::Next { head, .. } => open.push(*head as usize),
-            Op::Look { end, .. } => open.push(*end as usize),
-            Op::Reference { .. } | Op::Accept => return None,
-            Op::Save(_)
-            | Op::Zero(_)
-            | Op::Enter { .. }
-            | Op::Progress { .. }
-            | Op::TextStart
-            | Op::TextEnd
-            | Op::LineStart
-            | Op::LineEnd
-            | Op::Word { .. } => open.push(at + 1),
+            RegexOp::Jump(target) => open.push(*target as usize),
+            RegexOp::Split { first, second } => open.extend([*first as usize, *second as usize]),
+            RegexOp::Head { exit, .. } => open.extend([at + 1, *exit as usize]),
+            RegexOp::Next { head, .. } => open.push(*head as usize),
+            RegexOp::Look { end, .. } => open.push(*end as usize),
+            RegexOp::Reference { .. } | RegexOp::Accept => return None,
+            RegexOp::Save(_)
+            | RegexOp::Zero(_)
+            | RegexOp::Enter { .. }
+            | RegexOp::Progress { .. }
+            | RegexOp::TextStart
+            | RegexOp::TextEnd
+            | RegexOp::LineStart
+            | RegexOp::LineEnd
+            | RegexOp::Word { .. } => open.push(at + 1),
         }
     }
     Some(first)
 }
 
-impl First {
+impl FirstChars {
     #[inline]
     pub(super) fn admits(self, unit: u32) -> bool {
         if unit < 128 {
@@ -164,11 +164,11 @@ impl First {
         }
     }
 
-    fn add(&mut self, atom: Atom, sets: &[CharSet]) {
+    fn add(&mut self, atom: RegexAtom, sets: &[CharSet]) {
         match atom {
-            Atom::Char(c) if c < 128 => self.ascii |= 1 << c,
-            Atom::Char(_) => self.other = true,
-            Atom::Set(set) => {
+            RegexAtom::Char(c) if c < 128 => self.ascii |= 1 << c,
+            RegexAtom::Char(_) => self.other = true,
+            RegexAtom::Set(set) => {
                 if let Some(set) = sets.get(set as usize) {
                     self.ascii |= set.ascii();
                 }

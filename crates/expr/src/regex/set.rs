@@ -1,4 +1,4 @@
-//! Sets of characters: what `[a-z]`, `\s` and `\p{L}` stand for.
+//! Sets of characters: the meaning of `[a-z]`, `\s` and `\p{L}`.
 
 use regex_syntax::hir::{Class, ClassUnicode, ClassUnicodeRange, HirKind};
 
@@ -7,9 +7,9 @@ const LAST: u32 = 0x10_FFFF;
 /// Characters that Unicode folds into others but JavaScript does only with the `u` flag.
 const FOLDED_WITH_UNICODE_ONLY: [u32; 5] = [0x017F, 0x1E9E, 0x2126, 0x212A, 0x212B];
 
-/// How letters of different case are told apart.
+/// The rule that compares letters of different case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Case {
+pub(super) enum CaseFolding {
     Sensitive,
     /// The `i` flag.
     Upper,
@@ -21,13 +21,13 @@ pub(super) enum Case {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct CharSet {
     ascii: u128,
-    /// Ranges of what is not ASCII, ascending and apart.
+    /// Ranges of non-ASCII characters, ascending and disjoint.
     ranges: Box<[(u32, u32)]>,
 }
 
 /// A set under construction: any ranges in any order.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Ranges(Vec<(u32, u32)>);
+pub(super) struct CharRanges(Vec<(u32, u32)>);
 
 impl CharSet {
     #[inline]
@@ -43,7 +43,7 @@ impl CharSet {
         self.ascii
     }
 
-    /// The one character in the set, if there is exactly one.
+    /// Returns the one character in the set, if there is exactly one.
     pub(super) fn single(&self) -> Option<u32> {
         match (self.ascii.count_ones(), &*self.ranges) {
             (1, []) => Some(self.ascii.trailing_zeros()),
@@ -53,7 +53,7 @@ impl CharSet {
     }
 }
 
-impl Ranges {
+impl CharRanges {
     pub(super) fn of(ranges: &[(u32, u32)]) -> Self {
         Self(ranges.to_vec())
     }
@@ -62,11 +62,11 @@ impl Ranges {
         self.0.push((first, last));
     }
 
-    pub(super) fn extend(&mut self, other: &Ranges) {
+    pub(super) fn extend(&mut self, other: &CharRanges) {
         self.0.extend_from_slice(&other.0);
     }
 
-    /// Everything that is not in the set.
+    /// Inverts the set.
     pub(super) fn inverted(mut self) -> Self {
         self.normalize();
         let mut gaps = Vec::with_capacity(self.0.len() + 1);
@@ -83,23 +83,23 @@ impl Ranges {
         Self(gaps)
     }
 
-    pub(super) fn without(self, other: Ranges) -> Self {
+    pub(super) fn without(self, other: CharRanges) -> Self {
         let mut outside = self.inverted();
         outside.extend(&other);
         outside.inverted()
     }
 
-    pub(super) fn intersected(self, other: Ranges) -> Self {
+    pub(super) fn intersected(self, other: CharRanges) -> Self {
         self.without(other.inverted())
     }
 
     /// Adds the characters that differ from a member only in case.
-    pub(super) fn folded(self, case: Case) -> Self {
+    pub(super) fn folded(self, case: CaseFolding) -> Self {
         match case {
-            Case::Sensitive => self,
-            Case::Folded => self.simply_folded(),
-            Case::Upper => {
-                let foreign = Ranges::of(&FOLDED_WITH_UNICODE_ONLY.map(|c| (c, c)));
+            CaseFolding::Sensitive => self,
+            CaseFolding::Folded => self.simply_folded(),
+            CaseFolding::Upper => {
+                let foreign = CharRanges::of(&FOLDED_WITH_UNICODE_ONLY.map(|c| (c, c)));
                 let exact = self.clone().intersected(foreign.clone());
                 let mut folded = self
                     .without(foreign.clone())
@@ -111,7 +111,7 @@ impl Ranges {
         }
     }
 
-    /// Unicode's simple case folding.
+    /// Applies Unicode's simple case folding.
     fn simply_folded(mut self) -> Self {
         self.normalize();
         let mut class = ClassUnicode::new(self.0.iter().filter_map(|&(first, last)| {
@@ -160,18 +160,18 @@ impl Ranges {
 }
 
 /// `\d`
-pub(super) fn digits() -> Ranges {
-    Ranges::of(&[(0x30, 0x39)])
+pub(super) fn digits() -> CharRanges {
+    CharRanges::of(&[(0x30, 0x39)])
 }
 
 /// `\w`
-pub(super) fn word() -> Ranges {
-    Ranges::of(&[(0x30, 0x39), (0x41, 0x5A), (0x5F, 0x5F), (0x61, 0x7A)])
+pub(super) fn word() -> CharRanges {
+    CharRanges::of(&[(0x30, 0x39), (0x41, 0x5A), (0x5F, 0x5F), (0x61, 0x7A)])
 }
 
 /// `\s`
-pub(super) fn space() -> Ranges {
-    Ranges::of(&[
+pub(super) fn space() -> CharRanges {
+    CharRanges::of(&[
         (0x09, 0x0D),
         (0x20, 0x20),
         (0xA0, 0xA0),
@@ -185,15 +185,15 @@ pub(super) fn space() -> Ranges {
     ])
 }
 
-/// `\p{name}` or `\p{name=value}`; `None` when the property is unknown.
-pub(super) fn property(name: &str, value: Option<&str>) -> Option<Ranges> {
+/// Returns the set of `\p{name}` or `\p{name=value}`; `None` if the property is unknown.
+pub(super) fn property(name: &str, value: Option<&str>) -> Option<CharRanges> {
     let pattern = match value {
         Some(value) => format!(r"\p{{{name}={value}}}"),
         None => format!(r"\p{{{name}}}"),
     };
     let hir = regex_syntax::Parser::new().parse(&pattern).ok()?;
     match hir.kind() {
-        HirKind::Class(Class::Unicode(class)) => Some(Ranges(
+        HirKind::Class(Class::Unicode(class)) => Some(CharRanges(
             class
                 .iter()
                 .map(|range| (u32::from(range.start()), u32::from(range.end())))
@@ -202,18 +202,18 @@ pub(super) fn property(name: &str, value: Option<&str>) -> Option<Ranges> {
         // A property with one member comes back as that character.
         HirKind::Literal(literal) => {
             let c = std::str::from_utf8(&literal.0).ok()?.chars().next()?;
-            Some(Ranges::of(&[(u32::from(c), u32::from(c))]))
+            Some(CharRanges::of(&[(u32::from(c), u32::from(c))]))
         }
         _ => None,
     }
 }
 
-/// The first character at or after a code point that may be a surrogate.
+/// Returns the first character at or after a code point that may be a surrogate.
 fn scalar_from(c: u32) -> char {
     char::from_u32(c).unwrap_or('\u{E000}')
 }
 
-/// The last character at or before a code point that may be a surrogate.
+/// Returns the last character at or before a code point that may be a surrogate.
 fn scalar_until(c: u32) -> char {
     char::from_u32(c).unwrap_or('\u{D7FF}')
 }

@@ -1,10 +1,9 @@
 //! Values in command lines: data for the shell, never part of its program.
 //!
 //! The text of a command line is its author's alone. Each value travels in an environment variable,
-//! and the place where its `{{ }}` stood gets an expansion that fits: `"$DL_1"` between words,
-//! `${DL_1}` inside double quotes, `'"$DL_1"'` inside single quotes. The shell expands a variable
-//! once and never reads the result as a program, so that no value can end a quote or start a
-//! command, whatever is in it.
+//! and its `{{ }}` is replaced by an expansion that fits: `"$DL_1"` between words, `${DL_1}` inside
+//! double quotes, `'"$DL_1"'` inside single quotes. The shell expands a variable once and never
+//! reads the result as a program, so no value can end a quote or start a command.
 //!
 //! Where the shell, or the program it starts, would read the value as a program after all (`eval`,
 //! `sh -c`, arithmetic, the text of `sed`), or where no expansion takes place (a quoted
@@ -23,7 +22,7 @@ pub const VALUE_BYTES_MAX: usize = 128 * 1024 - 64;
 
 /// A part of a command line: the author's text, or a value by the expression that gives it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part<'t> {
+pub enum CommandPart<'t> {
     Text(&'t str),
     Value(&'t str),
 }
@@ -31,19 +30,19 @@ pub enum Part<'t> {
 /// A command line whose values have safe places, ready to be filled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommandLine {
-    chunks: Vec<Chunk>,
+    chunks: Vec<ScriptChunk>,
     prefix: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Chunk {
+enum ScriptChunk {
     Text(String),
-    Value { index: usize, place: Quoting },
+    Value { index: usize, place: ValueQuoting },
 }
 
-/// What surrounds a value.
+/// The quotes around a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Quoting {
+pub(crate) enum ValueQuoting {
     Bare,
     Double,
     Single,
@@ -52,7 +51,7 @@ pub(crate) enum Quoting {
 
 /// A command line with its values, as the shell gets it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Filled {
+pub struct FilledCommand {
     /// The text for `sh -c`, with expansions in the places of the values.
     pub script: String,
     /// The variables the expansions read.
@@ -61,25 +60,25 @@ pub struct Filled {
     pub shown: String,
 }
 
-/// Why a value is refused in its place.
+/// Reason why a value is refused in its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal {
-    /// Which value, counted from 0.
+pub struct ValueRefusal {
+    /// Index of the value, counted from 0.
     pub value: usize,
     pub reason: String,
     pub hint: String,
 }
 
-impl std::fmt::Display for Refusal {
+impl std::fmt::Display for ValueRefusal {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.reason)
     }
 }
 
 /// Finds a safe place for every value of a command line, or says which one has none.
-pub fn command_line(parts: &[Part<'_>]) -> Result<CommandLine, Refusal> {
+pub fn command_line(parts: &[CommandPart<'_>]) -> Result<CommandLine, ValueRefusal> {
     let chunks = scan::scan(parts)?;
-    let text: String = parts.iter().filter_map(Part::text).collect();
+    let text: String = parts.iter().filter_map(CommandPart::text).collect();
     Ok(CommandLine {
         chunks,
         prefix: prefix_for(&text),
@@ -87,21 +86,23 @@ pub fn command_line(parts: &[Part<'_>]) -> Result<CommandLine, Refusal> {
 }
 
 /// Splits a text at its `{{ }}` into the parts of a command line.
-pub fn parts(text: &str) -> Result<Vec<Part<'_>>, crate::Error> {
+pub fn parts(text: &str) -> Result<Vec<CommandPart<'_>>, crate::Error> {
     let pieces = crate::pieces(text)?.into_iter();
     Ok(pieces
         .map(|piece| match piece {
-            crate::Piece::Text(text) => Part::Text(text),
-            crate::Piece::Expression { source, .. } => Part::Value(source.trim()),
+            crate::InterpolationPiece::Text(text) => CommandPart::Text(text),
+            crate::InterpolationPiece::Expression { source, .. } => {
+                CommandPart::Value(source.trim())
+            }
         })
         .collect())
 }
 
-impl<'t> Part<'t> {
+impl<'t> CommandPart<'t> {
     fn text(&self) -> Option<&'t str> {
         match self {
-            Part::Text(text) => Some(text),
-            Part::Value(_) => None,
+            CommandPart::Text(text) => Some(text),
+            CommandPart::Value(_) => None,
         }
     }
 }
@@ -109,18 +110,18 @@ impl<'t> Part<'t> {
 impl CommandLine {
     /// Puts the values in their places, in the order of the parts. A value that no process can be
     /// given is refused with its number.
-    pub fn fill(&self, values: &[String]) -> Result<Filled, Refusal> {
+    pub fn fill(&self, values: &[String]) -> Result<FilledCommand, ValueRefusal> {
         for (index, value) in values.iter().enumerate() {
             check_value(index, value)?;
         }
-        let mut filled = Filled::default();
+        let mut filled = FilledCommand::default();
         for chunk in &self.chunks {
             match chunk {
-                Chunk::Text(text) => {
+                ScriptChunk::Text(text) => {
                     filled.script.push_str(text);
                     filled.shown.push_str(text);
                 }
-                Chunk::Value { index, place } => {
+                ScriptChunk::Value { index, place } => {
                     let value = values.get(*index).map_or("", String::as_str);
                     let name = format!("{}{}", self.prefix, index + 1);
                     filled.script.push_str(&place.expansion(&name));
@@ -134,9 +135,9 @@ impl CommandLine {
 }
 
 /// Refuses what cannot be an argument or a variable of a process.
-pub fn check_value(index: usize, value: &str) -> Result<(), Refusal> {
+pub fn check_value(index: usize, value: &str) -> Result<(), ValueRefusal> {
     let refuse = |reason: String, hint: &str| {
-        Err(Refusal {
+        Err(ValueRefusal {
             value: index,
             reason,
             hint: hint.to_owned(),
@@ -156,21 +157,21 @@ pub fn check_value(index: usize, value: &str) -> Result<(), Refusal> {
     Ok(())
 }
 
-impl Quoting {
+impl ValueQuoting {
     fn expansion(self, name: &str) -> String {
         match self {
-            Quoting::Bare => format!("\"${name}\""),
-            Quoting::Double => format!("${{{name}}}"),
-            Quoting::Single => format!("'\"${name}\"'"),
-            Quoting::Comment => format!("${name}"),
+            ValueQuoting::Bare => format!("\"${name}\""),
+            ValueQuoting::Double => format!("${{{name}}}"),
+            ValueQuoting::Single => format!("'\"${name}\"'"),
+            ValueQuoting::Comment => format!("${name}"),
         }
     }
 
-    /// The value itself, quoted for its place.
+    /// Quotes the value itself for its place.
     fn quoted(self, name: &str, value: &str) -> String {
         match self {
-            Quoting::Bare => shown_word(value),
-            Quoting::Double => {
+            ValueQuoting::Bare => shown_word(value),
+            ValueQuoting::Double => {
                 let mut quoted = String::with_capacity(value.len());
                 for c in value.chars() {
                     if matches!(c, '"' | '\\' | '$' | '`') {
@@ -180,13 +181,13 @@ impl Quoting {
                 }
                 quoted
             }
-            Quoting::Single => value.replace('\'', r"'\''"),
-            Quoting::Comment => format!("${name}"),
+            ValueQuoting::Single => value.replace('\'', r"'\''"),
+            ValueQuoting::Comment => format!("${name}"),
         }
     }
 }
 
-/// One word as a person would type it: quoted only where that is needed.
+/// Writes one word as a person would type it: quoted only if needed.
 pub fn shown_word(value: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./:=,+@%^".contains(c);
     match !value.is_empty() && value.chars().all(is_plain) {
@@ -195,7 +196,7 @@ pub fn shown_word(value: &str) -> String {
     }
 }
 
-/// A prefix for variables that the author's own text does not use.
+/// Returns a prefix for variables that the author's own text does not use.
 fn prefix_for(text: &str) -> String {
     let mut prefix = "DL_".to_owned();
     while text.contains(&prefix) {

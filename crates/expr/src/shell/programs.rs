@@ -1,8 +1,8 @@
 //! Programs that read some of their arguments as a program, as data with the reason of each entry.
 
-/// What a program does with its arguments.
+/// The way a program uses its arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Habit {
+pub(super) enum ArgumentUse {
     /// It starts the program that its arguments name; the options that take a word of their own.
     Starts { options: &'static [&'static str] },
     /// It runs the text behind the options `texts`, or else its first operand, which is a script or
@@ -21,13 +21,13 @@ pub(super) enum Habit {
     Assigns,
 }
 
-use Habit::{Assigns, Compares, Evaluates, Formats, Interprets, Starts};
+use ArgumentUse::{Assigns, Compares, Evaluates, Formats, Interprets, Starts};
 
-const SHELL: Habit = Interprets {
+const SHELL: ArgumentUse = Interprets {
     texts: &["c", "-command"],
     values: &["-o", "+o", "-O", "+O", "--rcfile", "--init-file"],
 };
-const SCRIPT: Habit = Interprets {
+const SCRIPT: ArgumentUse = Interprets {
     texts: &[
         "c", "e", "E", "p", "r", "-eval", "-print", "-command", "-run",
     ],
@@ -43,24 +43,24 @@ const SCRIPT: Habit = Interprets {
         "--conditions",
     ],
 };
-const TEXT: Habit = Interprets {
+const TEXT: ArgumentUse = Interprets {
     texts: &["e", "-expression", "-source"],
     values: &["-F", "-l", "-L"],
 };
-const JOINED: Habit = Evaluates {
+const JOINED: ArgumentUse = Evaluates {
     why: "hands its arguments to a shell",
 };
-const BUILTIN: Habit = Evaluates {
+const BUILTIN: ArgumentUse = Evaluates {
     why: "makes the shell evaluate its arguments",
 };
-const MAKE: Habit = Evaluates {
+const MAKE: ArgumentUse = Evaluates {
     why: "takes `NAME=…` for a variable whose text it runs",
 };
-const SQL: Habit = Evaluates {
+const SQL: ArgumentUse = Evaluates {
     why: "runs its arguments as SQL or as commands",
 };
 
-const HABITS: &[(&str, Habit)] = &[
+const HABITS: &[(&str, ArgumentUse)] = &[
     (".", BUILTIN),
     ("[", Compares),
     ("[[", BUILTIN),
@@ -213,8 +213,8 @@ const HABITS: &[(&str, Habit)] = &[
     ("zsh", SHELL),
 ];
 
-/// What the program of this name, or at this path, does with its arguments.
-pub(super) fn habit(program: &str) -> Option<Habit> {
+/// Returns the way the program of this name, or at this path, uses its arguments.
+pub(super) fn habit(program: &str) -> Option<ArgumentUse> {
     let name = program.rsplit('/').next().unwrap_or(program);
     // `python3.12`, `lua5.4`, `php8.3` …
     let family = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
@@ -228,3 +228,43 @@ pub(super) fn habit(program: &str) -> Option<Habit> {
 
 /// Options of programs that start others whose next word is a command line.
 pub(super) const LINE_OPTIONS: [&str; 4] = ["-c", "--call", "-S", "--split-string"];
+
+/// Options whose value is a command, whichever program has them: `tar`, `ssh`, `rsync`, `git`.
+pub(super) const COMMAND_OPTIONS: [&str; 12] = [
+    "--checkpoint-action",
+    "--to-command",
+    "--use-compress-program",
+    "--rsh",
+    "--rsh-command",
+    "--upload-pack",
+    "--receive-pack",
+    "--exec",
+    "--extcmd",
+    "--proxy-command",
+    "--pager",
+    "--editor",
+];
+
+/// Settings given as `NAME=VALUE`, in small letters, whose value is a command or leads to one.
+pub(super) const COMMAND_SETTINGS: [&str; 20] = [
+    "exec=",
+    "proxycommand=",
+    "-oproxycommand=",
+    "localcommand=",
+    "-olocalcommand=",
+    "knownhostscommand=",
+    "alias.",
+    "core.pager=",
+    "core.editor=",
+    "core.sshcommand=",
+    "core.fsmonitor=",
+    "core.hookspath=",
+    "core.askpass=",
+    "credential.",
+    "diff.",
+    "filter.",
+    "gpg.",
+    "include.path=",
+    "merge.",
+    "sequence.editor=",
+];

@@ -1,26 +1,28 @@
 //! Reads a command line as `sh` does, far enough to know what surrounds each value.
 //!
-//! Where shells disagree, or where reading on would need all of the language, the scanner says so
-//! for every value that follows instead of guessing. Text without values is never refused: it is
-//! the author's, and the shell judges it.
+//! Where shells disagree, or where reading on would need all of the language, the scanner refuses
+//! every value that follows instead of guessing. Text without values is never refused: it is the
+//! author's, and the shell judges it.
+// tidy: allow long-file, because it is one scanner with all its states
 
 mod redirections;
+mod variables;
 
-use super::words::{self, Word};
-use super::{Chunk, Part, Quoting, Refusal};
+use super::words::{self, ShellWord};
+use super::{CommandPart, ScriptChunk, ValueQuoting, ValueRefusal};
 
 /// A character of the author's, or a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Symbol {
+enum ShellSymbol {
     Char(char),
     Value(usize),
 }
 
 /// Something that has begun and not ended.
 #[derive(Debug)]
-enum Frame {
+enum OpenConstruct {
     /// Commands in `( )`, `$( )` and `<( )`.
-    Commands(Commands),
+    Commands(OpenCommands),
     Double,
     Single,
     Backticks,
@@ -31,19 +33,19 @@ enum Frame {
 }
 
 #[derive(Debug, Default)]
-struct Commands {
-    /// `$( )`, whose end depends on what is in it.
+struct OpenCommands {
+    /// `$( )`, whose end depends on its content.
     is_substitution: bool,
-    words: Vec<Word>,
-    current: Option<Word>,
+    words: Vec<ShellWord>,
+    current: Option<ShellWord>,
     /// The next word belongs to a redirection.
-    target: Option<Target>,
+    target: Option<RedirectTarget>,
     /// A value that the next command of the pipeline may read.
     piped: Option<usize>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Target {
+enum RedirectTarget {
     File,
     /// `<<<`: the word itself is the input.
     Text,
@@ -54,22 +56,24 @@ struct HereDocument {
     strips_tabs: bool,
 }
 
-struct Scanner<'p> {
+struct ShellScanner<'p> {
     sources: Vec<&'p str>,
-    symbols: Vec<Symbol>,
+    symbols: Vec<ShellSymbol>,
     at: usize,
-    chunks: Vec<Chunk>,
+    chunks: Vec<ScriptChunk>,
     /// The commands of the line itself.
-    line: Commands,
-    frames: Vec<Frame>,
+    line: OpenCommands,
+    frames: Vec<OpenConstruct>,
     here_documents: Vec<HereDocument>,
-    /// Why nothing can be said about values from here on.
+    /// Variables of the line that hold a value.
+    variables: variables::ValueVariables,
+    /// Reason why the safety of values from here on cannot be decided.
     unsure: Option<&'static str>,
 }
 
-/// How many words a command with values may have.
+/// Limit on the words of a command with values.
 pub(super) const WORDS_MAX: usize = 1_000;
-/// How many quotes and brackets may be inside each other.
+/// Limit on quotes and brackets inside each other.
 const FRAMES_MAX: usize = 64;
 const TOO_DEEP: &str = "more than FRAMES_MAX = 64 quotes and brackets inside each other";
 const CASE_INSIDE: &str = "`case` inside `$( … )`";
@@ -77,57 +81,58 @@ const DOUBLE_BRACKETS: &str = "`[[`";
 const USE_VARIABLE: &str =
     "give the value to a variable first (`x={{ … }}`), and use `\"$x\"` where it is needed";
 
-pub(super) fn scan(parts: &[Part<'_>]) -> Result<Vec<Chunk>, Refusal> {
-    let mut scanner = Scanner::new(parts);
+pub(super) fn scan(parts: &[CommandPart<'_>]) -> Result<Vec<ScriptChunk>, ValueRefusal> {
+    let mut scanner = ShellScanner::new(parts);
     while let Some(symbol) = scanner.next() {
         scanner.step(symbol)?;
     }
     scanner.finish()
 }
 
-impl<'p> Scanner<'p> {
-    fn new(parts: &[Part<'p>]) -> Scanner<'p> {
+impl<'p> ShellScanner<'p> {
+    fn new(parts: &[CommandPart<'p>]) -> ShellScanner<'p> {
         let (mut symbols, mut sources) = (Vec::new(), Vec::new());
         for part in parts {
             match part {
-                Part::Text(text) => symbols.extend(text.chars().map(Symbol::Char)),
-                Part::Value(source) => {
-                    symbols.push(Symbol::Value(sources.len()));
+                CommandPart::Text(text) => symbols.extend(text.chars().map(ShellSymbol::Char)),
+                CommandPart::Value(source) => {
+                    symbols.push(ShellSymbol::Value(sources.len()));
                     sources.push(*source);
                 }
             }
         }
-        Scanner {
+        ShellScanner {
             sources,
             symbols,
             at: 0,
             chunks: Vec::new(),
-            line: Commands::default(),
+            line: OpenCommands::default(),
             frames: Vec::new(),
             here_documents: Vec::new(),
+            variables: Vec::new(),
             unsure: None,
         }
     }
 
-    /// The next symbol; a character is copied to the output.
-    fn next(&mut self) -> Option<Symbol> {
+    /// Returns the next symbol; a character is copied to the output.
+    fn next(&mut self) -> Option<ShellSymbol> {
         let symbol = *self.symbols.get(self.at)?;
         self.at += 1;
-        if let Symbol::Char(c) = symbol {
+        if let ShellSymbol::Char(c) = symbol {
             match self.chunks.last_mut() {
-                Some(Chunk::Text(text)) => text.push(c),
-                _ => self.chunks.push(Chunk::Text(c.to_string())),
+                Some(ScriptChunk::Text(text)) => text.push(c),
+                _ => self.chunks.push(ScriptChunk::Text(c.to_string())),
             }
         }
         Some(symbol)
     }
 
-    fn peek(&self) -> Option<Symbol> {
+    fn peek(&self) -> Option<ShellSymbol> {
         self.symbols.get(self.at).copied()
     }
 
     fn is_next(&self, c: char) -> bool {
-        self.peek() == Some(Symbol::Char(c))
+        self.peek() == Some(ShellSymbol::Char(c))
     }
 
     fn take(&mut self, c: char) -> bool {
@@ -138,22 +143,31 @@ impl<'p> Scanner<'p> {
         is_there
     }
 
-    fn step(&mut self, symbol: Symbol) -> Result<(), Refusal> {
+    fn step(&mut self, symbol: ShellSymbol) -> Result<(), ValueRefusal> {
         match (self.frames.last(), symbol) {
-            (_, Symbol::Value(index)) => self.value(index),
-            (Some(Frame::Single), Symbol::Char('\'')) => self.pop(),
-            (Some(Frame::Single), _) => self.literal(symbol),
-            (Some(Frame::Double), Symbol::Char(c)) => self.in_double(c),
-            (Some(Frame::Backticks), Symbol::Char(c)) => self.in_backticks(c),
-            (Some(Frame::Parameter(depth)), Symbol::Char(c)) => self.in_parameter(*depth, c),
-            (Some(Frame::Arithmetic(depth)), Symbol::Char(c)) => self.in_arithmetic(*depth, c),
-            (_, Symbol::Char(c)) => self.in_commands(c),
+            (_, ShellSymbol::Value(index)) => self.value(index),
+            (Some(OpenConstruct::Single), ShellSymbol::Char('\'')) => self.pop(),
+            (Some(OpenConstruct::Single), _) => self.literal(symbol),
+            (Some(OpenConstruct::Double), ShellSymbol::Char(c)) => self.in_double(c),
+            (Some(OpenConstruct::Backticks), ShellSymbol::Char(c)) => self.in_backticks(c),
+            (Some(OpenConstruct::Parameter(depth)), ShellSymbol::Char(c)) => {
+                self.in_parameter(*depth, c)
+            }
+            (Some(OpenConstruct::Arithmetic(depth)), ShellSymbol::Char(c)) => {
+                self.in_arithmetic(*depth, c)
+            }
+            (_, ShellSymbol::Char(c)) => self.in_commands(c),
         }
     }
 
-    fn refuse<T>(&self, value: usize, what: impl AsRef<str>, hint: &str) -> Result<T, Refusal> {
+    fn refuse<T>(
+        &self,
+        value: usize,
+        what: impl AsRef<str>,
+        hint: &str,
+    ) -> Result<T, ValueRefusal> {
         let source = self.sources.get(value).copied().unwrap_or_default();
-        Err(Refusal {
+        Err(ValueRefusal {
             value,
             reason: format!("`{{{{ {source} }}}}` {}", what.as_ref()),
             hint: hint.to_owned(),
@@ -161,32 +175,32 @@ impl<'p> Scanner<'p> {
     }
 
     /// Gives a value its place, or refuses it.
-    fn value(&mut self, index: usize) -> Result<(), Refusal> {
+    fn value(&mut self, index: usize) -> Result<(), ValueRefusal> {
         if let Some(why) = self.unsure {
             let what = format!("comes after {why}, behind which no place is safe in every shell");
             let hint = "put the value before it, use `[ … ]` for `[[ … ]]`, or make two steps";
             return self.refuse(index, what, hint);
         }
         let place = match self.frames.last() {
-            Some(Frame::Commands(_)) | None => Quoting::Bare,
-            Some(Frame::Double) => Quoting::Double,
-            Some(Frame::Single) => Quoting::Single,
-            Some(Frame::Backticks) => {
+            Some(OpenConstruct::Commands(_)) | None => ValueQuoting::Bare,
+            Some(OpenConstruct::Double) => ValueQuoting::Double,
+            Some(OpenConstruct::Single) => ValueQuoting::Single,
+            Some(OpenConstruct::Backticks) => {
                 let hint = "write `$( … )` instead of backticks";
                 return self.refuse(index, "is inside backticks", hint);
             }
-            Some(Frame::Parameter(_)) => {
+            Some(OpenConstruct::Parameter(_)) => {
                 return self.refuse(index, "is inside `${ … }`", USE_VARIABLE);
             }
-            Some(Frame::Arithmetic(_)) => {
+            Some(OpenConstruct::Arithmetic(_)) => {
                 let what = "is inside `$(( … ))`, where a shell runs what a value says";
                 let hint = "compute it in the expression: `{{ a + b }}`";
                 return self.refuse(index, what, hint);
             }
         };
-        self.chunks.push(Chunk::Value { index, place });
+        self.chunks.push(ScriptChunk::Value { index, place });
         self.word();
-        // What a command inside prints is part of the word around it.
+        // The output of a command inside is part of the word around it.
         for commands in self.all_commands() {
             if let Some(word) = &mut commands.current {
                 word.hole(index);
@@ -195,57 +209,59 @@ impl<'p> Scanner<'p> {
         Ok(())
     }
 
-    /// A character that stands for itself.
-    fn literal(&mut self, symbol: Symbol) -> Result<(), Refusal> {
-        if let Symbol::Char(c) = symbol {
+    /// Reads a character without special meaning.
+    fn literal(&mut self, symbol: ShellSymbol) -> Result<(), ValueRefusal> {
+        if let ShellSymbol::Char(c) = symbol {
             self.word().push(c);
         }
         Ok(())
     }
 
-    fn open(&mut self, frame: Frame) {
+    fn open(&mut self, frame: OpenConstruct) {
         match self.frames.len() < FRAMES_MAX {
             true => self.frames.push(frame),
             false => self.unsure = Some(TOO_DEEP),
         }
     }
 
-    fn pop(&mut self) -> Result<(), Refusal> {
+    fn pop(&mut self) -> Result<(), ValueRefusal> {
         self.frames.pop();
         Ok(())
     }
 
-    fn all_commands(&mut self) -> impl Iterator<Item = &mut Commands> {
+    fn all_commands(&mut self) -> impl Iterator<Item = &mut OpenCommands> {
         let inner = self.frames.iter_mut().rev();
         let inner = inner.filter_map(|frame| match frame {
-            Frame::Commands(commands) => Some(commands),
+            OpenConstruct::Commands(commands) => Some(commands),
             _ => None,
         });
         inner.chain([&mut self.line])
     }
 
-    /// The innermost list of commands.
-    fn commands(&mut self) -> &mut Commands {
+    /// Returns the innermost list of commands.
+    fn commands(&mut self) -> &mut OpenCommands {
         let inner = self.frames.iter_mut().rev();
         let mut inner = inner.filter_map(|frame| match frame {
-            Frame::Commands(commands) => Some(commands),
+            OpenConstruct::Commands(commands) => Some(commands),
             _ => None,
         });
         inner.next().unwrap_or(&mut self.line)
     }
 
-    /// The word that is being read.
-    fn word(&mut self) -> &mut Word {
-        self.commands().current.get_or_insert_with(Word::default)
+    /// Returns the word that is being read.
+    fn word(&mut self) -> &mut ShellWord {
+        self.commands()
+            .current
+            .get_or_insert_with(ShellWord::default)
     }
 
-    fn after_backslash(&mut self) -> Result<(), Refusal> {
+    fn after_backslash(&mut self) -> Result<(), ValueRefusal> {
         match self.peek() {
-            Some(Symbol::Value(index)) => {
+            Some(ShellSymbol::Value(index)) => {
                 let hint = "remove the backslash; a value needs none";
                 self.refuse(index, "comes right after a backslash", hint)
             }
-            Some(Symbol::Char('\n')) => {
+            Some(ShellSymbol::Char('\n')) => {
                 self.next();
                 Ok(())
             }
@@ -258,37 +274,38 @@ impl<'p> Scanner<'p> {
         }
     }
 
-    /// What begins with a dollar sign.
-    fn after_dollar(&mut self, is_double: bool) -> Result<(), Refusal> {
+    /// Reads the construct that begins with a dollar sign.
+    fn after_dollar(&mut self, is_double: bool) -> Result<(), ValueRefusal> {
         self.word().push('$');
+        self.follow_variable();
         match self.peek() {
-            Some(Symbol::Value(index)) => {
+            Some(ShellSymbol::Value(index)) => {
                 let hint = "write the variable's name in the text, or use the value itself";
                 self.refuse(index, "names a variable of the shell", hint)
             }
-            Some(Symbol::Char('(')) => {
+            Some(ShellSymbol::Char('(')) => {
                 self.next();
                 if self.take('(') {
-                    self.open(Frame::Arithmetic(2));
+                    self.open(OpenConstruct::Arithmetic(2));
                 } else {
-                    let inner = Commands {
+                    let inner = OpenCommands {
                         is_substitution: true,
-                        ..Commands::default()
+                        ..OpenCommands::default()
                     };
-                    self.open(Frame::Commands(inner));
+                    self.open(OpenConstruct::Commands(inner));
                 }
                 Ok(())
             }
-            Some(Symbol::Char('{')) => {
+            Some(ShellSymbol::Char('{')) => {
                 self.next();
-                self.open(Frame::Parameter(1));
+                self.open(OpenConstruct::Parameter(1));
                 Ok(())
             }
-            Some(Symbol::Char('\'')) if !is_double => {
+            Some(ShellSymbol::Char('\'')) if !is_double => {
                 self.unsure = Some("`$'…'`");
                 Ok(())
             }
-            Some(Symbol::Char('[')) => {
+            Some(ShellSymbol::Char('[')) => {
                 self.unsure = Some("`$[…]`");
                 Ok(())
             }
@@ -296,24 +313,24 @@ impl<'p> Scanner<'p> {
         }
     }
 
-    fn in_double(&mut self, c: char) -> Result<(), Refusal> {
+    fn in_double(&mut self, c: char) -> Result<(), ValueRefusal> {
         match c {
             '"' => self.pop(),
             '\\' => self.after_backslash(),
             '$' => self.after_dollar(true),
             '`' => {
-                self.open(Frame::Backticks);
+                self.open(OpenConstruct::Backticks);
                 Ok(())
             }
-            _ => self.literal(Symbol::Char(c)),
+            _ => self.literal(ShellSymbol::Char(c)),
         }
     }
 
-    fn in_backticks(&mut self, c: char) -> Result<(), Refusal> {
+    fn in_backticks(&mut self, c: char) -> Result<(), ValueRefusal> {
         match c {
             '`' => self.pop(),
             '\\' => {
-                if let Some(Symbol::Char(_)) = self.peek() {
+                if let Some(ShellSymbol::Char(_)) = self.peek() {
                     self.next();
                 }
                 Ok(())
@@ -322,7 +339,7 @@ impl<'p> Scanner<'p> {
         }
     }
 
-    fn in_parameter(&mut self, depth: usize, c: char) -> Result<(), Refusal> {
+    fn in_parameter(&mut self, depth: usize, c: char) -> Result<(), ValueRefusal> {
         match c {
             '}' if depth <= 1 => return self.pop(),
             '}' => self.set_depth(depth - 1),
@@ -333,48 +350,50 @@ impl<'p> Scanner<'p> {
         Ok(())
     }
 
-    fn in_arithmetic(&mut self, depth: usize, c: char) -> Result<(), Refusal> {
+    fn in_arithmetic(&mut self, depth: usize, c: char) -> Result<(), ValueRefusal> {
         match c {
             ')' if depth <= 1 => return self.pop(),
             ')' => self.set_depth(depth - 1),
             '(' => self.set_depth(depth + 1),
             '\'' | '"' | '`' | '\\' => self.unsure = Some("`$((…))` with quotes in it"),
-            _ => {}
+            _ => return self.check_arithmetic_name(),
         }
         Ok(())
     }
 
     fn set_depth(&mut self, to: usize) {
-        if let Some(Frame::Parameter(depth) | Frame::Arithmetic(depth)) = self.frames.last_mut() {
+        if let Some(OpenConstruct::Parameter(depth) | OpenConstruct::Arithmetic(depth)) =
+            self.frames.last_mut()
+        {
             *depth = to;
         }
     }
 
-    fn in_commands(&mut self, c: char) -> Result<(), Refusal> {
+    fn in_commands(&mut self, c: char) -> Result<(), ValueRefusal> {
         match c {
             ' ' | '\t' => self.end_word(),
             '\n' => {
                 self.end_command()?;
                 return self.read_here_documents();
             }
-            '|' if self.peek() != Some(Symbol::Char('|')) => return self.end_piped(),
+            '|' if self.peek() != Some(ShellSymbol::Char('|')) => return self.end_piped(),
             ';' | '&' | '|' => {
                 let _ = c == '|' && self.take('|');
                 return self.end_command();
             }
             '\'' => {
                 self.word().is_quoted = true;
-                self.open(Frame::Single);
+                self.open(OpenConstruct::Single);
             }
             '"' => {
                 self.word().is_quoted = true;
-                self.open(Frame::Double);
+                self.open(OpenConstruct::Double);
             }
             '\\' => return self.after_backslash(),
             '$' => return self.after_dollar(false),
             '`' => {
                 self.word().is_quoted = true;
-                self.open(Frame::Backticks);
+                self.open(OpenConstruct::Backticks);
             }
             '#' if self.commands().current.is_none() => return self.comment(),
             '(' => {
@@ -382,45 +401,44 @@ impl<'p> Scanner<'p> {
                     self.unsure = Some("`((…))`");
                 }
                 self.end_command()?;
-                self.open(Frame::Commands(Commands::default()));
+                self.open(OpenConstruct::Commands(OpenCommands::default()));
             }
             ')' => {
                 self.end_command()?;
                 return self.pop();
             }
             '<' | '>' => return self.redirection(c),
-            _ => return self.literal(Symbol::Char(c)),
+            _ => return self.literal(ShellSymbol::Char(c)),
         }
         Ok(())
     }
 
-    /// Values in a comment do nothing, and so they need no quotes.
-    fn comment(&mut self) -> Result<(), Refusal> {
+    /// Reads a comment. Values in it do nothing, so they need no quotes.
+    fn comment(&mut self) -> Result<(), ValueRefusal> {
         while let Some(symbol) = self.peek() {
-            if symbol == Symbol::Char('\n') {
+            if symbol == ShellSymbol::Char('\n') {
                 break;
             }
             self.next();
-            if let Symbol::Value(index) = symbol {
-                let place = Quoting::Comment;
-                self.chunks.push(Chunk::Value { index, place });
+            if let ShellSymbol::Value(index) = symbol {
+                let place = ValueQuoting::Comment;
+                self.chunks.push(ScriptChunk::Value { index, place });
             }
         }
         Ok(())
     }
 
     fn end_word(&mut self) {
-        let is_substituted = self
-            .frames
-            .iter()
-            .any(|frame| matches!(frame, Frame::Commands(commands) if commands.is_substitution));
+        let is_substituted = self.frames.iter().any(
+            |frame| matches!(frame, OpenConstruct::Commands(commands) if commands.is_substitution),
+        );
         let commands = self.commands();
         let Some(word) = commands.current.take() else {
             return;
         };
         match commands.target.take() {
-            Some(Target::File) => return,
-            Some(Target::Text) => {
+            Some(RedirectTarget::File) => return,
+            Some(RedirectTarget::Text) => {
                 commands.piped = word.first_value();
                 return;
             }
@@ -442,23 +460,23 @@ impl<'p> Scanner<'p> {
     }
 
     /// Ends a command whose output the next one reads.
-    fn end_piped(&mut self) -> Result<(), Refusal> {
+    fn end_piped(&mut self) -> Result<(), ValueRefusal> {
         self.end_word();
         let commands = self.commands();
-        let value = commands.words.iter().find_map(Word::first_value);
+        let value = commands.words.iter().find_map(ShellWord::first_value);
         let value = commands.piped.or(value);
         self.end_command()?;
         self.commands().piped = value;
         Ok(())
     }
 
-    fn end_command(&mut self) -> Result<(), Refusal> {
+    fn end_command(&mut self) -> Result<(), ValueRefusal> {
         self.end_word();
         let commands = self.commands();
         commands.target = None;
         let words = std::mem::take(&mut commands.words);
         let piped = commands.piped.take();
-        let value = piped.or_else(|| words.iter().find_map(Word::first_value));
+        let value = piped.or_else(|| words.iter().find_map(ShellWord::first_value));
         let Some(first) = value else {
             return Ok(());
         };
@@ -473,12 +491,15 @@ impl<'p> Scanner<'p> {
             return self.refuse(value, what, words::ARGUMENT_HINT);
         }
         match words::check_command(&words) {
-            Ok(()) => Ok(()),
-            Err(words::Danger { value, what, hint }) => self.refuse(value, what, hint),
+            Ok(()) => {
+                self.learn_variables(&words);
+                Ok(())
+            }
+            Err(words::ValueDanger { value, what, hint }) => self.refuse(value, what, hint),
         }
     }
 
-    fn finish(mut self) -> Result<Vec<Chunk>, Refusal> {
+    fn finish(mut self) -> Result<Vec<ScriptChunk>, ValueRefusal> {
         self.end_command()?;
         let last = self.sources.len().checked_sub(1);
         if let (Some(last), true) = (last, !self.frames.is_empty()) {

@@ -1,11 +1,11 @@
 //! The words of a command: which of them its program would read as a program.
 
-use super::programs::{Habit, LINE_OPTIONS, habit};
-use super::{Part, Refusal};
+use super::programs::{ArgumentUse, COMMAND_OPTIONS, COMMAND_SETTINGS, LINE_OPTIONS, habit};
+use super::{CommandPart, ValueRefusal};
 
 /// A word as the author wrote it, with its values left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Word {
+pub(super) struct ShellWord {
     pub(super) text: String,
     /// The values in it, and how much of the text comes before the first.
     values: Vec<usize>,
@@ -15,7 +15,7 @@ pub(super) struct Word {
 
 /// A value that would be run, and what would run it.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Danger {
+pub(super) struct ValueDanger {
     pub(super) value: usize,
     pub(super) what: String,
     pub(super) hint: &'static str,
@@ -37,13 +37,13 @@ const LEADING: [&str; 14] = [
 ];
 /// Words of the shell that are followed by data.
 const DATA: [&str; 3] = ["for", "case", "select"];
-/// What makes a word of `test` data.
+/// Operators of `test`, whose words are data.
 const OPERATORS: [&str; 28] = [
     "=", "==", "!=", "-eq", "-ne", "-gt", "-ge", "-lt", "-le", "-nt", "-ot", "-ef", "-n", "-z",
     "-e", "-f", "-d", "-r", "-w", "-x", "-s", "-L", "-h", "-b", "-c", "-p", "-S", "-u",
 ];
 
-impl Word {
+impl ShellWord {
     pub(super) fn push(&mut self, c: char) {
         self.text.push(c);
     }
@@ -59,7 +59,7 @@ impl Word {
         self.values.first().copied()
     }
 
-    /// Whether it is plain text without quotes or values.
+    /// Returns true if it is plain text without quotes or values.
     pub(super) fn is_bare(&self) -> bool {
         !self.is_quoted && self.values.is_empty()
     }
@@ -68,22 +68,25 @@ impl Word {
         self.text.starts_with('-') && (self.values.is_empty() || self.before > 0)
     }
 
-    /// `NAME=…`, with every value behind the equals sign.
+    /// Returns true for `NAME=…`, with every value behind the equals sign.
     fn is_assignment(&self) -> bool {
-        let Some((name, _)) = self.text.split_once('=') else {
-            return false;
-        };
+        self.assigned_name().is_some()
+    }
+
+    /// Returns the name that `NAME=…` sets, or None if the word is no assignment.
+    pub(super) fn assigned_name(&self) -> Option<&str> {
+        let (name, _) = self.text.split_once('=')?;
         let is_before = self.values.is_empty() || name.len() < self.before;
         let name = name.strip_suffix('+').unwrap_or(name);
         let is_name = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
             && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-        is_name && is_before
+        (is_name && is_before).then_some(name)
     }
 
-    fn danger(&self, what: impl Into<String>, hint: &'static str) -> Result<(), Danger> {
+    fn danger(&self, what: impl Into<String>, hint: &'static str) -> Result<(), ValueDanger> {
         match self.values.first() {
             None => Ok(()),
-            Some(value) => Err(Danger {
+            Some(value) => Err(ValueDanger {
                 value: *value,
                 what: what.into(),
                 hint,
@@ -93,19 +96,19 @@ impl Word {
 }
 
 /// Refuses words of a program started without a shell that the program would run.
-pub fn words(argv: &[Vec<Part<'_>>]) -> Result<(), Refusal> {
+pub fn words(argv: &[Vec<CommandPart<'_>>]) -> Result<(), ValueRefusal> {
     let mut sources = Vec::new();
-    let words: Vec<Word> = argv
+    let words: Vec<ShellWord> = argv
         .iter()
         .map(|parts| {
-            let mut word = Word {
+            let mut word = ShellWord {
                 is_quoted: true,
-                ..Word::default()
+                ..ShellWord::default()
             };
             for part in parts {
                 match part {
-                    Part::Text(text) => word.text.push_str(text),
-                    Part::Value(source) => {
+                    CommandPart::Text(text) => word.text.push_str(text),
+                    CommandPart::Value(source) => {
                         word.hole(sources.len());
                         sources.push(*source);
                     }
@@ -114,16 +117,16 @@ pub fn words(argv: &[Vec<Part<'_>>]) -> Result<(), Refusal> {
             word
         })
         .collect();
-    let values = || words.iter().find_map(Word::first_value);
+    let values = || words.iter().find_map(ShellWord::first_value);
     if let (true, Some(value)) = (words.len() > super::scan::WORDS_MAX, values()) {
         let most = super::scan::WORDS_MAX;
-        return Err(Refusal {
+        return Err(ValueRefusal {
             value,
             reason: format!("the command has more than WORDS_MAX = {most} words"),
             hint: "make several steps of it".to_owned(),
         });
     }
-    check_program(&words).map_err(|Danger { value, what, hint }| Refusal {
+    check_program(&words).map_err(|ValueDanger { value, what, hint }| ValueRefusal {
         value,
         reason: format!(
             "`{{{{ {} }}}}` {what}",
@@ -134,8 +137,8 @@ pub fn words(argv: &[Vec<Part<'_>>]) -> Result<(), Refusal> {
 }
 
 /// Checks one command of a shell: keywords, assignments, the program and its arguments.
-pub(super) fn check_command(words: &[Word]) -> Result<(), Danger> {
-    let is_keyword = |word: &&Word| word.is_bare() && LEADING.contains(&word.text.as_str());
+pub(super) fn check_command(words: &[ShellWord]) -> Result<(), ValueDanger> {
+    let is_keyword = |word: &&ShellWord| word.is_bare() && LEADING.contains(&word.text.as_str());
     let mut rest = words;
     while let Some(word) = rest.first() {
         if is_keyword(&word) || word.is_assignment() {
@@ -151,7 +154,7 @@ pub(super) fn check_command(words: &[Word]) -> Result<(), Danger> {
 }
 
 /// Checks a program and its arguments.
-fn check_program(words: &[Word]) -> Result<(), Danger> {
+fn check_program(words: &[ShellWord]) -> Result<(), ValueDanger> {
     let Some((program, arguments)) = words.split_first() else {
         return Ok(());
     };
@@ -161,49 +164,67 @@ fn check_program(words: &[Word]) -> Result<(), Danger> {
     let name = program.text.as_str();
     match habit(name) {
         None => Ok(()),
-        Some(Habit::Starts { options }) => check_started(name, options, arguments),
-        Some(Habit::Interprets { texts, values }) => {
+        Some(ArgumentUse::Starts { options }) => check_started(name, options, arguments),
+        Some(ArgumentUse::Interprets { texts, values }) => {
             check_interpreted(name, (texts, values), arguments)
         }
-        Some(Habit::Formats) => check_format(name, arguments),
-        Some(Habit::Evaluates { why }) => arguments.iter().try_for_each(|word| {
+        Some(ArgumentUse::Formats) => check_format(name, arguments),
+        Some(ArgumentUse::Evaluates { why }) => arguments.iter().try_for_each(|word| {
             word.danger(
                 format!("is an argument of `{name}`, which {why}"),
                 ENVIRONMENT_HINT,
             )
         }),
-        Some(Habit::Compares) => check_compared(name, arguments),
-        Some(Habit::Assigns) => arguments
-            .iter()
-            .try_for_each(|word| match word.is_assignment() {
-                true => Ok(()),
-                false => word.danger(
-                    format!("names the variable that `{name}` sets"),
-                    ASSIGN_HINT,
-                ),
-            }),
+        Some(ArgumentUse::Compares) => check_compared(name, arguments),
+        Some(ArgumentUse::Assigns) => {
+            arguments
+                .iter()
+                .try_for_each(|word| match word.is_assignment() {
+                    true => Ok(()),
+                    false => word.danger(
+                        format!("names the variable that `{name}` sets"),
+                        ASSIGN_HINT,
+                    ),
+                })
+        }
     }
 }
 
 /// Refuses a value in the text behind `sh -c`, `python -c`, `node -e` …, whichever program starts
 /// them: `find … -exec`, `docker run`.
-fn check_text_options(words: &[Word]) -> Result<(), Danger> {
+fn check_text_options(words: &[ShellWord]) -> Result<(), ValueDanger> {
     for (at, word) in words.iter().enumerate() {
-        if let Some(Habit::Interprets { texts, values }) = habit(&word.text)
+        if let Some(ArgumentUse::Interprets { texts, values }) = habit(&word.text)
             && let Some(text) = first_text((texts, values), &words[at + 1..])
         {
             text.danger(runs(&word.text), ARGUMENT_HINT)?;
         }
     }
+    for word in words {
+        let text = word.text.to_lowercase();
+        let (option, _) = text.split_once('=').unwrap_or((&text, ""));
+        let is_setting = COMMAND_SETTINGS.iter().any(|name| text.starts_with(name));
+        if is_setting || COMMAND_OPTIONS.contains(&option) {
+            word.danger(runs(option), ARGUMENT_HINT)?;
+        }
+    }
+    let is_git = words.first().is_some_and(|word| word.text.ends_with("git"));
     let mut pairs = words.windows(2);
-    pairs.try_for_each(|pair| match pair[0].text == "eval" {
-        true => pair[1].danger(runs("eval"), ARGUMENT_HINT),
-        false => Ok(()),
+    pairs.try_for_each(|pair| {
+        let option = pair[0].text.as_str();
+        let is_command = option == "eval" || COMMAND_OPTIONS.contains(&option);
+        match is_command || (is_git && matches!(option, "-c" | "--config-env")) {
+            true => pair[1].danger(runs(option), ARGUMENT_HINT),
+            false => Ok(()),
+        }
     })
 }
 
-/// The text behind the first option that takes one, before any operand.
-fn first_text<'w>((texts, values): (&[&str], &[&str]), words: &'w [Word]) -> Option<&'w Word> {
+/// Returns the text behind the first option that takes one, before anyoperand.
+fn first_text<'w>(
+    (texts, values): (&[&str], &[&str]),
+    words: &'w [ShellWord],
+) -> Option<&'w ShellWord> {
     let mut rest = words.iter();
     while let Some(word) = rest.next() {
         let option = word.text.as_str();
@@ -218,9 +239,9 @@ fn first_text<'w>((texts, values): (&[&str], &[&str]), words: &'w [Word]) -> Opt
     None
 }
 
-/// Whether a command runs what it reads: a shell or an interpreter without a script of its own.
-pub(super) fn runs_its_input(words: &[Word]) -> bool {
-    let is_keyword = |word: &&Word| word.is_bare() && LEADING.contains(&word.text.as_str());
+/// Returns true if a command runs its input: a shell or an interpreter without a script of its own.
+pub(super) fn runs_its_input(words: &[ShellWord]) -> bool {
+    let is_keyword = |word: &&ShellWord| word.is_bare() && LEADING.contains(&word.text.as_str());
     let mut rest = words
         .iter()
         .skip_while(|word| is_keyword(word) || word.is_assignment());
@@ -228,14 +249,14 @@ pub(super) fn runs_its_input(words: &[Word]) -> bool {
         return false;
     };
     match habit(&program.text) {
-        Some(Habit::Starts { .. }) => {
-            let rest: Vec<Word> = rest.skip_while(|word| word.is_option()).cloned().collect();
+        Some(ArgumentUse::Starts { .. }) => {
+            let rest: Vec<ShellWord> = rest.skip_while(|word| word.is_option()).cloned().collect();
             runs_its_input(&rest)
         }
-        Some(Habit::Interprets { .. }) => {
+        Some(ArgumentUse::Interprets { .. }) => {
             rest.all(|word| word.is_option() && !takes_text(&word.text, &["c", "e", "r", "p", "m"]))
         }
-        Some(Habit::Evaluates { .. }) => true,
+        Some(ArgumentUse::Evaluates { .. }) => true,
         _ => false,
     }
 }
@@ -244,7 +265,7 @@ fn runs(name: &str) -> String {
     format!("is in the text that `{name}` runs")
 }
 
-/// Whether an option (`-c`, `-lc`, `--eval`) says that the next word is a program.
+/// Returns true if an option (`-c`, `-lc`, `--eval`) makes the next word a program.
 fn takes_text(option: &str, options: &[&str]) -> bool {
     options.iter().any(|known| match known.strip_prefix('-') {
         Some(long) => {
@@ -254,8 +275,8 @@ fn takes_text(option: &str, options: &[&str]) -> bool {
     })
 }
 
-/// `env A=1 sudo -u x PROGRAM …`: the program begins behind the options.
-fn check_started(name: &str, options: &[&str], arguments: &[Word]) -> Result<(), Danger> {
+/// Checks `env A=1 sudo -u x PROGRAM …`: the program begins behind the options.
+fn check_started(name: &str, options: &[&str], arguments: &[ShellWord]) -> Result<(), ValueDanger> {
     let mut rest = arguments;
     while let Some((word, after)) = rest.split_first() {
         let is_number =
@@ -282,12 +303,13 @@ fn check_started(name: &str, options: &[&str], arguments: &[Word]) -> Result<(),
     check_program(rest)
 }
 
-/// `sh SCRIPT …`, `sh -c TEXT …`, `sed TEXT …`: what comes first is run, what follows is data.
+/// Checks `sh SCRIPT …`, `sh -c TEXT …`, `sed TEXT …`: the first text is run, the following words
+/// are data.
 fn check_interpreted(
     name: &str,
     (texts, values): (&[&str], &[&str]),
-    arguments: &[Word],
-) -> Result<(), Danger> {
+    arguments: &[ShellWord],
+) -> Result<(), ValueDanger> {
     let mut words = arguments.iter();
     while let Some(word) = words.next() {
         if values.contains(&word.text.as_str()) {
@@ -307,8 +329,8 @@ fn check_interpreted(
     Ok(())
 }
 
-/// `perl -e a -e b`, `sed -e a -e b`: later texts are run as well.
-fn check_more_text(name: &str, texts: &[&str], words: &[Word]) -> Result<(), Danger> {
+/// Checks `perl -e a -e b`, `sed -e a -e b`: later texts are run as well.
+fn check_more_text(name: &str, texts: &[&str], words: &[ShellWord]) -> Result<(), ValueDanger> {
     let mut pairs = words.windows(2);
     pairs.try_for_each(
         |pair| match pair[0].is_option() && takes_text(&pair[0].text, texts) {
@@ -318,8 +340,9 @@ fn check_more_text(name: &str, texts: &[&str], words: &[Word]) -> Result<(), Dan
     )
 }
 
-/// `printf FORMAT …`: what stands in the format is read as one, and `-v` names a variable.
-fn check_format(name: &str, arguments: &[Word]) -> Result<(), Danger> {
+/// Checks `printf FORMAT …`: a value in the format would be read as format, and `-v` names a
+/// variable.
+fn check_format(name: &str, arguments: &[ShellWord]) -> Result<(), ValueDanger> {
     let what = format!("is in the format of `{name}`");
     let format = arguments.iter().position(|word| word.text != "--");
     let end = format.map_or(0, |at| at + 1);
@@ -332,8 +355,8 @@ fn check_format(name: &str, arguments: &[Word]) -> Result<(), Danger> {
         .try_for_each(|word| word.danger(&*what, FORMAT_HINT))
 }
 
-/// A value of `test` is data where an operator of the author's stands beside it.
-fn check_compared(name: &str, arguments: &[Word]) -> Result<(), Danger> {
+/// Checks `test`: a value is data if an operator in the author's text is beside it.
+fn check_compared(name: &str, arguments: &[ShellWord]) -> Result<(), ValueDanger> {
     let arguments = match arguments.split_last() {
         Some((last, rest)) if name == "[" && last.text == "]" => rest,
         _ => arguments,

@@ -1,21 +1,21 @@
-//! What a decision changes, as data.
+//! The changes of a decision, as data.
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use crate::config::Execution;
+use crate::config::ExecutionMode;
 use crate::engine::call::CallRow;
 use crate::engine::rows::{
-    Arrival, Failure, FailureClass, Hold, ItemRow, Lease, Pause, RunRow, Signal, Spent, TaskKind,
-    TaskRow, TimerRow,
+    AttemptFailure, FailureClass, ItemRow, JoinArrival, Lease, PauseCause, RunRow, RunSignal,
+    SlotRequest, SpentAmount, TaskHold, TaskRow, TimerRow, WorkflowTaskKind,
 };
-use crate::engine::status::{Begin, ItemStatus, Move, RunStatus};
-use crate::id::{RunId, StepId, TaskId};
+use crate::engine::status::{InitialStatus, ItemStatus, RunStatus, StatusMove};
+use crate::id::{RunId, StepId, TaskId, TextHash};
 
-/// One change. A decision is a list of them, and all of them are committed or none.
+/// One change of a row. A decision is a list of them; all are committed or none.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "action")]
-pub enum Action {
+pub enum EngineAction {
     CreateRun {
         row: Box<RunRow>,
         input: Value,
@@ -25,12 +25,23 @@ pub enum Action {
         run: RunId,
         status: RunStatus,
         reason: Option<String>,
-        pause: Option<Pause>,
+        pause: Option<PauseCause>,
     },
-    /// The signals that nothing has waited for yet.
+    /// The signals that no step has waited for yet.
     SetSignals {
         run: RunId,
-        signals: Vec<Signal>,
+        signals: Vec<RunSignal>,
+    },
+    /// The run continues with another text.
+    SetWorkflow {
+        run: RunId,
+        workflow: TextHash,
+    },
+    /// The concurrency slot that the run needs, and whether it waits for it.
+    SetSlot {
+        run: RunId,
+        slot: Box<SlotRequest>,
+        is_queued: bool,
     },
     /// The task that ended a path last.
     SetRunResult {
@@ -41,19 +52,19 @@ pub enum Action {
     CreateTask(Box<NewTask>),
     MoveTask {
         task: TaskId,
-        by: Move,
+        by: StatusMove,
     },
-    /// What is known of a task besides its status.
+    /// Fields of a task other than its status.
     SetTask {
         task: TaskId,
         change: Box<TaskChange>,
     },
-    /// A path has come to a join of branches.
+    /// A path has reached a join of branches.
     Arrive {
         join: TaskId,
-        arrival: Arrival,
+        arrival: JoinArrival,
     },
-    /// A foreach has these items; none is started.
+    /// A foreach gets its items; none has started.
     OpenGroup {
         group: TaskId,
         items: Vec<Value>,
@@ -63,7 +74,7 @@ pub enum Action {
         group: TaskId,
         index: u32,
     },
-    /// An item goes on out of its turn, because a part of it is run again. It counts as running.
+    /// An item resumes out of order, because a part of it is run again. It counts as running.
     ResumeItem {
         group: TaskId,
         index: u32,
@@ -74,19 +85,19 @@ pub enum Action {
         index: u32,
         result: TaskId,
     },
-    /// A step of the item failed: the item will have failed when it ends.
+    /// A step of the item failed: the item counts as failed when it ends.
     SetItemFailure {
         group: TaskId,
         index: u32,
-        failure: Failure,
+        failure: AttemptFailure,
     },
-    /// Nothing of the item is active any more. Happens once to every item.
+    /// The item has no active task any more. Happens once to every item.
     EndItem {
         group: TaskId,
         index: u32,
         status: ItemStatus,
     },
-    /// An item that has ended goes on, because a part of it is run again.
+    /// An item that has ended resumes, because a part of it is run again.
     ReopenItem {
         group: TaskId,
         index: u32,
@@ -94,11 +105,12 @@ pub enum Action {
     CloseGroup {
         group: TaskId,
     },
-    /// A foreach that was over waits again: those of its items that are not ended begin anew.
+    /// A foreach that had ended waits again: its unfinished items begin anew.
     ReopenGroup {
         group: TaskId,
     },
-    /// A foreach goes on with the items of one that was over; those that had ended are as they were.
+    /// A foreach takes over the items of one that has ended; items that had ended keep their
+    /// results.
     ContinueGroup {
         group: TaskId,
         of: TaskId,
@@ -109,11 +121,11 @@ pub enum Action {
         run: RunId,
         key: String,
     },
-    /// Gets the next number of its run.
-    Append(Event),
-    /// What was said in an attempt is kept.
+    /// Appends an event with the next number of its run.
+    Append(RunEvent),
+    /// Stores the model call of an attempt.
     KeepCall(Box<CallRow>),
-    /// Somebody outside is to be told, once this is committed.
+    /// Adds a notice to the outbox; its readers get it once this is committed.
     Notify(Notice),
 }
 
@@ -121,18 +133,20 @@ pub enum Action {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NewTask {
     pub id: TaskId,
-    pub kind: TaskKind,
-    pub execution: Execution,
-    pub begin: Begin,
+    pub kind: WorkflowTaskKind,
+    pub execution: ExecutionMode,
+    pub begin: InitialStatus,
     pub from: Option<TaskId>,
     pub assignee: Option<String>,
-    pub hold: Option<Hold>,
+    pub hold: Option<TaskHold>,
     pub tags: Vec<String>,
     pub passed: Vec<(StepId, u32)>,
     pub at_ms: u64,
+    pub priority: i32,
+    pub lane: Option<String>,
 }
 
-/// What is to be set on a task; what is `None` stays as it is.
+/// The fields to set on a task; `None` leaves a field as it is.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TaskChange {
     pub ready_ms: Option<u64>,
@@ -146,13 +160,15 @@ pub struct TaskChange {
     pub note: Option<Option<String>>,
     pub output: Option<Option<Value>>,
     pub partial: Option<bool>,
-    pub failure: Option<Option<Failure>>,
-    pub hold: Option<Option<Hold>>,
-    /// Added to those it has.
+    pub failure: Option<Option<AttemptFailure>>,
+    pub hold: Option<Option<TaskHold>>,
+    /// Tags to add.
     pub tags: Vec<String>,
     pub passed: Option<Vec<(StepId, u32)>>,
-    /// Added to what it has spent.
-    pub spent: Spent,
+    /// Spending to add.
+    pub spent: SpentAmount,
+    pub slot: Option<Option<Box<SlotRequest>>>,
+    pub with: Option<Option<Box<Map<String, Value>>>>,
 }
 
 impl NewTask {
@@ -179,9 +195,13 @@ impl NewTask {
             tags: self.tags.clone(),
             arrivals: Vec::new(),
             passed: self.passed.clone(),
-            spent: Spent::default(),
+            spent: SpentAmount::default(),
             created_ms: self.at_ms,
             ended_ms: None,
+            priority: self.priority,
+            slot: None,
+            with: None,
+            lane: self.lane.clone(),
         }
     }
 }
@@ -207,6 +227,8 @@ impl TaskChange {
         set(&mut row.failure, self.failure.as_ref());
         set(&mut row.hold, self.hold.as_ref());
         set(&mut row.passed, self.passed.as_ref());
+        set(&mut row.slot, self.slot.as_ref());
+        set(&mut row.with, self.with.as_ref());
         for tag in &self.tags {
             if !row.tags.contains(tag) {
                 row.tags.push(tag.clone());
@@ -217,19 +239,20 @@ impl TaskChange {
     }
 }
 
-/// Something that happened to a run, as it is kept for ever.
+/// An event of a run, stored as long as the run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Event {
+pub struct RunEvent {
     pub run: RunId,
-    /// From 1 in every run, without gaps.
+    /// The number, from 1 in every run, without gaps.
     pub seq: u64,
     pub at_ms: u64,
-    pub what: What,
+    pub what: EventKind,
 }
 
+/// The content of an event.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "what")]
-pub enum What {
+pub enum EventKind {
     RunStarted {
         workflow: String,
         parent: Option<TaskId>,
@@ -238,46 +261,57 @@ pub enum What {
         reason: String,
     },
     RunResumed,
+    /// The run waits, because as many runs with this key as allowed are in progress.
+    RunQueued {
+        key: String,
+    },
+    /// The run has got a slot, and begins.
+    RunAdmitted,
+    /// The run continues with another text.
+    RunMoved {
+        from: String,
+        to: String,
+    },
     /// Completed, failed or cancelled.
     RunEnded {
         status: RunStatus,
         reason: Option<String>,
     },
-    /// A run that had ended goes on: a part of it is run again.
+    /// A run that had ended resumes: a part of it is run again.
     RunReopened {
         task: TaskId,
     },
     TaskCreated {
         task: TaskId,
-        kind: TaskKind,
-        begin: Begin,
+        kind: WorkflowTaskKind,
+        begin: InitialStatus,
         from: Option<TaskId>,
     },
-    /// A task moved, and in which attempt.
+    /// A task changed its status, in this attempt.
     TaskMoved {
         task: TaskId,
-        by: Move,
+        by: StatusMove,
         attempt: u32,
-        /// The failure, the reason it is on hold, who answered.
+        /// The failure, the reason for the hold, or the person who answered.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         why: Option<String>,
-        /// What sort of failure ended the attempt, where one did.
+        /// The class of the failure that ended the attempt, if one did.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         class: Option<FailureClass>,
-        /// What the attempt that ended was paid for, where it was.
+        /// The spending of the attempt that ended, if there was any.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        spent: Option<Spent>,
+        spent: Option<SpentAmount>,
     },
     Assigned {
         task: TaskId,
         assignee: Option<String>,
     },
-    /// A decision was taken: which edge, and what every condition up to it came to.
+    /// A decision took an edge; the results of every condition up to it.
     Decided {
         decision: StepId,
         after: Option<TaskId>,
         to: StepId,
-        evaluated: Vec<Evaluated>,
+        evaluated: Vec<EvaluatedCondition>,
     },
     GroupOpened {
         group: TaskId,
@@ -302,7 +336,7 @@ pub enum What {
     GroupReopened {
         group: TaskId,
     },
-    /// A foreach goes on with the items of another, which is over: all but one as they had ended.
+    /// A foreach takes over the items of another, which has ended: all but one keep their results.
     GroupContinued {
         group: TaskId,
         of: TaskId,
@@ -312,7 +346,7 @@ pub enum What {
         join: TaskId,
         from: TaskId,
     },
-    /// A path came to a join that had fired: kept, and nothing else.
+    /// A path reached a join that had fired already: recorded, without effect.
     CameLate {
         join: TaskId,
         from: TaskId,
@@ -320,19 +354,19 @@ pub enum What {
     /// A signal came from outside.
     Signalled {
         name: String,
-        /// The wait that it ended; nothing where none waited.
+        /// The wait that it ended; `None` if no step waited for it.
         task: Option<TaskId>,
     },
-    /// Something a person should know and nobody has to act on.
+    /// A warning: a person should know it, but need not act.
     Warned {
         task: Option<TaskId>,
         message: String,
     },
 }
 
-/// A condition, what it read and what it came to.
+/// A condition, the values it read and its result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Evaluated {
+pub struct EvaluatedCondition {
     pub condition: String,
     pub result: bool,
     /// The paths it reads, with their values, shortened.
@@ -347,18 +381,19 @@ pub struct Notice {
     pub kind: NoticeKind,
     /// A sentence.
     pub message: String,
-    /// Who is asked, where somebody is.
+    /// The person or agent asked, if the notice asks one.
     pub assignee: Option<String>,
 }
 
+/// The occasion of a notice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NoticeKind {
-    /// A person has a task to do.
+    /// A person got a task.
     TaskForYou,
-    /// A person has a task to do and has not done it yet.
+    /// A person has not done a task yet.
     Reminder,
-    /// A task is given to somebody else, because nobody did it in time.
+    /// A task was reassigned, because its assignee did not do it in time.
     Escalated,
     /// A task is on hold and waits for a person.
     OnHold,

@@ -1,31 +1,31 @@
-//! What each action does to rows: the only place where rows change.
+//! Applies actions to rows: the only place where rows change.
 
-use crate::engine::action::{Action, NewTask};
-use crate::engine::ledger::{Done, Ledger, broken, no_run, no_task};
-use crate::engine::rows::{GroupRow, ItemRow, Rows, RunRow, Spent, TaskRow};
-use crate::engine::status::{ItemStatus, Move};
+use crate::engine::action::{EngineAction, NewTask};
+use crate::engine::decision_context::{DecisionContext, DecisionResult, broken, no_run, no_task};
+use crate::engine::rows::{GroupRow, ItemRow, RowSource, RunRow, SpentAmount, TaskRow};
+use crate::engine::status::{ItemStatus, StatusMove, TaskStatus};
 use crate::id::TaskId;
 
-impl<R: Rows> Ledger<'_, R> {
-    pub(crate) fn apply(&mut self, action: &Action) -> Done<R> {
+impl<R: RowSource> DecisionContext<'_, R> {
+    pub(crate) fn apply(&mut self, action: &EngineAction) -> DecisionResult<R> {
         match action {
-            Action::CreateRun { row, input } => {
+            EngineAction::CreateRun { row, input } => {
                 self.runs.put(row.id.clone(), (**row).clone());
                 self.input = Some(input.clone());
             }
-            Action::CreateTask(task) => self.apply_create(task)?,
-            Action::MoveTask { task, by } => self.apply_move(task, *by)?,
-            Action::SetTask { task, change } => {
+            EngineAction::CreateTask(task) => self.apply_create(task)?,
+            EngineAction::MoveTask { task, by } => self.apply_move(task, *by)?,
+            EngineAction::SetTask { task, change } => {
                 self.edit_task(task, |row| change.put_on(row))?;
                 let spent = change.spent;
-                if spent != Spent::default() {
+                if spent != SpentAmount::default() {
                     self.edit_run(|run| run.spent = added(run.spent, spent))?;
                 }
             }
-            Action::Arrive { join, arrival } => {
+            EngineAction::Arrive { join, arrival } => {
                 self.edit_task(join, |row| row.arrivals.push(arrival.clone()))?;
             }
-            Action::SetRun {
+            EngineAction::SetRun {
                 status,
                 reason,
                 pause,
@@ -39,32 +39,41 @@ impl<R: Rows> Ledger<'_, R> {
                     run.ended_ms = ended;
                 })?;
             }
-            Action::SetSignals { signals, .. } => {
+            EngineAction::SetWorkflow { workflow, .. } => {
+                self.edit_run(|run| run.workflow = workflow.clone())?;
+            }
+            EngineAction::SetSlot {
+                slot, is_queued, ..
+            } => self.edit_run(|run| {
+                run.slot = Some(slot.clone());
+                run.is_queued = *is_queued;
+            })?,
+            EngineAction::SetSignals { signals, .. } => {
                 self.edit_run(|run| run.signals.clone_from(signals))?;
             }
-            Action::SetRunResult { result, .. } => {
+            EngineAction::SetRunResult { result, .. } => {
                 self.edit_run(|run| run.result = Some(result.clone()))?;
             }
-            Action::Append(event) => self.edit_run(|run| {
+            EngineAction::Append(event) => self.edit_run(|run| {
                 run.seq = event.seq;
                 run.quiet_since = None;
             })?,
-            Action::Arm(timer) => {
+            EngineAction::Arm(timer) => {
                 let key = (timer.run.clone(), timer.key.clone());
                 self.timers.put(key, timer.clone());
             }
-            Action::Disarm { run, key } => {
+            EngineAction::Disarm { run, key } => {
                 self.find_timer(run, key)?;
                 self.timers.set((run.clone(), key.clone()), None);
             }
-            Action::Notify(_) | Action::KeepCall(_) => {}
+            EngineAction::Notify(_) | EngineAction::KeepCall(_) => {}
             grouped => self.apply_to_group(grouped)?,
         }
         Ok(())
     }
 
-    fn apply_create(&mut self, task: &NewTask) -> Done<R> {
-        // Elsewhere the key is unique, and its visit is one more than the last.
+    fn apply_create(&mut self, task: &NewTask) -> DecisionResult<R> {
+        // A database refuses a second task with this key anyway; this finds the mistake earlier.
         if self.tasks.get(&task.id).flatten().is_some() {
             return Err(broken(format!("the task `{}` exists already", task.id)));
         }
@@ -76,7 +85,7 @@ impl<R: Rows> Ledger<'_, R> {
         self.edit_item_of(&task.id, |item| item.active += 1)
     }
 
-    fn apply_move(&mut self, task: &TaskId, by: Move) -> Done<R> {
+    fn apply_move(&mut self, task: &TaskId, by: StatusMove) -> DecisionResult<R> {
         let before = self.of_task(task, |row| row.status)?;
         if before != by.from() {
             let (is, from) = (before.name(), by.from().name());
@@ -85,14 +94,17 @@ impl<R: Rows> Ledger<'_, R> {
         let now_ms = self.now_ms;
         self.edit_task(task, |row| {
             row.status = by.to();
-            row.lease = row.lease.take().filter(|_| by == Move::Claim);
+            row.lease = row.lease.take().filter(|_| by == StatusMove::Claim);
             row.ended_ms = by.to().is_terminal().then_some(now_ms);
-            if matches!(by, Move::CancelInProgress) {
-                // Whoever works on it comes too late from now on.
+            if matches!(by, StatusMove::CancelInProgress) {
+                // The new fence refuses the reports of the worker that has the task now.
                 row.fence += 1;
             }
         })?;
-        if matches!(by, Move::Complete | Move::Finish) {
+        if by == StatusMove::Claim || by.from() == TaskStatus::InProgress {
+            self.hold_slot(task, by == StatusMove::Claim)?;
+        }
+        if matches!(by, StatusMove::Complete | StatusMove::Finish) {
             self.completed.insert(task.place(), task.clone());
         }
         if by.to().is_terminal() {
@@ -102,9 +114,9 @@ impl<R: Rows> Ledger<'_, R> {
         Ok(())
     }
 
-    fn apply_to_group(&mut self, action: &Action) -> Done<R> {
+    fn apply_to_group(&mut self, action: &EngineAction) -> DecisionResult<R> {
         match action {
-            Action::OpenGroup { group, items } => {
+            EngineAction::OpenGroup { group, items } => {
                 let total = u32::try_from(items.len()).unwrap_or(u32::MAX);
                 self.groups.put(group.clone(), GroupRow::open(group, total));
                 for (index, value) in (0_u32..).zip(items) {
@@ -112,15 +124,17 @@ impl<R: Rows> Ledger<'_, R> {
                     self.items.put((group.clone(), index), item);
                 }
             }
-            Action::ContinueGroup { group, of, items } => {
+            EngineAction::ContinueGroup { group, of, items } => {
                 self.groups
                     .put(group.clone(), GroupRow::continued(group, of, items));
                 for item in items {
                     self.items.put((group.clone(), item.index), item.clone());
                 }
             }
-            Action::CloseGroup { group } => self.edit_group(group, |row| row.closed = true)?,
-            Action::ReopenGroup { group } => self.edit_group(group, |row| {
+            EngineAction::CloseGroup { group } => {
+                self.edit_group(group, |row| row.closed = true)?
+            }
+            EngineAction::ReopenGroup { group } => self.edit_group(group, |row| {
                 row.closed = false;
                 row.pristine = false;
                 row.next = 0;
@@ -130,34 +144,34 @@ impl<R: Rows> Ledger<'_, R> {
         Ok(())
     }
 
-    fn apply_to_item(&mut self, action: &Action) -> Done<R> {
+    fn apply_to_item(&mut self, action: &EngineAction) -> DecisionResult<R> {
         match action {
-            Action::StartItem { group, index } => {
+            EngineAction::StartItem { group, index } => {
                 self.edit_item(group, *index, |item| item.status = ItemStatus::Running)?;
                 self.edit_group(group, |row| {
                     row.next = row.next.max(index + 1);
                     row.running += 1;
                 })?;
             }
-            Action::ResumeItem { group, index } => {
+            EngineAction::ResumeItem { group, index } => {
                 self.edit_item(group, *index, |item| item.status = ItemStatus::Running)?;
                 self.edit_group(group, |row| row.running += 1)?;
             }
-            Action::SetItemResult {
+            EngineAction::SetItemResult {
                 group,
                 index,
                 result,
             } => {
                 self.edit_item(group, *index, |item| item.result = Some(result.clone()))?;
             }
-            Action::SetItemFailure {
+            EngineAction::SetItemFailure {
                 group,
                 index,
                 failure,
             } => {
                 self.edit_item(group, *index, |item| item.failure = Some(failure.clone()))?;
             }
-            Action::EndItem {
+            EngineAction::EndItem {
                 group,
                 index,
                 status,
@@ -172,7 +186,7 @@ impl<R: Rows> Ledger<'_, R> {
                     }
                 })?;
             }
-            Action::ReopenItem { group, index } => {
+            EngineAction::ReopenItem { group, index } => {
                 let was = self.the_item(group, *index)?.status;
                 self.edit_item(group, *index, |item| {
                     item.status = ItemStatus::Waiting;
@@ -193,7 +207,7 @@ impl<R: Rows> Ledger<'_, R> {
         Ok(())
     }
 
-    fn edit_run(&mut self, edit: impl FnOnce(&mut RunRow)) -> Done<R> {
+    fn edit_run(&mut self, edit: impl FnOnce(&mut RunRow)) -> DecisionResult<R> {
         let run = self.run.clone();
         self.load_run(&run)?;
         match self.runs.get_mut(&run) {
@@ -203,7 +217,7 @@ impl<R: Rows> Ledger<'_, R> {
         Ok(())
     }
 
-    fn edit_task(&mut self, task: &TaskId, edit: impl FnOnce(&mut TaskRow)) -> Done<R> {
+    fn edit_task(&mut self, task: &TaskId, edit: impl FnOnce(&mut TaskRow)) -> DecisionResult<R> {
         self.load_task(task)?;
         let Some(row) = self.tasks.get_mut(task) else {
             return Err(no_task(task));
@@ -217,7 +231,11 @@ impl<R: Rows> Ledger<'_, R> {
         }
     }
 
-    fn edit_group(&mut self, group: &TaskId, edit: impl FnOnce(&mut GroupRow)) -> Done<R> {
+    fn edit_group(
+        &mut self,
+        group: &TaskId,
+        edit: impl FnOnce(&mut GroupRow),
+    ) -> DecisionResult<R> {
         self.the_group(group)?;
         if let Some(row) = self.groups.get_mut(group) {
             edit(row);
@@ -230,7 +248,7 @@ impl<R: Rows> Ledger<'_, R> {
         group: &TaskId,
         index: u32,
         edit: impl FnOnce(&mut ItemRow),
-    ) -> Done<R> {
+    ) -> DecisionResult<R> {
         self.the_item(group, index)?;
         if let Some(row) = self.items.get_mut(&(group.clone(), index)) {
             edit(row);
@@ -238,7 +256,11 @@ impl<R: Rows> Ledger<'_, R> {
         Ok(())
     }
 
-    fn edit_item_of(&mut self, task: &TaskId, edit: impl FnOnce(&mut ItemRow)) -> Done<R> {
+    fn edit_item_of(
+        &mut self,
+        task: &TaskId,
+        edit: impl FnOnce(&mut ItemRow),
+    ) -> DecisionResult<R> {
         match task.group() {
             Some((group, index)) => self.edit_item(&group, index, edit),
             None => Ok(()),
@@ -246,8 +268,8 @@ impl<R: Rows> Ledger<'_, R> {
     }
 }
 
-fn added(left: Spent, right: Spent) -> Spent {
-    Spent {
+fn added(left: SpentAmount, right: SpentAmount) -> SpentAmount {
+    SpentAmount {
         tokens: left.tokens.saturating_add(right.tokens),
         micros: left.micros.saturating_add(right.micros),
     }

@@ -1,30 +1,33 @@
-//! What workers do: claim a task, keep it, and say how it ended. Whoever comes with an old fence is
-//! refused, whatever they have to say.
+//! Commands of workers: claim a task, keep it, and report how it ended. A command with an old fence
+//! is always refused.
 
 use std::sync::Arc;
 
-use crate::config::Execution;
-use crate::engine::Stop;
-use crate::engine::action::{TaskChange, What};
-use crate::engine::command::{Outcome, Refusal, RefusalKind, Report};
-use crate::engine::ledger::Ledger;
-use crate::engine::rows::{Failure, FailureClass, Hold, HoldKind, Lease, Rows, TaskRow};
-use crate::engine::status::{Move, RunStatus, TaskStatus};
+use crate::config::ExecutionMode;
+use crate::engine::DecisionStop;
+use crate::engine::action::{EventKind, TaskChange};
+use crate::engine::command::{AttemptOutcome, AttemptReport, CommandRefusal, RefusalKind};
+use crate::engine::decision_context::DecisionContext;
+use crate::engine::rows::{
+    AttemptFailure, FailureClass, HoldKind, Lease, RowSource, TaskHold, TaskRow,
+};
+use crate::engine::status::{RunStatus, StatusMove, TaskStatus};
 use crate::id::TaskId;
+use crate::limits::RateLimit;
 
-/// How often a step may ask for one more turn.
+/// Limits the additional turns that one attempt may ask for.
 pub const TURNS_MAX: u32 = 5;
 
-impl<R: Rows> Ledger<'_, R> {
+impl<R: RowSource> DecisionContext<'_, R> {
     pub(crate) fn claim(
         &mut self,
         task: &TaskId,
-        worker: &str,
-        lease_ms: u64,
-    ) -> Result<(), Stop<R::Error>> {
+        (worker, lease_ms): (&str, u64),
+        rates: &[RateLimit],
+    ) -> Result<(), DecisionStop<R::Error>> {
         let run = self.the_run()?;
         let row = self.the_task(task)?;
-        if row.status != TaskStatus::Pending || row.execution != Execution::Automated {
+        if row.status != TaskStatus::Pending || row.execution != ExecutionMode::Automated {
             return self.wrong_status(&row, "only a pending automated task can be claimed");
         }
         if run.status != RunStatus::Running || row.ready_ms > self.now_ms {
@@ -32,8 +35,16 @@ impl<R: Rows> Ledger<'_, R> {
                 "The task `{task}` is not ready: its run is {}.",
                 run.status.name()
             );
-            return Err(Stop::Refused(Refusal::new(RefusalKind::NotReady, message)));
+            return Err(DecisionStop::Refused(CommandRefusal::new(
+                RefusalKind::NotReady,
+                message,
+            )));
         }
+        let rates = self.open_rates(&row, rates)?;
+        if !self.has_room(&row)? {
+            return Ok(());
+        }
+        self.count_begin(&row, &rates);
         self.shift_claim(&row, worker, lease_ms)
     }
 
@@ -42,7 +53,7 @@ impl<R: Rows> Ledger<'_, R> {
         row: &TaskRow,
         worker: &str,
         lease_ms: u64,
-    ) -> Result<(), Stop<R::Error>> {
+    ) -> Result<(), DecisionStop<R::Error>> {
         let lease = Lease {
             worker: worker.to_owned(),
             until_ms: self.now_ms.saturating_add(lease_ms),
@@ -56,7 +67,7 @@ impl<R: Rows> Ledger<'_, R> {
                 ..TaskChange::default()
             },
         )?;
-        self.shift(&row.id, Move::Claim, Some(worker.to_owned()))
+        self.shift(&row.id, StatusMove::Claim, Some(worker.to_owned()))
     }
 
     pub(crate) fn heartbeat(
@@ -64,7 +75,7 @@ impl<R: Rows> Ledger<'_, R> {
         task: &TaskId,
         fence: u64,
         lease_ms: u64,
-    ) -> Result<(), Stop<R::Error>> {
+    ) -> Result<(), DecisionStop<R::Error>> {
         let row = self.fenced(task, fence)?;
         let lease = row.lease.clone().map(|lease| Lease {
             until_ms: self.now_ms.saturating_add(lease_ms),
@@ -79,20 +90,27 @@ impl<R: Rows> Ledger<'_, R> {
         )
     }
 
-    pub(crate) fn lease_lost(&mut self, task: &TaskId, fence: u64) -> Result<(), Stop<R::Error>> {
+    pub(crate) fn lease_lost(
+        &mut self,
+        task: &TaskId,
+        fence: u64,
+    ) -> Result<(), DecisionStop<R::Error>> {
         let row = self.fenced(task, fence)?;
         let until_ms = row.lease.as_ref().map_or(0, |lease| lease.until_ms);
         if until_ms > self.now_ms {
             let message = format!("The lease of `{task}` has not ended yet.");
-            return Err(Stop::Refused(Refusal::new(RefusalKind::NotReady, message)));
+            return Err(DecisionStop::Refused(CommandRefusal::new(
+                RefusalKind::NotReady,
+                message,
+            )));
         }
         let worker = row
             .lease
             .as_ref()
             .map_or("nobody", |lease| lease.worker.as_str());
-        let failure = Failure {
+        let failure = AttemptFailure {
             class: FailureClass::LeaseLost,
-            message: format!("The worker `{worker}` was not heard of any more."),
+            message: format!("The worker `{worker}` is not heard from any more."),
         };
         self.fail(&row, failure)
     }
@@ -101,14 +119,14 @@ impl<R: Rows> Ledger<'_, R> {
         &mut self,
         task: &TaskId,
         fence: u64,
-        report: &Report,
-    ) -> Result<(), Stop<R::Error>> {
+        report: &AttemptReport,
+    ) -> Result<(), DecisionStop<R::Error>> {
         let row = self.fenced(task, fence)?;
         self.ending.spent = report.spent;
         if let Some(call) = &report.call {
             self.keep_call(task, call)?;
         }
-        if report.spent != crate::engine::Spent::default() || !report.tags.is_empty() {
+        if report.spent != crate::engine::SpentAmount::default() || !report.tags.is_empty() {
             self.change(
                 task,
                 TaskChange {
@@ -119,25 +137,28 @@ impl<R: Rows> Ledger<'_, R> {
             )?;
         }
         for message in &report.warnings {
-            self.tell(What::Warned {
+            self.tell(EventKind::Warned {
                 task: Some(task.clone()),
                 message: message.clone(),
             })?;
         }
-        // What ends after the foreach around it has nobody left to ask.
-        if !matches!(report.outcome, Outcome::Completed { .. }) && self.is_sealed(&task.path)? {
-            let failure = Failure {
+        // The foreach around this task has ended, so that no question about it makes sense any
+        // more.
+        if !matches!(report.outcome, AttemptOutcome::Completed { .. })
+            && self.is_sealed(&task.path)?
+        {
+            let failure = AttemptFailure {
                 class: FailureClass::Cancelled,
                 message: "It ended after the foreach around it.".to_owned(),
             };
-            return self.fail_for_good(&row, failure, Move::Fail);
+            return self.fail_for_good(&row, failure, StatusMove::Fail);
         }
-        let hold = |kind, reason: &str| Hold {
+        let hold = |kind, reason: &str| TaskHold {
             kind,
             reason: reason.to_owned(),
         };
         match &report.outcome {
-            Outcome::Completed { output, partial } => {
+            AttemptOutcome::Completed { output, partial } => {
                 if *partial != row.partial {
                     self.change(
                         task,
@@ -147,32 +168,37 @@ impl<R: Rows> Ledger<'_, R> {
                         },
                     )?;
                 }
-                self.complete(&row, output.clone(), (Move::Complete, Move::Hold))
+                self.complete(
+                    &row,
+                    output.clone(),
+                    (StatusMove::Complete, StatusMove::Hold),
+                )
             }
-            Outcome::Failed(failure) => self.fail(&row, failure.clone()),
-            Outcome::Asked { reason, output } => {
+            AttemptOutcome::Failed(failure) => self.fail(&row, failure.clone()),
+            AttemptOutcome::Asked { reason, output } => {
                 self.keep_output(task, output.clone())?;
-                self.hold(task, Move::Hold, hold(HoldKind::Asked, reason))
+                self.hold(task, StatusMove::Hold, hold(HoldKind::Asked, reason))
             }
-            Outcome::Unsure { reason, output } => {
+            AttemptOutcome::Unsure { reason, output } => {
                 self.keep_output(task, Some(output.clone()))?;
-                self.hold(task, Move::Hold, hold(HoldKind::Review, reason))
+                self.hold(task, StatusMove::Hold, hold(HoldKind::Review, reason))
             }
-            Outcome::Continue { note, output } => {
+            AttemptOutcome::Continue { note, output } => {
                 self.keep_output(task, output.clone())?;
                 self.go_on_turning(&row, note)
             }
-            Outcome::OverBudget { reason } => {
-                self.hold(task, Move::Hold, hold(HoldKind::Budget, reason))
+            AttemptOutcome::OverBudget { reason } => {
+                self.hold(task, StatusMove::Hold, hold(HoldKind::Budget, reason))
             }
-            Outcome::GivenBack => self.give_back(&row),
+            AttemptOutcome::GivenBack => self.give_back(&row),
         }
     }
 
-    /// Nothing has failed: whoever is there takes it at once, and has all attempts that were left.
-    fn give_back(&mut self, row: &TaskRow) -> Result<(), Stop<R::Error>> {
+    /// Returns a task to the queue without counting a failure: the next worker takes it at once,
+    /// with all the attempts that were left.
+    fn give_back(&mut self, row: &TaskRow) -> Result<(), DecisionStop<R::Error>> {
         let why = "Its worker was asked to stop.".to_owned();
-        self.shift(&row.id, Move::Requeue, Some(why))?;
+        self.shift(&row.id, StatusMove::Requeue, Some(why))?;
         let change = TaskChange {
             attempt: Some(row.attempt.saturating_sub(1)),
             ready_ms: Some(self.now_ms),
@@ -181,30 +207,34 @@ impl<R: Rows> Ledger<'_, R> {
         self.change(&row.id, change)
     }
 
-    fn go_on_turning(&mut self, row: &TaskRow, note: &str) -> Result<(), Stop<R::Error>> {
+    fn go_on_turning(&mut self, row: &TaskRow, note: &str) -> Result<(), DecisionStop<R::Error>> {
         if row.turns >= TURNS_MAX {
-            let hold = Hold {
+            let hold = TaskHold {
                 kind: HoldKind::Asked,
                 reason: format!("It asked for more than TURNS_MAX = {TURNS_MAX} turns: {note}"),
             };
-            return self.hold(&row.id, Move::Hold, hold);
+            return self.hold(&row.id, StatusMove::Hold, hold);
         }
         self.change(
             &row.id,
             TaskChange {
                 turns: Some(row.turns + 1),
                 note: Some(Some(note.to_owned())),
-                // A turn is no failed attempt.
+                // An additional turn is not a failed attempt.
                 attempt: Some(row.attempt.saturating_sub(1)),
                 ready_ms: Some(self.now_ms),
                 ..TaskChange::default()
             },
         )?;
-        self.shift(&row.id, Move::Requeue, Some(note.to_owned()))
+        self.shift(&row.id, StatusMove::Requeue, Some(note.to_owned()))
     }
 
-    /// The task, if it is still in the hands of whoever holds this fence.
-    fn fenced(&mut self, task: &TaskId, fence: u64) -> Result<Arc<TaskRow>, Stop<R::Error>> {
+    /// Returns the task, if this fence is its current one.
+    fn fenced(
+        &mut self,
+        task: &TaskId,
+        fence: u64,
+    ) -> Result<Arc<TaskRow>, DecisionStop<R::Error>> {
         let row = self.the_task(task)?;
         if row.status == TaskStatus::InProgress && row.fence == fence {
             return Ok(row);
@@ -214,7 +244,7 @@ impl<R: Rows> Ledger<'_, R> {
             row.status.name(),
             row.fence
         );
-        Err(Stop::Refused(Refusal::new(
+        Err(DecisionStop::Refused(CommandRefusal::new(
             RefusalKind::StaleFence,
             message,
         )))

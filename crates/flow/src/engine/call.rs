@@ -1,22 +1,22 @@
-//! What was said to whoever did an attempt, and what they said: kept with the run, so that a person can
-//! look up later what a model saw and gave.
+//! The model call of an attempt, its prompt and its replies: stored with the run, so that a person
+//! can look up later what a model saw and answered.
 
 use serde::{Deserialize, Serialize};
 
 use crate::id::TaskId;
-use crate::layers::Layer;
+use crate::layers::PromptLayer;
 
-/// How many bytes of one reply are kept.
+/// Limits the stored bytes of one reply.
 pub const KEPT_REPLY_BYTES_MAX: usize = 1 << 20;
 
-/// One attempt at a task by asking for a reply.
+/// The prompt and replies of one attempt at a task.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ModelCall {
-    /// Who replied: the name of the model, the command or the person.
+    /// The sender of the reply: the name of the model, the command or the person.
     pub by: Option<String>,
-    /// As they were sent.
-    pub layers: Vec<Layer>,
-    /// As they came, the corrected ones first; the last one is the one that counts.
+    /// The layers, as they were sent.
+    pub layers: Vec<PromptLayer>,
+    /// The replies in order of arrival; the last one counts, those before it were corrected.
     pub replies: Vec<String>,
     pub summary: Option<String>,
     pub confidence: Option<f64>,
@@ -30,14 +30,14 @@ pub struct ModelCall {
     pub ended_ms: u64,
 }
 
-/// What the replies of one attempt took, in tokens.
+/// The tokens of all replies of one attempt.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallUsage {
     pub input_tokens: u64,
     pub output_tokens: u64,
 }
 
-/// A kept call. The key is the task's run and `seq`.
+/// A stored call. The key is the task's run and `seq`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CallRow {
     pub task: TaskId,
@@ -48,7 +48,7 @@ pub struct CallRow {
 }
 
 impl ModelCall {
-    /// Takes in a reply; what is longer than is kept says so.
+    /// Adds a reply; one that is too long is cut, with a remark.
     pub fn add_reply(&mut self, reply: &str) {
         let kept = crate::expression::head(reply, KEPT_REPLY_BYTES_MAX);
         let mut kept = kept.to_owned();
@@ -61,8 +61,8 @@ impl ModelCall {
         self.replies.push(kept);
     }
 
-    /// Takes in what was read in the last reply.
-    pub fn note(&mut self, reply: &crate::response::Reply) {
+    /// Adds the metadata of the last reply.
+    pub fn note(&mut self, reply: &crate::response::AgentReply) {
         self.summary = Some(reply.summary.clone()).filter(|summary| !summary.is_empty());
         self.confidence = reply.confidence;
         self.suggested_tags.clone_from(&reply.tags);

@@ -1,28 +1,28 @@
-//! A subflow and its child run tell each other what has become of them, by timers that are due at once.
+//! Messages between a subflow and its child run, sent as timers that are due at once.
 //!
-//! A child that is paused because a task of its failed leaves it to its parent what comes of that: the
-//! step's `retry`, its `onError` edge and its fallback give the child up; without them the step is on
-//! hold, and resuming the parent goes on in the child, so that nothing that was paid for is lost.
+//! A child that is paused because one of its tasks failed leaves the decision to its parent. The
+//! subflow step's `retry`, `onError` edge and fallback give the child up. Without them the step is
+//! put on hold, and resuming the parent resumes the child, so that no paid work is lost.
 
-use crate::engine::Stop;
-use crate::engine::action::{Action, TaskChange, What};
+use crate::engine::DecisionStop;
+use crate::engine::action::{EngineAction, EventKind, TaskChange};
+use crate::engine::decision_context::{DecisionContext, DeferredWork};
 use crate::engine::enter::{ended_key, paused_key};
 use crate::engine::failure::backoff_ms;
-use crate::engine::ledger::{Ledger, Todo};
 use crate::engine::rows::{
-    ChildEnd, Due, Failure, FailureClass, Hold, HoldKind, Pause, Rows, RunRow, TaskKind, TaskRow,
-    TimerRow,
+    AttemptFailure, ChildEnd, FailureClass, HoldKind, PauseCause, RowSource, RunRow, TaskHold,
+    TaskRow, TimerPurpose, TimerRow, WorkflowTaskKind,
 };
-use crate::engine::status::{Move, TaskStatus};
+use crate::engine::status::{StatusMove, TaskStatus};
 use crate::id::{RunId, TaskId};
 
-impl<R: Rows> Ledger<'_, R> {
+impl<R: RowSource> DecisionContext<'_, R> {
     pub(crate) fn child_ended(
         &mut self,
         task: &TaskId,
         child: &RunId,
         end: &ChildEnd,
-    ) -> Result<(), Stop<R::Error>> {
+    ) -> Result<(), DecisionStop<R::Error>> {
         if !self.awaits_child(task, child)? {
             return Ok(());
         }
@@ -30,7 +30,7 @@ impl<R: Rows> Ledger<'_, R> {
         self.disarm_of(task)?;
         match end {
             ChildEnd::Completed { output } => {
-                self.todo.push_back(Todo::Conclude {
+                self.todo.push_back(DeferredWork::Conclude {
                     task: task.clone(),
                     output: output.clone(),
                 });
@@ -46,13 +46,13 @@ impl<R: Rows> Ledger<'_, R> {
         }
     }
 
-    /// The child is paused because of one of its tasks.
+    /// Handles a child that is paused because of one of its tasks.
     pub(crate) fn child_paused(
         &mut self,
         (task, child): (&TaskId, &RunId),
         message: &str,
-        failure: Option<Failure>,
-    ) -> Result<(), Stop<R::Error>> {
+        failure: Option<AttemptFailure>,
+    ) -> Result<(), DecisionStop<R::Error>> {
         let row = self.the_task(task)?;
         if !self.awaits_child(task, child)? || row.status != TaskStatus::Waiting {
             return Ok(());
@@ -70,41 +70,45 @@ impl<R: Rows> Ledger<'_, R> {
                 return self.child_failed(task, failure.class, &failure.message);
             }
         }
-        let hold = Hold {
+        let hold = TaskHold {
             kind: HoldKind::Child,
             reason: format!(
                 "The run `{child}` of the subflow `{}` is paused: {message}",
                 task.step
             ),
         };
-        self.hold(task, Move::HoldWaiting, hold)
+        self.hold(task, StatusMove::HoldWaiting, hold)
     }
 
-    /// The child goes on, and so does whoever waits for it.
+    /// The child resumes, and so does the subflow step that waits for it.
     pub(crate) fn child_resumed(
         &mut self,
         task: &TaskId,
         child: &RunId,
-    ) -> Result<(), Stop<R::Error>> {
+    ) -> Result<(), DecisionStop<R::Error>> {
         match self.awaits_child(task, child)? {
             true => self.wait_for_child(task),
             false => Ok(()),
         }
     }
 
-    /// Whether a subflow waits for this child, or is on hold until it goes on; not where it was
-    /// cancelled or tried again meanwhile.
-    fn awaits_child(&mut self, task: &TaskId, child: &RunId) -> Result<bool, Stop<R::Error>> {
+    /// Tells whether a subflow waits for this child, or is on hold until the child resumes. It does
+    /// not if it was cancelled or retried meanwhile.
+    fn awaits_child(
+        &mut self,
+        task: &TaskId,
+        child: &RunId,
+    ) -> Result<bool, DecisionStop<R::Error>> {
         self.of_task(task, |row| {
             let hold = row.hold.as_ref().map(|hold| hold.kind);
             let is_held = row.status == TaskStatus::OnHold && hold == Some(HoldKind::Child);
-            row.kind == TaskKind::Subflow
+            row.kind == WorkflowTaskKind::Subflow
                 && (is_held || row.status == TaskStatus::Waiting)
                 && *child == RunId::child_of(task, row.fence)
         })
     }
 
-    fn wait_for_child(&mut self, task: &TaskId) -> Result<(), Stop<R::Error>> {
+    fn wait_for_child(&mut self, task: &TaskId) -> Result<(), DecisionStop<R::Error>> {
         if self.of_task(task, |row| row.status)? != TaskStatus::OnHold {
             return Ok(());
         }
@@ -115,17 +119,17 @@ impl<R: Rows> Ledger<'_, R> {
             ..TaskChange::default()
         };
         self.change(task, change)?;
-        self.shift(task, Move::WaitAgain, None)
+        self.shift(task, StatusMove::WaitAgain, None)
     }
 
     /// Resumes the child of a subflow that is on hold because of it.
-    pub(crate) fn resume_child(&mut self, row: &TaskRow) -> Result<(), Stop<R::Error>> {
+    pub(crate) fn resume_child(&mut self, row: &TaskRow) -> Result<(), DecisionStop<R::Error>> {
         self.wait_for_child(&row.id)?;
-        self.act(Action::Arm(TimerRow {
+        self.act(EngineAction::Arm(TimerRow {
             run: RunId::child_of(&row.id, row.fence),
             key: "resume".to_owned(),
             at_ms: self.now_ms,
-            due: Due::Resume,
+            due: TimerPurpose::Resume,
         }))
     }
 
@@ -134,24 +138,24 @@ impl<R: Rows> Ledger<'_, R> {
         &mut self,
         row: &TaskRow,
         reason: &str,
-    ) -> Result<(), Stop<R::Error>> {
-        self.act(Action::Arm(TimerRow {
+    ) -> Result<(), DecisionStop<R::Error>> {
+        self.act(EngineAction::Arm(TimerRow {
             run: RunId::child_of(&row.id, row.fence),
             key: "cancel".to_owned(),
             at_ms: self.now_ms,
-            due: Due::GiveUp {
+            due: TimerPurpose::GiveUp {
                 reason: reason.to_owned(),
             },
         }))
     }
 
-    /// A child has failed: another is started where the step says so, or the step has failed.
+    /// Handles a child that failed: starts another where the step says so, or fails the step.
     fn child_failed(
         &mut self,
         task: &TaskId,
         class: FailureClass,
         message: &str,
-    ) -> Result<(), Stop<R::Error>> {
+    ) -> Result<(), DecisionStop<R::Error>> {
         let row = self.the_task(task)?;
         let attempt = row.attempt + 1;
         if self.is_tried_again(&row, class)? {
@@ -161,7 +165,7 @@ impl<R: Rows> Ledger<'_, R> {
                 ..TaskChange::default()
             };
             self.change(task, change)?;
-            self.tell(What::Warned {
+            self.tell(EventKind::Warned {
                 task: Some(task.clone()),
                 message: format!("Attempt {attempt} failed, another follows: {message}"),
             })?;
@@ -169,28 +173,33 @@ impl<R: Rows> Ledger<'_, R> {
             let row = self.the_task(task)?;
             return self.begin_child(step, &row, wait_ms);
         }
-        let failure = Failure {
+        let failure = AttemptFailure {
             class: FailureClass::Child,
             message: message.to_owned(),
         };
         self.fail_waiting(task, failure)
     }
 
-    /// Whether a subflow has an attempt left for a child that failed like this. Its own steps have been
-    /// retried, so that only a step that asks for it starts the whole child again.
+    /// Tells whether a subflow has an attempt left for a child that failed like this. The child's
+    /// own steps have been retried already, so that only a step that asks for it starts the whole
+    /// child again.
     fn is_tried_again(
         &mut self,
         row: &TaskRow,
         class: FailureClass,
-    ) -> Result<bool, Stop<R::Error>> {
+    ) -> Result<bool, DecisionStop<R::Error>> {
         let step = self.the_step(&row.id.step)?;
         let is_asked_for = step.config.retry.is_some() && step.retries(class);
         Ok(is_asked_for && row.attempt + 1 < step.retry().attempts)
     }
 
-    /// Tells the run above that this one is paused because of a task.
-    pub(crate) fn tell_parent_of_pause(&mut self, run: &RunRow) -> Result<(), Stop<R::Error>> {
-        let (Some(parent), Some(Pause::Task(by))) = (&run.parent, self.the_run()?.pause.clone())
+    /// Tells the parent run that this one is paused because of a task.
+    pub(crate) fn tell_parent_of_pause(
+        &mut self,
+        run: &RunRow,
+    ) -> Result<(), DecisionStop<R::Error>> {
+        let (Some(parent), Some(PauseCause::Task(by))) =
+            (&run.parent, self.the_run()?.pause.clone())
         else {
             return Ok(());
         };
@@ -205,7 +214,7 @@ impl<R: Rows> Ledger<'_, R> {
         let message = hold.map_or_else(String::new, |hold| hold.reason.clone());
         self.tell_above(
             parent,
-            Due::ChildPaused {
+            TimerPurpose::ChildPaused {
                 task: parent.clone(),
                 child: run.id.clone(),
                 message,
@@ -214,24 +223,31 @@ impl<R: Rows> Ledger<'_, R> {
         )
     }
 
-    /// Tells the run above that this one goes on.
-    pub(crate) fn tell_parent_of_resume(&mut self, before: &RunRow) -> Result<(), Stop<R::Error>> {
-        let (Some(parent), Some(Pause::Task(_))) = (&before.parent, &before.pause) else {
+    /// Tells the parent run that this one resumes.
+    pub(crate) fn tell_parent_of_resume(
+        &mut self,
+        before: &RunRow,
+    ) -> Result<(), DecisionStop<R::Error>> {
+        let (Some(parent), Some(PauseCause::Task(_))) = (&before.parent, &before.pause) else {
             return Ok(());
         };
         self.tell_above(
             parent,
-            Due::ChildResumed {
+            TimerPurpose::ChildResumed {
                 task: parent.clone(),
                 child: before.id.clone(),
             },
         )
     }
 
-    /// One word about a pause at a time: the later one is what counts.
-    fn tell_above(&mut self, parent: &TaskId, due: Due) -> Result<(), Stop<R::Error>> {
+    /// Sends the parent one message about a pause at a time: a later one replaces it.
+    fn tell_above(
+        &mut self,
+        parent: &TaskId,
+        due: TimerPurpose,
+    ) -> Result<(), DecisionStop<R::Error>> {
         let key = paused_key(&self.run);
-        self.act(Action::Arm(TimerRow {
+        self.act(EngineAction::Arm(TimerRow {
             run: parent.run.clone(),
             key,
             at_ms: self.now_ms,
@@ -239,20 +255,20 @@ impl<R: Rows> Ledger<'_, R> {
         }))
     }
 
-    /// Tells the run above how this one has ended.
+    /// Tells the parent run how this one has ended.
     pub(crate) fn tell_parent_of_end(
         &mut self,
         run: &RunRow,
         end: ChildEnd,
-    ) -> Result<(), Stop<R::Error>> {
+    ) -> Result<(), DecisionStop<R::Error>> {
         let Some(parent) = run.parent.clone() else {
             return Ok(());
         };
-        self.act(Action::Arm(TimerRow {
+        self.act(EngineAction::Arm(TimerRow {
             run: parent.run.clone(),
             key: ended_key(&run.id),
             at_ms: self.now_ms,
-            due: Due::ChildEnded {
+            due: TimerPurpose::ChildEnded {
                 task: parent,
                 child: run.id.clone(),
                 end,

@@ -1,36 +1,40 @@
-//! What can happen to a run, and why it may be refused.
+//! Commands to a run, and the reasons for refusing one.
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::engine::call::ModelCall;
-use crate::engine::rows::{ChildEnd, Failure, Spent};
-use crate::id::{RunId, TaskId};
+use crate::engine::rows::{AttemptFailure, ChildEnd, SpentAmount};
+use crate::id::{RunId, TaskId, TextHash};
+use crate::limits::RateLimit;
 
-/// Something that happened, or that somebody wants. Every command is about one run.
+/// A fact or a request about one run, such as a worker's report or a person's answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "command")]
-pub enum Command {
-    Start(Start),
+pub enum EngineCommand {
+    Start(RunStart),
     /// A worker takes a pending automated task, until its lease ends.
     Claim {
         task: TaskId,
         worker: String,
         lease_ms: u64,
+        /// How many tasks may begin within a time.
+        #[serde(default)]
+        rates: Vec<RateLimit>,
     },
-    /// The worker is still there. Refused when the task is not its any more: it should stop.
+    /// A worker renews its lease. Refused when the worker has lost the task: it should stop.
     Heartbeat {
         task: TaskId,
         fence: u64,
         lease_ms: u64,
     },
-    /// The worker says how the attempt ended.
+    /// A worker reports how the attempt ended.
     Report {
         task: TaskId,
         fence: u64,
-        report: Report,
+        report: AttemptReport,
     },
-    /// The lease ended and no word came. Refused when there was one meanwhile.
+    /// The lease ended without a heartbeat. Refused when one has arrived meanwhile.
     LeaseLost {
         task: TaskId,
         fence: u64,
@@ -39,9 +43,9 @@ pub enum Command {
     Answer {
         task: TaskId,
         by: String,
-        answer: Answer,
+        answer: TaskAnswer,
     },
-    /// A timer of the run is due. It is disarmed with whatever it does.
+    /// A timer of the run is due. Firing removes it.
     Fire {
         run: RunId,
         key: String,
@@ -60,23 +64,33 @@ pub enum Command {
         run: RunId,
         reason: String,
     },
-    /// Goes on, and tries again what is on hold because its attempts failed.
+    /// Resumes the run, and retries the tasks that are on hold because their attempts failed.
     Resume {
         run: RunId,
     },
-    /// Runs a task's step once more, and everything after it; what it gave before is kept.
+    /// Runs a task's step once more, and everything after it; earlier results stay as history.
     Rerun {
         task: TaskId,
     },
-    /// Tries a task on hold again, with all its attempts.
+    /// Retries a task on hold with all its attempts, and with overrides of its step's settings, if
+    /// given.
     Retry {
         task: TaskId,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        with: Option<Map<String, Value>>,
+    },
+    /// Moves a paused run to another text. The engine decides it with that text, and refuses it if
+    /// the run has events after `seq`, the last one that the caller has seen.
+    Move {
+        run: RunId,
+        to: TextHash,
+        seq: u64,
     },
     Assign {
         task: TaskId,
         assignee: Option<String>,
     },
-    /// Something a step waits for has happened outside.
+    /// An event outside that a step may wait for.
     Signal {
         run: RunId,
         name: String,
@@ -84,49 +98,53 @@ pub enum Command {
     },
 }
 
-impl Command {
-    /// The run it is about.
+impl EngineCommand {
+    /// Returns the run it is about.
     #[must_use]
     pub fn run(&self) -> &RunId {
         match self {
-            Command::Start(start) => &start.run,
-            Command::Claim { task, .. }
-            | Command::Heartbeat { task, .. }
-            | Command::Report { task, .. }
-            | Command::LeaseLost { task, .. }
-            | Command::Answer { task, .. }
-            | Command::ChildEnded { task, .. }
-            | Command::Rerun { task }
-            | Command::Retry { task }
-            | Command::Assign { task, .. } => &task.run,
-            Command::Fire { run, .. }
-            | Command::Cancel { run, .. }
-            | Command::Signal { run, .. }
-            | Command::Pause { run, .. }
-            | Command::Resume { run } => run,
+            EngineCommand::Start(start) => &start.run,
+            EngineCommand::Claim { task, .. }
+            | EngineCommand::Heartbeat { task, .. }
+            | EngineCommand::Report { task, .. }
+            | EngineCommand::LeaseLost { task, .. }
+            | EngineCommand::Answer { task, .. }
+            | EngineCommand::ChildEnded { task, .. }
+            | EngineCommand::Rerun { task }
+            | EngineCommand::Retry { task, .. }
+            | EngineCommand::Assign { task, .. } => &task.run,
+            EngineCommand::Fire { run, .. }
+            | EngineCommand::Cancel { run, .. }
+            | EngineCommand::Signal { run, .. }
+            | EngineCommand::Move { run, .. }
+            | EngineCommand::Pause { run, .. }
+            | EngineCommand::Resume { run } => run,
         }
     }
 }
 
-/// A run to begin.
+/// The parameters of a new run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Start {
+pub struct RunStart {
     pub run: RunId,
     pub input: Value,
     pub assignee: Option<String>,
     pub tags: Vec<String>,
     pub parent: Option<TaskId>,
     pub depth: u32,
-    /// What the workflow is called: its title, or else the name of its file.
+    /// The name of the workflow: its title, or else the name of its file.
     #[serde(default)]
     pub name: Option<String>,
+    /// From [`crate::PRIORITY_MIN`] to [`crate::PRIORITY_MAX`]: higher ones are claimed first.
+    #[serde(default)]
+    pub priority: i32,
 }
 
-impl Start {
-    /// A run of its own with this input.
+impl RunStart {
+    /// Creates the parameters of a top-level run with this input.
     #[must_use]
-    pub fn new(run: impl Into<RunId>, input: Value) -> Start {
-        Start {
+    pub fn new(run: impl Into<RunId>, input: Value) -> RunStart {
+        RunStart {
             run: run.into(),
             input,
             assignee: None,
@@ -134,6 +152,7 @@ impl Start {
             parent: None,
             depth: 0,
             name: None,
+            priority: 0,
         }
     }
 }
@@ -144,63 +163,64 @@ impl From<String> for RunId {
     }
 }
 
-/// How an attempt ended.
+/// A worker's report about the end of an attempt.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Report {
-    pub outcome: Outcome,
-    /// Added to the task's.
+pub struct AttemptReport {
+    pub outcome: AttemptOutcome,
+    /// Tags to add to the task's.
     pub tags: Vec<String>,
-    /// In this attempt.
-    pub spent: Spent,
-    /// What the worker noticed and nobody has to act on: a `{{path}}` that leads nowhere, a value
-    /// that was cut.
+    /// The spending of this attempt.
+    pub spent: SpentAmount,
+    /// Warnings of the worker that need no action: a `{{path}}` that leads nowhere, a value that
+    /// was cut.
     #[serde(default)]
     pub warnings: Vec<String>,
-    /// What was said, where somebody was asked.
+    /// The prompt and replies, if the attempt asked a model or a person.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<Box<ModelCall>>,
 }
 
-impl Report {
+impl AttemptReport {
     #[must_use]
-    pub fn completed(output: Value) -> Report {
-        Report::of(Outcome::Completed {
+    pub fn completed(output: Value) -> AttemptReport {
+        AttemptReport::of(AttemptOutcome::Completed {
             output,
             partial: false,
         })
     }
 
     #[must_use]
-    pub fn failed(failure: Failure) -> Report {
-        Report::of(Outcome::Failed(failure))
+    pub fn failed(failure: AttemptFailure) -> AttemptReport {
+        AttemptReport::of(AttemptOutcome::Failed(failure))
     }
 
     #[must_use]
-    pub fn of(outcome: Outcome) -> Report {
-        Report {
+    pub fn of(outcome: AttemptOutcome) -> AttemptReport {
+        AttemptReport {
             outcome,
             tags: Vec::new(),
-            spent: Spent::default(),
+            spent: SpentAmount::default(),
             warnings: Vec::new(),
             call: None,
         }
     }
 }
 
+/// The outcome of an attempt.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "outcome")]
-pub enum Outcome {
+pub enum AttemptOutcome {
     Completed {
         output: Value,
         partial: bool,
     },
-    Failed(Failure),
+    Failed(AttemptFailure),
     /// BLOCKED, ESCALATE, HOLD.
     Asked {
         reason: String,
         output: Option<Value>,
     },
-    /// The work is done, but a person should look: `confidence` is under the step's threshold.
+    /// The work is done, but a person should review it: `confidence` is under the step's threshold.
     Unsure {
         reason: String,
         output: Value,
@@ -210,24 +230,24 @@ pub enum Outcome {
         note: String,
         output: Option<Value>,
     },
-    /// A budget would be exceeded by the next call.
+    /// The next call would exceed a budget.
     OverBudget {
         reason: String,
     },
-    /// The worker was asked to stop before it was done. The attempt does not count.
+    /// The worker had to stop early. The attempt does not count.
     GivenBack,
 }
 
-/// What a person says to a task.
+/// A person's answer to a task.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "answer")]
-pub enum Answer {
+pub enum TaskAnswer {
     /// The output.
     Done { output: Value },
-    /// What is there already is good enough: the output of a task under review, or the results a
-    /// join has so far.
+    /// The present result is good enough: the output of a task under review, or the results a join
+    /// has so far.
     Accept,
-    /// It cannot be done.
+    /// The task cannot be done.
     Failed { message: String },
     /// Something is missing: BLOCKED, ESCALATE or HOLD in a reply.
     Asked {
@@ -236,14 +256,15 @@ pub enum Answer {
     },
 }
 
-/// Why a command changes nothing. A kind to branch on, and a sentence.
+/// The reason why a command changes nothing: a kind to branch on, and a sentence.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{message}")]
-pub struct Refusal {
+pub struct CommandRefusal {
     pub kind: RefusalKind,
     pub message: String,
 }
 
+/// The kind of a refusal, for callers that branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RefusalKind {
@@ -252,27 +273,31 @@ pub enum RefusalKind {
     NoSuchRun,
     NoSuchTask,
     NoSuchTimer,
-    /// The fence is an old one: somebody else has the task, or it was cancelled.
+    /// The fence is old: another worker has the task, or it was cancelled.
     StaleFence,
     /// The task's or run's status does not allow it.
     WrongStatus,
     /// The task is not ready yet.
     NotReady,
-    /// The input is not what the workflow's `@input` wants.
+    /// The concurrency limit is reached.
+    NoRoom,
+    /// The tasks that the run has done do not fit the new text.
+    Misfit,
+    /// The input does not fit the workflow's `@input`.
     BadInput,
-    /// The answer is not what the step's `outputSchema` wants.
+    /// The answer does not fit the step's `outputSchema`.
     BadOutput,
-    /// The workflow handed in is not the run's, or lacks the step.
+    /// The given workflow is not the run's, or lacks the step.
     WrongWorkflow,
     /// A limit, named in the message.
     Limit,
-    /// The store's rows do not fit together. It should not happen.
+    /// The store's rows contradict each other. This should not happen.
     Broken,
 }
 
-impl Refusal {
-    pub(crate) fn new(kind: RefusalKind, message: impl Into<String>) -> Refusal {
-        Refusal {
+impl CommandRefusal {
+    pub(crate) fn new(kind: RefusalKind, message: impl Into<String>) -> CommandRefusal {
+        CommandRefusal {
             kind,
             message: message.into(),
         }

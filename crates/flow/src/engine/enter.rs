@@ -1,24 +1,24 @@
-//! A path comes to a step: what it creates there.
+//! Handles a path that reaches a step: creates the task there.
 
 use serde_json::{Map, Value};
 
-use crate::config::{Execution, StepType};
-use crate::engine::Stop;
-use crate::engine::action::{Action, NewTask, NoticeKind, TaskChange};
+use crate::config::{ExecutionMode, StepType};
+use crate::engine::DecisionStop;
+use crate::engine::action::{EngineAction, NewTask, NoticeKind, TaskChange};
 use crate::engine::command::RefusalKind;
-use crate::engine::ledger::{Enter, Ledger, Todo, broken};
+use crate::engine::decision_context::{DecisionContext, DeferredWork, StepEntry, broken};
+use crate::engine::eval_scope::EvalScope;
 use crate::engine::rows::{
-    ChildRun, Due, Failure, FailureClass, Hold, HoldKind, Pause, Place, Rows, TaskKind, TaskRow,
-    TimerRow,
+    AttemptFailure, ChildRun, FailureClass, HoldKind, PauseCause, RowSource, StepAddress, TaskHold,
+    TaskRow, TimerPurpose, TimerRow, WorkflowTaskKind,
 };
-use crate::engine::status::{Begin, Move};
-use crate::engine::view::Viewpoint;
+use crate::engine::status::{InitialStatus, StatusMove};
 use crate::expression;
 use crate::id::{RunId, TaskId};
-use crate::workflow::Step;
+use crate::workflow::WorkflowStep;
 
-impl<R: Rows> Ledger<'_, R> {
-    pub(crate) fn enter(&mut self, enter: &Enter) -> Result<(), Stop<R::Error>> {
+impl<R: RowSource> DecisionContext<'_, R> {
+    pub(crate) fn enter(&mut self, enter: &StepEntry) -> Result<(), DecisionStop<R::Error>> {
         let step = self.the_step(&enter.step)?;
         match step.step_type {
             StepType::Join if step.awaits.is_some() && self.comes_out(step, enter) => {
@@ -35,18 +35,19 @@ impl<R: Rows> Ledger<'_, R> {
         }
     }
 
-    /// Whether a path comes to the join from inside of the foreach, and not from the foreach itself.
-    fn comes_out(&self, join: &Step, enter: &Enter) -> bool {
+    /// Tells whether a path reaches the join from inside the foreach, and not from the foreach
+    /// itself.
+    fn comes_out(&self, join: &WorkflowStep, enter: &StepEntry) -> bool {
         enter.path.items().len() > join.scope.len()
     }
 
-    /// Creates the next execution of a step. Where the step was visited too often, it is created
-    /// on hold, and nothing is returned.
+    /// Creates the next execution of a step. If the step was visited too often, creates it on hold
+    /// and returns `None`.
     pub(crate) fn visit(
         &mut self,
-        step: &Step,
-        enter: &Enter,
-    ) -> Result<Option<TaskId>, Stop<R::Error>> {
+        step: &WorkflowStep,
+        enter: &StepEntry,
+    ) -> Result<Option<TaskId>, DecisionStop<R::Error>> {
         let (visits, max) = (
             self.visits(&place_of(&self.run, step, enter))?,
             step.visits_max(),
@@ -54,7 +55,7 @@ impl<R: Rows> Ledger<'_, R> {
         if visits < max {
             return self.revisit(step, enter).map(Some);
         }
-        let hold = Hold {
+        let hold = TaskHold {
             kind: HoldKind::LoopExhausted,
             reason: format!(
                 "LoopExhausted: the step `{}` was visited maxVisits = {max} times.",
@@ -64,21 +65,25 @@ impl<R: Rows> Ledger<'_, R> {
         let id = self.create_visit(step, enter, Some(hold.clone()))?;
         let row = self.the_task(&id)?;
         self.notify(NoticeKind::OnHold, Some(&row), hold.reason.clone())?;
-        self.pause(Pause::Task(id), hold.reason)?;
+        self.pause(PauseCause::Task(id), hold.reason)?;
         Ok(None)
     }
 
-    /// The same however often the step was visited: a person wants it.
-    pub(crate) fn revisit(&mut self, step: &Step, enter: &Enter) -> Result<TaskId, Stop<R::Error>> {
+    /// Creates the next execution of a step without a visit limit, because a person wants it.
+    pub(crate) fn revisit(
+        &mut self,
+        step: &WorkflowStep,
+        enter: &StepEntry,
+    ) -> Result<TaskId, DecisionStop<R::Error>> {
         self.create_visit(step, enter, None)
     }
 
     fn create_visit(
         &mut self,
-        step: &Step,
-        enter: &Enter,
-        hold: Option<Hold>,
-    ) -> Result<TaskId, Stop<R::Error>> {
+        step: &WorkflowStep,
+        enter: &StepEntry,
+        hold: Option<TaskHold>,
+    ) -> Result<TaskId, DecisionStop<R::Error>> {
         let place = place_of(&self.run, step, enter);
         let visit = self.visits(&place)? + 1;
         let id = TaskId {
@@ -87,9 +92,9 @@ impl<R: Rows> Ledger<'_, R> {
             step: place.step,
             visit,
         };
-        let run_assignee = self.of_run(|run| run.assignee.clone())?;
+        let (run_assignee, priority) = self.of_run(|run| (run.assignee.clone(), run.priority))?;
         let begin = match hold {
-            Some(_) => Begin::OnHold,
+            Some(_) => InitialStatus::OnHold,
             None => begin_of(step, enter),
         };
         self.create(NewTask {
@@ -103,28 +108,38 @@ impl<R: Rows> Ledger<'_, R> {
             tags: step.config.tags.clone().unwrap_or_default(),
             passed: enter.passed.clone(),
             at_ms: self.now_ms,
+            priority,
+            lane: step.lane(),
         })?;
         Ok(id)
     }
 
-    /// Sets a new task going, as its kind wants it.
-    pub(crate) fn begin(&mut self, step: &Step, task: &TaskId) -> Result<(), Stop<R::Error>> {
+    /// Starts a new task, according to its kind.
+    pub(crate) fn begin(
+        &mut self,
+        step: &WorkflowStep,
+        task: &TaskId,
+    ) -> Result<(), DecisionStop<R::Error>> {
         let row = self.the_task(task)?;
         match row.kind {
-            TaskKind::Work => self.offer(step, &row),
-            TaskKind::Foreach => self.open(step, &row),
-            TaskKind::Subflow => self.begin_child(step, &row, 0),
-            TaskKind::Join => self.begin_join(step, &row),
-            TaskKind::Wait => self.begin_wait(step, &row),
+            WorkflowTaskKind::Work => self.offer(step, &row),
+            WorkflowTaskKind::Foreach => self.open(step, &row),
+            WorkflowTaskKind::Subflow => self.begin_child(step, &row, 0),
+            WorkflowTaskKind::Join => self.begin_join(step, &row),
+            WorkflowTaskKind::Wait => self.begin_wait(step, &row),
         }
     }
 
-    /// Tells a person of a task that is now to be done. Workers look for theirs.
-    pub(crate) fn offer(&mut self, step: &Step, row: &TaskRow) -> Result<(), Stop<R::Error>> {
-        if row.execution == Execution::Automated {
-            return Ok(());
+    /// Notifies a person of a task that is ready. Workers find theirs by polling.
+    pub(crate) fn offer(
+        &mut self,
+        step: &WorkflowStep,
+        row: &TaskRow,
+    ) -> Result<(), DecisionStop<R::Error>> {
+        if row.execution == ExecutionMode::Automated {
+            return self.wish_slot(step, row);
         }
-        if row.kind == TaskKind::Work {
+        if row.kind == WorkflowTaskKind::Work {
             self.arm_timeout(step, &row.id)?;
             self.arm_reminder(step, &row.id)?;
         }
@@ -132,20 +147,24 @@ impl<R: Rows> Ledger<'_, R> {
         self.notify(NoticeKind::TaskForYou, Some(row), message)
     }
 
-    pub(crate) fn arm_timeout(&mut self, step: &Step, task: &TaskId) -> Result<(), Stop<R::Error>> {
+    pub(crate) fn arm_timeout(
+        &mut self,
+        step: &WorkflowStep,
+        task: &TaskId,
+    ) -> Result<(), DecisionStop<R::Error>> {
         let Some(timeout) = step.config.timeout else {
             return Ok(());
         };
-        self.act(Action::Arm(TimerRow {
+        self.act(EngineAction::Arm(TimerRow {
             run: self.run.clone(),
             key: timeout_key(task),
             at_ms: self.now_ms.saturating_add(timeout.ms),
-            due: Due::Timeout { task: task.clone() },
+            due: TimerPurpose::Timeout { task: task.clone() },
         }))
     }
 
-    /// Takes back the timers a task may have.
-    pub(crate) fn disarm_of(&mut self, task: &TaskId) -> Result<(), Stop<R::Error>> {
+    /// Removes the timers of a task.
+    pub(crate) fn disarm_of(&mut self, task: &TaskId) -> Result<(), DecisionStop<R::Error>> {
         let step = self.the_step(&task.step)?;
         let mut keys = Vec::new();
         if self.judge(step)?.config.timeout.is_some() || step.config.timeout.is_some() {
@@ -169,7 +188,7 @@ impl<R: Rows> Ledger<'_, R> {
         let run = self.run.clone();
         for key in keys {
             if self.find_timer(&run, &key)?.is_some() {
-                self.act(Action::Disarm {
+                self.act(EngineAction::Disarm {
                     run: run.clone(),
                     key,
                 })?;
@@ -178,17 +197,17 @@ impl<R: Rows> Ledger<'_, R> {
         Ok(())
     }
 
-    /// Has a child run started, after a while where an earlier one has failed.
+    /// Schedules the start of a child run, with a delay after an earlier one has failed.
     pub(crate) fn begin_child(
         &mut self,
-        step: &Step,
+        step: &WorkflowStep,
         row: &TaskRow,
         wait_ms: u64,
-    ) -> Result<(), Stop<R::Error>> {
-        let depth = self.the_run()?.depth + 1;
+    ) -> Result<(), DecisionStop<R::Error>> {
+        let (depth, priority) = self.of_run(|run| (run.depth + 1, run.priority))?;
         let max = step.depth_max();
         if depth > max {
-            let failure = Failure {
+            let failure = AttemptFailure {
                 class: FailureClass::Limit,
                 message: format!(
                     "The subflow `{}` stands deeper than maxDepth = {max}.",
@@ -200,14 +219,14 @@ impl<R: Rows> Ledger<'_, R> {
         let input = match self.mapped(step, row)? {
             Ok(input) => input,
             Err(message) => {
-                let failure = Failure {
+                let failure = AttemptFailure {
                     class: FailureClass::Invalid,
                     message,
                 };
                 return self.fail_waiting(&row.id, failure);
             }
         };
-        // A subflow that is tried again has another child.
+        // Each attempt of a subflow has a child of its own.
         let fence = row.fence + 1;
         self.change(
             &row.id,
@@ -216,29 +235,31 @@ impl<R: Rows> Ledger<'_, R> {
                 ..TaskChange::default()
             },
         )?;
-        self.act(Action::Arm(TimerRow {
+        self.act(EngineAction::Arm(TimerRow {
             run: self.run.clone(),
             key: child_key(&row.id, fence),
             at_ms: self.now_ms.saturating_add(wait_ms),
-            due: Due::StartChild {
+            due: TimerPurpose::StartChild {
                 child: ChildRun {
                     run: RunId::child_of(&row.id, fence),
                     parent: row.id.clone(),
                     subflow: step.subflow().to_owned(),
                     input,
                     depth,
+                    priority,
                 },
             },
         }))
     }
 
-    /// The input of a child run: what `inputMapping` says, or what the step itself would see.
+    /// Returns the input of a child run: the values of `inputMapping`, or all that the step itself
+    /// sees.
     fn mapped(
         &mut self,
-        step: &Step,
+        step: &WorkflowStep,
         row: &TaskRow,
-    ) -> Result<Result<Value, String>, Stop<R::Error>> {
-        let view = Viewpoint::of(row);
+    ) -> Result<Result<Value, String>, DecisionStop<R::Error>> {
+        let view = EvalScope::of(row);
         let Some(mapping) = &step.config.input_mapping else {
             let name = if row.from.is_some() {
                 "output"
@@ -277,30 +298,34 @@ impl<R: Rows> Ledger<'_, R> {
         Ok(Ok(Value::Object(input)))
     }
 
-    /// The join after a foreach: it has work on the results, or passes them on.
-    fn begin_join(&mut self, step: &Step, row: &TaskRow) -> Result<(), Stop<R::Error>> {
+    /// Starts the join behind a foreach: it works on the results, or passes them on.
+    fn begin_join(
+        &mut self,
+        step: &WorkflowStep,
+        row: &TaskRow,
+    ) -> Result<(), DecisionStop<R::Error>> {
         let from = row.from.clone();
         let output = match &from {
             Some(from) => self.the_task(from)?.output.clone().unwrap_or_default(),
             None => Value::Null,
         };
         if step.has_work() {
-            self.shift(&row.id, Move::Release, None)?;
+            self.shift(&row.id, StatusMove::Release, None)?;
             return self.offer(step, row);
         }
-        self.todo.push_back(Todo::Conclude {
+        self.todo.push_back(DeferredWork::Conclude {
             task: row.id.clone(),
             output,
         });
         Ok(())
     }
 
-    /// Keeps an output with a task that has not ended.
+    /// Stores an output with a task that has not ended.
     pub(crate) fn keep_output(
         &mut self,
         task: &TaskId,
         output: Option<Value>,
-    ) -> Result<(), Stop<R::Error>> {
+    ) -> Result<(), DecisionStop<R::Error>> {
         self.change(
             task,
             TaskChange {
@@ -310,18 +335,22 @@ impl<R: Rows> Ledger<'_, R> {
         )
     }
 
-    /// The refusal that names a status.
-    pub(crate) fn wrong_status<T>(&self, row: &TaskRow, wanted: &str) -> Result<T, Stop<R::Error>> {
+    /// Refuses a command because of the task's status.
+    pub(crate) fn wrong_status<T>(
+        &self,
+        row: &TaskRow,
+        wanted: &str,
+    ) -> Result<T, DecisionStop<R::Error>> {
         let message = format!("The task `{}` is {}: {wanted}.", row.id, row.status.name());
-        Err(Stop::Refused(crate::engine::Refusal::new(
+        Err(DecisionStop::Refused(crate::engine::CommandRefusal::new(
             RefusalKind::WrongStatus,
             message,
         )))
     }
 }
 
-fn place_of(run: &RunId, step: &Step, enter: &Enter) -> Place {
-    Place {
+fn place_of(run: &RunId, step: &WorkflowStep, enter: &StepEntry) -> StepAddress {
+    StepAddress {
         run: run.clone(),
         path: enter.path.clone(),
         step: step.id.clone(),
@@ -332,8 +361,8 @@ pub(crate) fn timeout_key(task: &TaskId) -> String {
     format!("timeout:{task}")
 }
 
-/// Each try has a key of its own: whoever has seen to the child of an earlier one must not take away
-/// what says that another is to be started.
+/// Returns the timer key of a child run. Each attempt has its own key: firing the timer of an
+/// earlier attempt must not remove the timer that starts the next child.
 pub(crate) fn child_key(task: &TaskId, fence: u64) -> String {
     format!("child:{task}#{fence}")
 }
@@ -354,24 +383,27 @@ pub(crate) fn ended_key(child: &RunId) -> String {
     format!("ended:{child}")
 }
 
-/// In an item, the step of the foreach itself is the work of the item.
-fn is_item_work(step: &Step, enter: &Enter) -> bool {
+/// Tells whether a step inside an item is the foreach itself, whose work is then the item's.
+fn is_item_work(step: &WorkflowStep, enter: &StepEntry) -> bool {
     step.step_type == StepType::Foreach && enter.path.items().len() > step.scope.len()
 }
 
-fn kind_of(step: &Step, enter: &Enter) -> TaskKind {
+fn kind_of(step: &WorkflowStep, enter: &StepEntry) -> WorkflowTaskKind {
     match step.step_type {
-        StepType::Foreach if !is_item_work(step, enter) => TaskKind::Foreach,
-        StepType::Join => TaskKind::Join,
-        StepType::Subflow => TaskKind::Subflow,
-        StepType::Wait => TaskKind::Wait,
-        _ => TaskKind::Work,
+        StepType::Foreach if !is_item_work(step, enter) => WorkflowTaskKind::Foreach,
+        StepType::Join => WorkflowTaskKind::Join,
+        StepType::Subflow => WorkflowTaskKind::Subflow,
+        StepType::Wait => WorkflowTaskKind::Wait,
+        _ => WorkflowTaskKind::Work,
     }
 }
 
-fn begin_of(step: &Step, enter: &Enter) -> Begin {
+fn begin_of(step: &WorkflowStep, enter: &StepEntry) -> InitialStatus {
     match kind_of(step, enter) {
-        TaskKind::Work => Begin::Pending,
-        TaskKind::Foreach | TaskKind::Join | TaskKind::Subflow | TaskKind::Wait => Begin::Waiting,
+        WorkflowTaskKind::Work => InitialStatus::Pending,
+        WorkflowTaskKind::Foreach
+        | WorkflowTaskKind::Join
+        | WorkflowTaskKind::Subflow
+        | WorkflowTaskKind::Wait => InitialStatus::Waiting,
     }
 }

@@ -1,24 +1,26 @@
-//! What failures lead to: another attempt, an `onError` edge, another assignee, a failed item, or a
-//! task on hold and a run that waits. What was paid for is never thrown away.
+//! Handles failures: another attempt, an `onError` edge, another assignee, a failed item, or a task
+//! on hold and a run that waits. Paid work is never thrown away.
 
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
-use crate::config::{Execution, OnTimeout, Retry};
-use crate::engine::Stop;
-use crate::engine::action::{Action, TaskChange, What};
-use crate::engine::ledger::Ledger;
-use crate::engine::route::Origin;
-use crate::engine::rows::{Failure, FailureClass, Hold, HoldKind, Rows, TaskKind, TaskRow};
-use crate::engine::status::{Move, RunStatus, TaskStatus};
-use crate::engine::view::Viewpoint;
+use crate::config::{ExecutionMode, OnTimeout, RetryPolicy};
+use crate::engine::DecisionStop;
+use crate::engine::action::{EngineAction, EventKind, TaskChange};
+use crate::engine::decision_context::DecisionContext;
+use crate::engine::eval_scope::EvalScope;
+use crate::engine::route::RouteOrigin;
+use crate::engine::rows::{
+    AttemptFailure, FailureClass, HoldKind, RowSource, TaskHold, TaskRow, WorkflowTaskKind,
+};
+use crate::engine::status::{RunStatus, StatusMove, TaskStatus};
 use crate::id::TaskId;
 
-/// How long to wait before an attempt, in milliseconds: `factor` times as long each time, up to a limit, with the
-/// upper half left to chance. The chance is the task's own, so that it is the same wherever and
-/// however often it is computed.
+/// Returns the delay before an attempt, in milliseconds: `factor` times the previous one, up to a
+/// limit, with random jitter in the upper half. The randomness comes from the task's name, so that
+/// every process computes the same delay.
 #[must_use]
-pub fn backoff_ms(retry: &Retry, task: &TaskId, attempts_made: u32) -> u64 {
+pub fn backoff_ms(retry: &RetryPolicy, task: &TaskId, attempts_made: u32) -> u64 {
     let repeats = i32::try_from(attempts_made.saturating_sub(1)).unwrap_or(i32::MAX);
     let grown = retry.delay.ms as f64 * retry.factor.powi(repeats);
     let full = (grown.min(u64::MAX as f64) as u64).min(retry.max_delay.ms);
@@ -30,38 +32,44 @@ pub fn backoff_ms(retry: &Retry, task: &TaskId, attempts_made: u32) -> u64 {
     full / 2 + (full / 2).saturating_mul(chance) / u64::from(u32::MAX)
 }
 
-impl<R: Rows> Ledger<'_, R> {
-    /// An attempt of a task in progress has failed.
-    pub(crate) fn fail(&mut self, row: &TaskRow, failure: Failure) -> Result<(), Stop<R::Error>> {
+impl<R: RowSource> DecisionContext<'_, R> {
+    /// Handles a failed attempt of a task in progress.
+    pub(crate) fn fail(
+        &mut self,
+        row: &TaskRow,
+        failure: AttemptFailure,
+    ) -> Result<(), DecisionStop<R::Error>> {
         let step = self.the_step(&row.id.step)?;
+        let overridden = self.workflow.step_of(row);
+        let tried = overridden.as_deref().unwrap_or(step);
         self.note_failure(row, &failure)?;
         if self.is_sealed(&row.id.path)? {
-            return self.fail_for_good(row, failure, Move::Fail);
+            return self.fail_for_good(row, failure, StatusMove::Fail);
         }
-        let retry = step.retry();
+        let retry = tried.retry();
         let why = Some(failure.message.clone());
-        if step.retries(failure.class) && row.attempt < retry.attempts {
+        if tried.retries(failure.class) && row.attempt < retry.attempts {
             let wait = backoff_ms(&retry, &row.id, row.attempt);
             let change = TaskChange {
                 ready_ms: Some(self.now_ms.saturating_add(wait)),
                 ..TaskChange::default()
             };
             self.change(&row.id, change)?;
-            return self.shift(&row.id, Move::Requeue, why);
+            return self.shift(&row.id, StatusMove::Requeue, why);
         }
         if self.error_way(row, step).is_some() {
-            return self.fail_for_good(row, failure, Move::Fail);
+            return self.fail_for_good(row, failure, StatusMove::Fail);
         }
         let fallback = step.config.fallback_assignee_id.as_ref();
         if let Some(fallback) = fallback.filter(|_| !row.fallen_back) {
-            self.shift(&row.id, Move::Requeue, why)?;
+            self.shift(&row.id, StatusMove::Requeue, why)?;
             return self.fall_back(row, fallback);
         }
-        self.give_up(row, failure, (Move::Fail, Move::Hold))
+        self.give_up(row, failure, (StatusMove::Fail, StatusMove::Hold))
     }
 
-    /// Gives a task to the one who does it when the others have failed.
-    fn fall_back(&mut self, row: &TaskRow, fallback: &str) -> Result<(), Stop<R::Error>> {
+    /// Gives a task to its fallback assignee.
+    fn fall_back(&mut self, row: &TaskRow, fallback: &str) -> Result<(), DecisionStop<R::Error>> {
         let assignee = Some(fallback.to_owned());
         let change = TaskChange {
             assignee: Some(assignee.clone()),
@@ -72,34 +80,38 @@ impl<R: Rows> Ledger<'_, R> {
         };
         self.change(&row.id, change)?;
         let task = row.id.clone();
-        self.tell(What::Assigned { task, assignee })
+        self.tell(EventKind::Assigned { task, assignee })
     }
 
-    /// What a foreach, a join or a subflow waited for has failed.
+    /// Fails a foreach, a join or a subflow, because its items, branches or child run have failed.
     pub(crate) fn fail_waiting(
         &mut self,
         task: &TaskId,
-        failure: Failure,
-    ) -> Result<(), Stop<R::Error>> {
+        failure: AttemptFailure,
+    ) -> Result<(), DecisionStop<R::Error>> {
         let row = self.the_task(task)?;
         self.note_failure(&row, &failure)?;
         let step = self.the_step(&row.id.step)?;
         if self.error_way(&row, step).is_some() {
-            return self.fail_for_good(&row, failure, Move::FailWaiting);
+            return self.fail_for_good(&row, failure, StatusMove::FailWaiting);
         }
         let fallback = step.config.fallback_assignee_id.as_ref();
         if let Some(fallback) = fallback.filter(|_| !row.fallen_back) {
             self.fall_back(&row, fallback)?;
         }
-        self.give_up(&row, failure, (Move::FailWaiting, Move::HoldWaiting))
+        self.give_up(
+            &row,
+            failure,
+            (StatusMove::FailWaiting, StatusMove::HoldWaiting),
+        )
     }
 
     fn give_up(
         &mut self,
         row: &TaskRow,
-        failure: Failure,
-        (fail, hold): (Move, Move),
-    ) -> Result<(), Stop<R::Error>> {
+        failure: AttemptFailure,
+        (fail, hold): (StatusMove, StatusMove),
+    ) -> Result<(), DecisionStop<R::Error>> {
         let step = self.the_step(&row.id.step)?;
         let is_tolerated = self.workflow.tolerant_join(&step.id).is_some();
         if step.config.fail_fast == Some(true) || row.id.group().is_some() || is_tolerated {
@@ -107,16 +119,16 @@ impl<R: Rows> Ledger<'_, R> {
         }
         let reason = failure.message;
         let kind = HoldKind::Failed;
-        self.hold(&row.id, hold, Hold { kind, reason })
+        self.hold(&row.id, hold, TaskHold { kind, reason })
     }
 
-    /// The task has failed and nobody will try again: what comes of it.
+    /// Handles a task that has failed with no attempt left.
     pub(crate) fn fail_for_good(
         &mut self,
         row: &TaskRow,
-        failure: Failure,
-        by: Move,
-    ) -> Result<(), Stop<R::Error>> {
+        failure: AttemptFailure,
+        by: StatusMove,
+    ) -> Result<(), DecisionStop<R::Error>> {
         let step = self.the_step(&row.id.step)?;
         let way = self.error_way(row, step);
         let sealed = self.is_sealed(&row.id.path)?;
@@ -130,7 +142,7 @@ impl<R: Rows> Ledger<'_, R> {
         }
         let is_fast = step.config.fail_fast == Some(true);
         if let Some(join) = self.workflow.tolerant_join(&step.id).filter(|_| !is_fast) {
-            // Its branch has failed, and the join says whether that matters.
+            // Its branch counts as failed, and the join decides whether that matters.
             return self.go_on_after(row, &failure, join.clone());
         }
         if is_fast || row.id.group().is_none() {
@@ -139,24 +151,28 @@ impl<R: Rows> Ledger<'_, R> {
         self.fail_item(&row.id, failure)
     }
 
-    fn fail_item(&mut self, task: &TaskId, failure: Failure) -> Result<(), Stop<R::Error>> {
+    fn fail_item(
+        &mut self,
+        task: &TaskId,
+        failure: AttemptFailure,
+    ) -> Result<(), DecisionStop<R::Error>> {
         let Some((group, index)) = task.group() else {
             return Ok(());
         };
-        self.act(Action::SetItemFailure {
+        self.act(EngineAction::SetItemFailure {
             group,
             index,
             failure,
         })
     }
 
-    /// Takes the `onError` edge; what it leads to sees the error as `output`.
+    /// Takes the `onError` edge; the step behind it sees the error as `output`.
     fn go_on_after(
         &mut self,
         row: &TaskRow,
-        failure: &Failure,
+        failure: &AttemptFailure,
         way: crate::id::StepId,
-    ) -> Result<(), Stop<R::Error>> {
+    ) -> Result<(), DecisionStop<R::Error>> {
         let output = json!({
             "error": {
                 "class": failure.class, "message": failure.message, "step": row.id.step,
@@ -165,24 +181,24 @@ impl<R: Rows> Ledger<'_, R> {
             "output": row.output,
         });
         self.keep_output(&row.id, Some(output.clone()))?;
-        let view = Viewpoint::after(row, &output);
+        let view = EvalScope::after(row, &output);
         match self.plan(vec![way], &view, Some(&row.id))? {
             Ok(plan) => self.follow(
                 plan,
-                &Origin {
+                &RouteOrigin {
                     path: row.id.path.clone(),
                     from: Some(row.id.clone()),
                     failed: true,
                     passed: row.passed.clone(),
                 },
             ),
-            // The task has ended already; there is nothing to hold but the run.
+            // The task has ended already; only the run can be put on hold.
             Err(reason) if row.id.group().is_none() => {
                 self.end_run(RunStatus::Failed, Some(reason))
             }
             Err(message) => self.fail_item(
                 &row.id,
-                Failure {
+                AttemptFailure {
                     class: FailureClass::Invalid,
                     message,
                 },
@@ -190,7 +206,11 @@ impl<R: Rows> Ledger<'_, R> {
         }
     }
 
-    fn note_failure(&mut self, row: &TaskRow, failure: &Failure) -> Result<(), Stop<R::Error>> {
+    fn note_failure(
+        &mut self,
+        row: &TaskRow,
+        failure: &AttemptFailure,
+    ) -> Result<(), DecisionStop<R::Error>> {
         self.ending.class = Some(failure.class);
         self.change(
             &row.id,
@@ -201,24 +221,28 @@ impl<R: Rows> Ledger<'_, R> {
         )
     }
 
-    /// The timer of a task is due.
-    pub(crate) fn timed_out(&mut self, task: &TaskId) -> Result<(), Stop<R::Error>> {
+    /// Handles the timeout of a task.
+    pub(crate) fn timed_out(&mut self, task: &TaskId) -> Result<(), DecisionStop<R::Error>> {
         let row = self.the_task(task)?;
         let step = self.the_step(&task.step)?;
-        let judge = if row.kind == TaskKind::Foreach {
+        let judge = if row.kind == WorkflowTaskKind::Foreach {
             self.judge(step)?
         } else {
             step
         };
         let on_timeout = judge.config.on_timeout.unwrap_or_default();
         match (row.kind, row.status, row.execution) {
-            (TaskKind::Foreach | TaskKind::Join | TaskKind::Wait, TaskStatus::Waiting, _) => {
-                self.out_of_time(&row, on_timeout)
-            }
-            (TaskKind::Work, TaskStatus::Pending, Execution::Manual) if self.escalate(&row)? => {
+            (
+                WorkflowTaskKind::Foreach | WorkflowTaskKind::Join | WorkflowTaskKind::Wait,
+                TaskStatus::Waiting,
+                _,
+            ) => self.out_of_time(&row, on_timeout),
+            (WorkflowTaskKind::Work, TaskStatus::Pending, ExecutionMode::Manual)
+                if self.escalate(&row)? =>
+            {
                 Ok(())
             }
-            (TaskKind::Work, TaskStatus::Pending, Execution::Manual) => {
+            (WorkflowTaskKind::Work, TaskStatus::Pending, ExecutionMode::Manual) => {
                 self.person_too_late(&row, on_timeout)
             }
             _ => Ok(()),
@@ -229,34 +253,34 @@ impl<R: Rows> Ledger<'_, R> {
         &mut self,
         row: &TaskRow,
         on_timeout: OnTimeout,
-    ) -> Result<(), Stop<R::Error>> {
-        let message = format!("Nobody did `{}` within its timeout.", row.id.step);
-        self.shift(&row.id, Move::Claim, None)?;
+    ) -> Result<(), DecisionStop<R::Error>> {
+        let message = format!("`{}` was not answered within its timeout.", row.id.step);
+        self.shift(&row.id, StatusMove::Claim, None)?;
         let row = self.the_task(&row.id)?;
         match on_timeout {
             OnTimeout::Hold => {
-                let hold = Hold {
+                let hold = TaskHold {
                     kind: HoldKind::Timeout,
                     reason: message,
                 };
-                self.hold(&row.id, Move::Hold, hold)
+                self.hold(&row.id, StatusMove::Hold, hold)
             }
             OnTimeout::Fail => {
-                let failure = Failure {
+                let failure = AttemptFailure {
                     class: FailureClass::Timeout,
                     message,
                 };
                 self.note_failure(&row, &failure)?;
                 let step = self.the_step(&row.id.step)?;
                 match self.error_way(&row, step) {
-                    Some(_) => self.fail_for_good(&row, failure, Move::Fail),
-                    None => self.give_up(&row, failure, (Move::Fail, Move::Hold)),
+                    Some(_) => self.fail_for_good(&row, failure, StatusMove::Fail),
+                    None => self.give_up(&row, failure, (StatusMove::Fail, StatusMove::Hold)),
                 }
             }
-            // Nobody has answered, and nothing that follows may take it for an answer.
+            // The person has not answered, and no later step may mistake the output for an answer.
             OnTimeout::Continue => {
                 let output = json!({ "timedOut": true });
-                self.complete(&row, output, (Move::Complete, Move::Hold))
+                self.complete(&row, output, (StatusMove::Complete, StatusMove::Hold))
             }
         }
     }

@@ -1,56 +1,57 @@
-//! A foreach: its items begin a few at a time, end once each, and are counted, never listed, until
-//! the foreach is over.
+//! A foreach: its items begin a few at a time, each ends once, and they are counted, never listed,
+//! until the foreach ends.
 
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use crate::config::{OnTimeout, Policy, StepType};
-use crate::engine::Stop;
-use crate::engine::action::{Action, TaskChange, What};
-use crate::engine::ledger::{Enter, Ledger, Todo};
-use crate::engine::route::Origin;
+use crate::config::{JoinPolicy, OnTimeout, StepType};
+use crate::engine::DecisionStop;
+use crate::engine::action::{EngineAction, EventKind, TaskChange};
+use crate::engine::decision_context::{DecisionContext, DeferredWork, StepEntry};
+use crate::engine::eval_scope::{EvalScope, OutputSource};
+use crate::engine::route::RouteOrigin;
 use crate::engine::rows::{
-    Failure, FailureClass, GroupRow, Hold, HoldKind, ItemRow, Rows, TaskKind, TaskRow,
+    AttemptFailure, FailureClass, GroupRow, HoldKind, ItemRow, RowSource, TaskHold, TaskRow,
+    WorkflowTaskKind,
 };
-use crate::engine::status::{ItemStatus, Move, TaskStatus};
-use crate::engine::view::{Output, Viewpoint};
+use crate::engine::status::{ItemStatus, StatusMove, TaskStatus};
 use crate::engine::wait::timed_out;
 use crate::expression;
-use crate::id::{Path, TaskId};
-use crate::workflow::Step;
+use crate::id::{ItemPath, TaskId};
+use crate::workflow::WorkflowStep;
 
-/// What a join makes of what has ended so far.
+/// A join's decision about the results that have arrived so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum JoinVerdict {
     Wait,
     Fire,
     Fail,
 }
 
-/// How many there are and how they ended.
+/// The counts of results that a join has and expects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Tally {
+pub(crate) struct JoinTally {
     pub(crate) total: u32,
     pub(crate) succeeded: u32,
-    /// Nothing more is to come.
+    /// Says that no more results will arrive.
     pub(crate) over: bool,
 }
 
-/// Judges a tally by the settings of a join, or of a foreach without one.
-pub(crate) fn verdict(step: &Step, tally: Tally) -> Verdict {
+/// Decides by the counts and the settings of a join, or of a foreach without one.
+pub(crate) fn verdict(step: &WorkflowStep, tally: JoinTally) -> JoinVerdict {
     let policy = step.config.policy.unwrap_or_default();
     let need = needed(step, tally.total);
-    let early = matches!(policy, Policy::Any | Policy::Quorum) && tally.total > 0;
+    let early = matches!(policy, JoinPolicy::Any | JoinPolicy::Quorum) && tally.total > 0;
     match tally.succeeded >= need {
-        true if tally.over || early => Verdict::Fire,
-        false if tally.over => Verdict::Fail,
-        _ => Verdict::Wait,
+        true if tally.over || early => JoinVerdict::Fire,
+        false if tally.over => JoinVerdict::Fail,
+        _ => JoinVerdict::Wait,
     }
 }
 
-/// How many of so many have to succeed for a join to be content.
-pub(crate) fn needed(step: &Step, total: u32) -> u32 {
+/// Returns how many of `total` results must succeed for a join to succeed.
+pub(crate) fn needed(step: &WorkflowStep, total: u32) -> u32 {
     let policy = step.config.policy.unwrap_or_default();
     let percent = step.config.min_success_percent.map(|percent| {
         let share = f64::from(total) * percent / 100.0;
@@ -58,18 +59,22 @@ pub(crate) fn needed(step: &Step, total: u32) -> u32 {
     });
     let given = step.config.min_count.or(percent);
     match policy {
-        // Where there is nothing, nothing is missing.
+        // Without items, the join succeeds at once.
         _ if total == 0 => 0,
-        Policy::All => given.unwrap_or(total),
-        Policy::Any => 1,
-        Policy::Quorum => given.unwrap_or(total / 2 + 1),
-        Policy::AllTerminal => 0,
+        JoinPolicy::All => given.unwrap_or(total),
+        JoinPolicy::Any => 1,
+        JoinPolicy::Quorum => given.unwrap_or(total / 2 + 1),
+        JoinPolicy::AllTerminal => 0,
     }
 }
 
-impl<'a, R: Rows> Ledger<'a, R> {
+impl<'a, R: RowSource> DecisionContext<'a, R> {
     /// Reads the items of a new foreach and opens it.
-    pub(crate) fn open(&mut self, step: &Step, row: &TaskRow) -> Result<(), Stop<R::Error>> {
+    pub(crate) fn open(
+        &mut self,
+        step: &WorkflowStep,
+        row: &TaskRow,
+    ) -> Result<(), DecisionStop<R::Error>> {
         let items = match self.read_items(step, row)? {
             Ok(items) => items,
             Err(failure) => return self.fail_waiting(&row.id, failure),
@@ -78,36 +83,36 @@ impl<'a, R: Rows> Ledger<'a, R> {
         let judge = self.judge(step)?;
         let need = needed(judge, total);
         if need > total {
-            let failure = Failure {
+            let failure = AttemptFailure {
                 class: FailureClass::Limit,
                 message: format!(
-                    "`minCount` = {need} of `{}` is more than the {total} items of `{}`; none was begun.",
+                    "`minCount` = {need} of `{}` is more than the {total} items of `{}`; none was started.",
                     judge.id, step.id
                 ),
             };
             return self.fail_waiting(&row.id, failure);
         }
-        self.act(Action::OpenGroup {
+        self.act(EngineAction::OpenGroup {
             group: row.id.clone(),
             items,
         })?;
-        self.tell(What::GroupOpened {
+        self.tell(EventKind::GroupOpened {
             group: row.id.clone(),
             total,
         })?;
         self.arm_timeout(judge, &row.id)?;
-        self.todo.push_back(Todo::Advance(row.id.clone()));
+        self.todo.push_back(DeferredWork::Advance(row.id.clone()));
         Ok(())
     }
 
     fn read_items(
         &mut self,
-        step: &Step,
+        step: &WorkflowStep,
         row: &TaskRow,
-    ) -> Result<Result<Vec<Value>, Failure>, Stop<R::Error>> {
+    ) -> Result<Result<Vec<Value>, AttemptFailure>, DecisionStop<R::Error>> {
         let path = step.config.items_path.as_deref().unwrap_or("output");
-        let state = self.state(&Viewpoint::of(row), &expression::reads(path))?;
-        let wrong = |class, message: String| Ok(Err(Failure { class, message }));
+        let state = self.state(&EvalScope::of(row), &expression::reads(path))?;
+        let wrong = |class, message: String| Ok(Err(AttemptFailure { class, message }));
         let items = match expression::value(path, &state) {
             Ok(Some(Value::Array(items))) => items,
             Ok(Some(other)) => {
@@ -130,7 +135,7 @@ impl<'a, R: Rows> Ledger<'a, R> {
         let max = step.items_max();
         if items.len() > max as usize {
             let message = format!(
-                "`{path}` has {} items, more than maxItems = {max} of `{}`; none was begun.",
+                "`{path}` has {} items, more than maxItems = {max} of `{}`; none was started.",
                 items.len(),
                 step.id
             );
@@ -139,8 +144,11 @@ impl<'a, R: Rows> Ledger<'a, R> {
         Ok(Ok(items))
     }
 
-    /// The step whose policy and timeout count: the join, or the foreach where it has none.
-    pub(crate) fn judge(&self, step: &Step) -> Result<&'a Step, Stop<R::Error>> {
+    /// Returns the step whose policy and timeout count: the join, or the foreach if it has no join.
+    pub(crate) fn judge(
+        &self,
+        step: &WorkflowStep,
+    ) -> Result<&'a WorkflowStep, DecisionStop<R::Error>> {
         let workflow = self.workflow;
         let join = step.join.as_ref().and_then(|join| workflow.step(join));
         match join {
@@ -149,8 +157,8 @@ impl<'a, R: Rows> Ledger<'a, R> {
         }
     }
 
-    /// Ends the foreach if it is over, and begins as many items as may be under way.
-    pub(crate) fn advance(&mut self, group: &TaskId) -> Result<(), Stop<R::Error>> {
+    /// Ends the foreach if it can end, and otherwise starts as many items as the limit allows.
+    pub(crate) fn advance(&mut self, group: &TaskId) -> Result<(), DecisionStop<R::Error>> {
         let mut row = self.the_group(group)?;
         let task = self.the_task(group)?;
         if row.closed || task.status.is_terminal() {
@@ -161,13 +169,13 @@ impl<'a, R: Rows> Ledger<'a, R> {
             return self.the_step(&group.step).map(|_| ());
         };
         let ended = row.succeeded + row.failed;
-        let tally = Tally {
+        let tally = JoinTally {
             total: row.total,
             succeeded: row.succeeded,
             over: ended >= row.total,
         };
         let verdict = verdict(self.judge(step)?, tally);
-        if verdict != Verdict::Wait {
+        if verdict != JoinVerdict::Wait {
             return self.close(&task, &row, verdict);
         }
         while row.running < step.concurrency() && row.next < row.total {
@@ -184,29 +192,29 @@ impl<'a, R: Rows> Ledger<'a, R> {
 
     fn start_item(
         &mut self,
-        step: &Step,
+        step: &WorkflowStep,
         task: &TaskRow,
         index: u32,
-    ) -> Result<(), Stop<R::Error>> {
+    ) -> Result<(), DecisionStop<R::Error>> {
         let group = &task.id;
-        self.act(Action::StartItem {
+        self.act(EngineAction::StartItem {
             group: group.clone(),
             index,
         })?;
-        self.tell(What::ItemStarted {
+        self.tell(EventKind::ItemStarted {
             group: group.clone(),
             index,
         })?;
         let path = group.path.item(group, index);
         self.unsettle(&path);
-        let origin = Origin {
+        let origin = RouteOrigin {
             path: path.clone(),
             from: task.from.clone(),
             failed: false,
             passed: Vec::new(),
         };
         if step.has_work() {
-            self.todo.push_back(Todo::Enter(Enter {
+            self.todo.push_back(DeferredWork::Enter(StepEntry {
                 step: step.id.clone(),
                 path,
                 from: task.from.clone(),
@@ -215,18 +223,21 @@ impl<'a, R: Rows> Ledger<'a, R> {
             }));
             return Ok(());
         }
-        let view = Viewpoint {
+        let view = EvalScope {
             path,
-            output: task.from.clone().map_or(Output::None, Output::Of),
+            output: task
+                .from
+                .clone()
+                .map_or(OutputSource::None, OutputSource::Of),
             fresh: None,
             assignee: None,
         };
         match self.plan(self.next(&step.id), &view, None)? {
             Ok(plan) => self.follow(plan, &origin),
-            Err(message) => self.act(Action::SetItemFailure {
+            Err(message) => self.act(EngineAction::SetItemFailure {
                 group: group.clone(),
                 index,
-                failure: Failure {
+                failure: AttemptFailure {
                     class: FailureClass::Invalid,
                     message,
                 },
@@ -234,17 +245,21 @@ impl<'a, R: Rows> Ledger<'a, R> {
         }
     }
 
-    /// A path of an item has come to the join.
-    pub(crate) fn reach_end_of_item(&mut self, enter: &Enter) -> Result<(), Stop<R::Error>> {
+    /// Handles a path of an item that has reached the join.
+    pub(crate) fn reach_end_of_item(
+        &mut self,
+        enter: &StepEntry,
+    ) -> Result<(), DecisionStop<R::Error>> {
         let group = crate::id::group_of(&self.run, &enter.path);
         let Some((group, index)) = group else {
             return Ok(());
         };
         self.unsettle(&enter.path);
-        // Where an item has nothing to do, what led to the foreach is no result of the item.
+        // An item without steps has no result of its own; the output that led to the foreach is not
+        // its result.
         let own = enter.from.as_ref().filter(|from| from.path == enter.path);
         if let Some(result) = own {
-            self.act(Action::SetItemResult {
+            self.act(EngineAction::SetItemResult {
                 group: group.clone(),
                 index,
                 result: result.clone(),
@@ -256,7 +271,7 @@ impl<'a, R: Rows> Ledger<'a, R> {
                 None => None,
             };
             if let Some(failure) = error {
-                self.act(Action::SetItemFailure {
+                self.act(EngineAction::SetItemFailure {
                     group,
                     index,
                     failure,
@@ -266,8 +281,12 @@ impl<'a, R: Rows> Ledger<'a, R> {
         Ok(())
     }
 
-    /// Nothing of an item is active any more: it ends, once.
-    pub(crate) fn end_item(&mut self, group: &TaskId, index: u32) -> Result<(), Stop<R::Error>> {
+    /// Ends an item that has no active task any more; happens once per item.
+    pub(crate) fn end_item(
+        &mut self,
+        group: &TaskId,
+        index: u32,
+    ) -> Result<(), DecisionStop<R::Error>> {
         let over = self.of_task(group, |row| row.status.is_terminal())?;
         let closed = over || self.the_group(group)?.closed;
         let item = self.the_item(group, index)?;
@@ -276,22 +295,22 @@ impl<'a, R: Rows> Ledger<'a, R> {
             (false, Some(_)) => ItemStatus::Failed,
             (false, None) => ItemStatus::Succeeded,
         };
-        self.act(Action::EndItem {
+        self.act(EngineAction::EndItem {
             group: group.clone(),
             index,
             status,
         })?;
-        self.tell(What::ItemEnded {
+        self.tell(EventKind::ItemEnded {
             group: group.clone(),
             index,
             status,
         })?;
         if closed {
-            // The foreach has gone on without it: only the run may still wait for its end.
-            self.unsettle(&Path::default());
+            // The foreach has continued without this item: only the run may still wait for its end.
+            self.unsettle(&ItemPath::default());
             return Ok(());
         }
-        self.todo.push_back(Todo::Advance(group.clone()));
+        self.todo.push_back(DeferredWork::Advance(group.clone()));
         Ok(())
     }
 
@@ -299,22 +318,22 @@ impl<'a, R: Rows> Ledger<'a, R> {
         &mut self,
         task: &TaskRow,
         row: &GroupRow,
-        verdict: Verdict,
-    ) -> Result<(), Stop<R::Error>> {
+        verdict: JoinVerdict,
+    ) -> Result<(), DecisionStop<R::Error>> {
         if task.status == TaskStatus::OnHold {
-            // Its time was over, but the items went on and are now all there.
+            // It was on hold because of its timeout, but now all items have ended.
             self.unpause(&task.id)?;
             let change = TaskChange {
                 hold: Some(None),
                 ..TaskChange::default()
             };
             self.change(&task.id, change)?;
-            self.shift(&task.id, Move::WaitAgain, None)?;
+            self.shift(&task.id, StatusMove::WaitAgain, None)?;
         }
         self.seal(&task.id)?;
-        if verdict == Verdict::Fire {
+        if verdict == JoinVerdict::Fire {
             let output = self.gathered(&task.id)?;
-            self.todo.push_back(Todo::Conclude {
+            self.todo.push_back(DeferredWork::Conclude {
                 task: task.id.clone(),
                 output,
             });
@@ -322,7 +341,7 @@ impl<'a, R: Rows> Ledger<'a, R> {
         }
         let output = self.gathered(&task.id)?;
         self.keep_output(&task.id, Some(output))?;
-        let failure = Failure {
+        let failure = AttemptFailure {
             class: FailureClass::Child,
             message: format!(
                 "{} of {} items of `{}` failed.",
@@ -332,12 +351,13 @@ impl<'a, R: Rows> Ledger<'a, R> {
         self.fail_waiting(&task.id, failure)
     }
 
-    /// Closes a foreach: items that have not begun never will, and what is not under way stops.
-    pub(crate) fn seal(&mut self, group: &TaskId) -> Result<(), Stop<R::Error>> {
-        self.act(Action::CloseGroup {
+    /// Closes a foreach: items that have not begun never will, and tasks that no worker has are
+    /// cancelled.
+    pub(crate) fn seal(&mut self, group: &TaskId) -> Result<(), DecisionStop<R::Error>> {
+        self.act(EngineAction::CloseGroup {
             group: group.clone(),
         })?;
-        self.tell(What::GroupClosed {
+        self.tell(EventKind::GroupClosed {
             group: group.clone(),
         })?;
         self.disarm_of(group)?;
@@ -356,7 +376,7 @@ impl<'a, R: Rows> Ledger<'a, R> {
     pub(crate) fn active_in_items(
         &mut self,
         group: &TaskId,
-    ) -> Result<Vec<Arc<TaskRow>>, Stop<R::Error>> {
+    ) -> Result<Vec<Arc<TaskRow>>, DecisionStop<R::Error>> {
         let depth = group.path.items().len();
         let mut rows = self.active_within(&group.path)?;
         rows.retain(|row| {
@@ -366,8 +386,8 @@ impl<'a, R: Rows> Ledger<'a, R> {
         Ok(rows)
     }
 
-    /// The results of a foreach, in the order of its items.
-    pub(crate) fn gathered(&mut self, group: &TaskId) -> Result<Value, Stop<R::Error>> {
+    /// Returns the results of a foreach, in the order of its items.
+    pub(crate) fn gathered(&mut self, group: &TaskId) -> Result<Value, DecisionStop<R::Error>> {
         let items = self.all_items(group)?;
         let done = |item: &&Arc<ItemRow>| item.status == ItemStatus::Succeeded;
         let tasks: Vec<TaskId> = items
@@ -381,7 +401,7 @@ impl<'a, R: Rows> Ledger<'a, R> {
         let mut skipped = 0_u32;
         for item in items {
             match item.status {
-                // An item that had nothing to do is its own result.
+                // The result of an item without work is the item itself.
                 ItemStatus::Succeeded if item.result.is_none() => results.push(item.value.clone()),
                 ItemStatus::Succeeded => results.push(outputs.next().flatten().unwrap_or_default()),
                 ItemStatus::Failed => failed.push(json!({
@@ -401,24 +421,24 @@ impl<'a, R: Rows> Ledger<'a, R> {
         Ok(json!({ "results": results, "failed": failed, "counts": counts }))
     }
 
-    /// The time of a foreach or a join is over.
+    /// Handles the timeout of a foreach or a join.
     pub(crate) fn out_of_time(
         &mut self,
         row: &TaskRow,
         on_timeout: OnTimeout,
-    ) -> Result<(), Stop<R::Error>> {
+    ) -> Result<(), DecisionStop<R::Error>> {
         let reason = format!("`{}` has waited longer than its timeout.", row.id.step);
-        let failure = Failure {
+        let failure = AttemptFailure {
             class: FailureClass::Timeout,
             message: reason.clone(),
         };
         match on_timeout {
             OnTimeout::Hold => {
-                let hold = Hold {
+                let hold = TaskHold {
                     kind: HoldKind::Timeout,
                     reason,
                 };
-                self.hold(&row.id, Move::HoldWaiting, hold)
+                self.hold(&row.id, StatusMove::HoldWaiting, hold)
             }
             OnTimeout::Fail => {
                 let output = self.seal_and_gather(row)?;
@@ -427,10 +447,10 @@ impl<'a, R: Rows> Ledger<'a, R> {
             }
             OnTimeout::Continue => {
                 let output = match row.kind {
-                    TaskKind::Wait => timed_out(),
+                    WorkflowTaskKind::Wait => timed_out(),
                     _ => self.seal_and_gather(row)?.unwrap_or_default(),
                 };
-                self.todo.push_back(Todo::Conclude {
+                self.todo.push_back(DeferredWork::Conclude {
                     task: row.id.clone(),
                     output,
                 });
@@ -439,10 +459,14 @@ impl<'a, R: Rows> Ledger<'a, R> {
         }
     }
 
-    /// The step to go on with when a task has failed for good. The edge of a foreach or of its join
-    /// is for the foreach as a whole: an item that fails counts as failed.
-    pub(crate) fn error_way(&self, row: &TaskRow, step: &Step) -> Option<crate::id::StepId> {
-        if step.step_type == StepType::Foreach && row.kind == TaskKind::Work {
+    /// Returns the step that follows when a task has failed for good. The edge of a foreach or of
+    /// its join applies to the foreach as a whole: an item that fails counts as failed.
+    pub(crate) fn error_way(
+        &self,
+        row: &TaskRow,
+        step: &WorkflowStep,
+    ) -> Option<crate::id::StepId> {
+        if step.step_type == StepType::Foreach && row.kind == WorkflowTaskKind::Work {
             return None;
         }
         let own = self.next_on_error(&step.id);
@@ -450,8 +474,8 @@ impl<'a, R: Rows> Ledger<'a, R> {
         own.or_else(|| join.and_then(|join| self.next_on_error(join)))
     }
 
-    /// The path that a step's own outgoing edges lead into.
-    pub(crate) fn way_out(&self, step: &Step) -> Vec<crate::id::StepId> {
+    /// Returns the join of a foreach, the step behind all its items.
+    pub(crate) fn way_out(&self, step: &WorkflowStep) -> Vec<crate::id::StepId> {
         match &step.join {
             Some(join) => vec![join.clone()],
             None => Vec::new(),

@@ -1,27 +1,33 @@
-//! A join of branches: it waits for as long as some path may still come to it, and no longer.
+//! A join of branches waits exactly as long as some path may still reach it.
 //!
-//! How many paths will come cannot be told from the diagram, because decisions take some of them
-//! away. What can be told is whether any task that is active could still lead here. When none could,
-//! everything that was to come has come.
+//! The diagram does not say how many paths will arrive, because decisions drop some of them. But
+//! the active tasks show whether any of them can still lead here. When none can, every path has
+//! arrived.
 
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use crate::engine::Stop;
-use crate::engine::action::{Action, TaskChange, What};
-use crate::engine::foreach::{Tally, Verdict, needed, verdict};
-use crate::engine::ledger::{Enter, Ledger, Todo};
-use crate::engine::rows::{Arrival, Failure, FailureClass, Place, Rows, TaskKind, TaskRow};
-use crate::engine::status::{Move, TaskStatus};
+use crate::engine::DecisionStop;
+use crate::engine::action::{EngineAction, EventKind, TaskChange};
+use crate::engine::decision_context::{DecisionContext, DeferredWork, StepEntry};
+use crate::engine::foreach::{JoinTally, JoinVerdict, needed, verdict};
+use crate::engine::rows::{
+    AttemptFailure, FailureClass, JoinArrival, RowSource, StepAddress, TaskRow, WorkflowTaskKind,
+};
+use crate::engine::status::{StatusMove, TaskStatus};
 use crate::id::TaskId;
-use crate::workflow::Step;
+use crate::workflow::WorkflowStep;
 
-impl<R: Rows> Ledger<'_, R> {
-    /// A path comes to a join of branches.
-    pub(crate) fn arrive(&mut self, step: &Step, enter: &Enter) -> Result<(), Stop<R::Error>> {
+impl<R: RowSource> DecisionContext<'_, R> {
+    /// Handles a path that reaches a join of branches.
+    pub(crate) fn arrive(
+        &mut self,
+        step: &WorkflowStep,
+        enter: &StepEntry,
+    ) -> Result<(), DecisionStop<R::Error>> {
         self.unsettle(&enter.path);
-        let place = Place {
+        let place = StepAddress {
             run: self.run.clone(),
             path: enter.path.clone(),
             step: step.id.clone(),
@@ -41,7 +47,7 @@ impl<R: Rows> Ledger<'_, R> {
             Some(row) if waits(&row) => row.id.clone(),
             Some(row) if came_late(&row, enter) => {
                 return match &enter.from {
-                    Some(from) => self.tell(What::CameLate {
+                    Some(from) => self.tell(EventKind::CameLate {
                         join: row.id.clone(),
                         from: from.clone(),
                     }),
@@ -49,7 +55,7 @@ impl<R: Rows> Ledger<'_, R> {
                 };
             }
             _ => {
-                let nobody = Enter {
+                let nobody = StepEntry {
                     from: None,
                     ..enter.clone()
                 };
@@ -67,24 +73,28 @@ impl<R: Rows> Ledger<'_, R> {
             }
         };
         if let Some(from) = &enter.from {
-            self.act(Action::Arrive {
+            self.act(EngineAction::Arrive {
                 join: join.clone(),
-                arrival: Arrival {
+                arrival: JoinArrival {
                     from: from.clone(),
                     failed: enter.failed,
                 },
             })?;
-            self.tell(What::Arrived {
+            self.tell(EventKind::Arrived {
                 join: join.clone(),
                 from: from.clone(),
             })?;
         }
-        self.todo.push_back(Todo::Weigh(join));
+        self.todo.push_back(DeferredWork::Weigh(join));
         Ok(())
     }
 
     /// Fires a join that need not wait for more, or cannot get more.
-    pub(crate) fn weigh(&mut self, join: &TaskId, over: bool) -> Result<(), Stop<R::Error>> {
+    pub(crate) fn weigh(
+        &mut self,
+        join: &TaskId,
+        over: bool,
+    ) -> Result<(), DecisionStop<R::Error>> {
         let row = self.the_task(join)?;
         if row.status != TaskStatus::Waiting && !row.is_overdue() {
             return Ok(());
@@ -99,17 +109,17 @@ impl<R: Rows> Ledger<'_, R> {
             .iter()
             .filter(|edge| edge.to == join.step);
         let drawn = u32::try_from(drawn.count()).unwrap_or(u32::MAX);
-        let tally = Tally {
+        let tally = JoinTally {
             total: if over { came } else { drawn.max(came) },
             succeeded: came - failed,
             over,
         };
         let verdict = verdict(step, tally);
-        if verdict == Verdict::Wait {
+        if verdict == JoinVerdict::Wait {
             return Ok(());
         }
         self.take_off_overdue(&row)?;
-        if verdict == Verdict::Fire {
+        if verdict == JoinVerdict::Fire {
             return self.fire_join(step, &row, over);
         }
         let output = self.joined(&row)?;
@@ -124,12 +134,12 @@ impl<R: Rows> Ledger<'_, R> {
         };
         self.disarm_of(join)?;
         let class = FailureClass::Child;
-        self.fail_waiting(join, Failure { class, message })
+        self.fail_waiting(join, AttemptFailure { class, message })
     }
 
-    /// What an overdue join waited for has come after all: it waits again, for no more than the end
-    /// of this decision.
-    fn take_off_overdue(&mut self, row: &TaskRow) -> Result<(), Stop<R::Error>> {
+    /// Releases an overdue join whose missing path has arrived after all: it waits again until the
+    /// end of this decision.
+    fn take_off_overdue(&mut self, row: &TaskRow) -> Result<(), DecisionStop<R::Error>> {
         if !row.is_overdue() {
             return Ok(());
         }
@@ -139,10 +149,15 @@ impl<R: Rows> Ledger<'_, R> {
             ..TaskChange::default()
         };
         self.change(&row.id, change)?;
-        self.shift(&row.id, Move::WaitAgain, None)
+        self.shift(&row.id, StatusMove::WaitAgain, None)
     }
 
-    fn fire_join(&mut self, step: &Step, row: &TaskRow, over: bool) -> Result<(), Stop<R::Error>> {
+    fn fire_join(
+        &mut self,
+        step: &WorkflowStep,
+        row: &TaskRow,
+        over: bool,
+    ) -> Result<(), DecisionStop<R::Error>> {
         let output = self.joined(row)?;
         self.disarm_of(&row.id)?;
         if !over {
@@ -150,18 +165,19 @@ impl<R: Rows> Ledger<'_, R> {
         }
         if step.has_work() {
             self.keep_output(&row.id, Some(output))?;
-            self.shift(&row.id, Move::Release, None)?;
+            self.shift(&row.id, StatusMove::Release, None)?;
             return self.offer(step, row);
         }
-        self.todo.push_back(Todo::Conclude {
+        self.todo.push_back(DeferredWork::Conclude {
             task: row.id.clone(),
             output,
         });
         Ok(())
     }
 
-    /// Whoever comes to the join from now on without having gone through it comes late.
-    fn mark_passed(&mut self, row: &TaskRow) -> Result<(), Stop<R::Error>> {
+    /// Notes on the join's task that its path has gone through the join. The tasks behind it
+    /// inherit the note; a path that reaches the join again without the note is late.
+    fn mark_passed(&mut self, row: &TaskRow) -> Result<(), DecisionStop<R::Error>> {
         let mut passed = row.passed.clone();
         passed.retain(|(step, _)| *step != row.id.step);
         passed.push((row.id.step.clone(), row.id.visit));
@@ -174,9 +190,9 @@ impl<R: Rows> Ledger<'_, R> {
         )
     }
 
-    /// What has come together, in the order of the branches at the fork, whatever lies between;
-    /// `steps` names the step that gave each result.
-    pub(crate) fn joined(&mut self, row: &TaskRow) -> Result<Value, Stop<R::Error>> {
+    /// Returns the joined results, in the order of the branches at the fork; `steps` names the step
+    /// that gave each result.
+    pub(crate) fn joined(&mut self, row: &TaskRow) -> Result<Value, DecisionStop<R::Error>> {
         let workflow = self.workflow;
         let mut arrivals = row.arrivals.clone();
         arrivals.sort_by_cached_key(|arrival| {
@@ -202,17 +218,17 @@ impl<R: Rows> Ledger<'_, R> {
         Ok(json!({ "results": results, "steps": steps, "failed": failed, "counts": counts }))
     }
 
-    /// Ends the waiting of a foreach or a join as it is, and gives what is there.
+    /// Ends the waiting of a foreach or a join, and returns the results it has.
     pub(crate) fn seal_and_gather(
         &mut self,
         row: &TaskRow,
-    ) -> Result<Option<Value>, Stop<R::Error>> {
+    ) -> Result<Option<Value>, DecisionStop<R::Error>> {
         match row.kind {
-            TaskKind::Foreach if self.is_opened(&row.id)? => {
+            WorkflowTaskKind::Foreach if self.is_opened(&row.id)? => {
                 self.seal(&row.id)?;
                 self.gathered(&row.id).map(Some)
             }
-            TaskKind::Join => match &row.from {
+            WorkflowTaskKind::Join => match &row.from {
                 Some(from) => Ok(self.the_task(from)?.output.clone()),
                 None => {
                     self.mark_passed(row)?;
@@ -223,15 +239,19 @@ impl<R: Rows> Ledger<'_, R> {
         }
     }
 
-    /// Fires the joins under a path to which nothing can come any more. Says whether one did.
-    pub(crate) fn settle_joins(&mut self, path: &crate::id::Path) -> Result<bool, Stop<R::Error>> {
+    /// Fires the joins under a path that no active task can reach any more. Tells whether one
+    /// fired.
+    pub(crate) fn settle_joins(
+        &mut self,
+        path: &crate::id::ItemPath,
+    ) -> Result<bool, DecisionStop<R::Error>> {
         if !self.workflow.joins_branches(path.items().len()) {
             return Ok(false);
         }
         let active = self.active(path)?;
         let waiting = |row: &&Arc<TaskRow>| {
             let step = self.workflow.step(&row.id.step);
-            row.kind == TaskKind::Join
+            row.kind == WorkflowTaskKind::Join
                 && (row.status == TaskStatus::Waiting || row.is_overdue())
                 && step.is_some_and(|step| step.awaits.is_none())
         };
@@ -240,7 +260,7 @@ impl<R: Rows> Ledger<'_, R> {
             let mut others = active.iter().filter(|other| other.id != join.id);
             !others.any(|other| self.workflow.leads_to(&other.id.step, &join.id.step))
         });
-        // Joins that wait for each other wait for nothing else: the oldest goes first.
+        // Joins that wait only for each other would wait for ever: the oldest fires first.
         let stuck = (active.len() == joins.len()).then(|| {
             let age = |join: &&&Arc<TaskRow>| (join.created_ms, join.id.clone());
             joins.iter().min_by_key(age)
@@ -254,12 +274,12 @@ impl<R: Rows> Ledger<'_, R> {
 }
 
 fn waits(row: &TaskRow) -> bool {
-    // A join on hold still takes in what comes.
+    // A join on hold still accepts arriving paths.
     matches!(row.status, TaskStatus::Waiting | TaskStatus::OnHold)
 }
 
-/// Whether a join has fired without this path, and the path has not gone through it since.
-fn came_late(row: &TaskRow, enter: &Enter) -> bool {
+/// Tells whether a join has fired without this path, and the path has not gone through it since.
+fn came_late(row: &TaskRow, enter: &StepEntry) -> bool {
     let fired_early = row
         .passed
         .iter()

@@ -1,14 +1,14 @@
-//! The engine: one pure function from what is known and what happened to what changes.
+//! The engine: one pure function from the rows of a run and a command to the changes that follow.
 //!
-//! [`decide`] reads rows through the port [`Rows`], changes nothing, and returns a [`Decision`]:
+//! [`decide`] reads rows through the port [`RowSource`], changes nothing, and returns a [`EngineDecision`]:
 //! the actions in the order they follow from each other, and the same as rows to write. One
 //! transaction commits all of it. A crash leaves the state before or the state after.
 //!
-//! Every command is about one run. Whatever one run has to say to another (a subflow and its child)
-//! goes through a timer row that is due at once, so no transaction ever needs two runs.
+//! Every command is about one run. A message from one run to another (a subflow and its child) goes
+//! through a timer row that is due at once, so that no transaction ever needs two runs.
 //!
 //! The cost of a command does not grow with the number of items of a foreach: a completed task
-//! touches itself, its item, the counters of its foreach, its run, and what it leads to.
+//! touches itself, its item, the counters of its foreach, its run, and the tasks that follow.
 
 use std::sync::Arc;
 
@@ -20,15 +20,17 @@ use crate::workflow::Workflow;
 mod action;
 mod call;
 mod command;
+mod rate;
 mod rows;
+mod slot;
 mod status;
 mod timer;
 
 mod apply;
 mod batch;
-mod ledger;
+mod decision_context;
+mod eval_scope;
 mod table;
-mod view;
 
 mod route;
 
@@ -38,6 +40,7 @@ mod enter;
 mod failure;
 mod foreach;
 mod join;
+mod relocate;
 mod settle;
 
 mod person;
@@ -46,148 +49,159 @@ mod start;
 mod steer;
 mod wait;
 
-pub use action::{Action, Evaluated, Event, NewTask, Notice, NoticeKind, TaskChange, What};
+pub use action::{
+    EngineAction, EvaluatedCondition, EventKind, NewTask, Notice, NoticeKind, RunEvent, TaskChange,
+};
 pub use attempt::TURNS_MAX;
-pub use batch::{Batch, Found, Lookup, endings, likely};
+pub use batch::{LookupResult, RowCache, RowLookup, endings, likely};
 pub use call::{CallRow, CallUsage, KEPT_REPLY_BYTES_MAX, ModelCall};
-pub use command::{Answer, Command, Outcome, Refusal, RefusalKind, Report, Start};
+pub use command::{
+    AttemptOutcome, AttemptReport, CommandRefusal, EngineCommand, RefusalKind, RunStart, TaskAnswer,
+};
 pub use failure::backoff_ms;
 pub use route::HOPS_MAX;
 pub use rows::{
-    Arrival, ChildEnd, ChildRun, Due, Failure, FailureClass, GroupRow, Hold, HoldKind, ItemRow,
-    Lease, Pause, Place, Rows, RunRow, Signal, Spent, TaskKind, TaskRow, TimerRow,
+    AttemptFailure, ChildEnd, ChildRun, FailureClass, GroupRow, HoldKind, ItemRow, JoinArrival,
+    Lease, PauseCause, RowSource, RunRow, RunSignal, SlotKey, SlotRequest, SlotRow, SpentAmount,
+    StepAddress, TaskHold, TaskRow, TimerPurpose, TimerRow, WorkflowTaskKind,
 };
-pub use status::{Begin, ItemStatus, Move, RunStatus, TaskStatus};
+pub use status::{InitialStatus, ItemStatus, RunStatus, StatusMove, TaskStatus};
 pub use wait::{SIGNAL_BYTES_MAX, SIGNALS_MAX};
 
-use ledger::Ledger;
+use decision_context::DecisionContext;
 
-/// What is to be committed: all of it or nothing.
+/// The changes to commit: all of them or none.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Decision {
-    /// What was decided, in order.
-    pub actions: Vec<Action>,
+pub struct EngineDecision {
+    /// The actions, in order.
+    pub actions: Vec<EngineAction>,
     /// The same as rows.
-    pub changes: Changes,
+    pub changes: RowChanges,
 }
 
-impl From<Decision> for Changes {
-    fn from(decision: Decision) -> Changes {
+impl From<EngineDecision> for RowChanges {
+    fn from(decision: EngineDecision) -> RowChanges {
         decision.changes
     }
 }
 
-/// The run that a timer is for, and which of its timers it is.
+/// The run of a timer, and the timer's name in it.
 pub type TimerKey = (RunId, String);
 
-/// Rows as they are after some actions; each is inserted or put in the place of the one it had.
+/// Rows after some actions; each is inserted, or replaces the row with its key.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Changes {
+pub struct RowChanges {
     pub runs: Vec<Arc<RunRow>>,
-    /// What new runs were started with.
+    /// The inputs of new runs.
     pub inputs: Vec<(RunId, Value)>,
     pub tasks: Vec<Arc<TaskRow>>,
-    /// Those of them that a worker could claim, and cannot any more.
+    /// Tasks among them that were claimable before and are not any more.
     pub taken: Vec<TaskId>,
     pub groups: Vec<Arc<GroupRow>>,
     pub items: Vec<Arc<ItemRow>>,
-    /// A timer that is gone is `None`.
+    /// Timers; `None` deletes one.
     pub timers: Vec<(TimerKey, Option<Arc<TimerRow>>)>,
+    /// Concurrency slots; `None` deletes one.
+    pub slots: Vec<(SlotKey, Option<Arc<SlotRow>>)>,
     /// Appended, in order.
-    pub events: Vec<Event>,
-    /// What was said in attempts that ended.
+    pub events: Vec<RunEvent>,
+    /// The model calls of attempts that ended.
     pub calls: Vec<CallRow>,
     /// The outbox, in order.
     pub notices: Vec<Notice>,
 }
 
-impl Changes {
+impl RowChanges {
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        *self == Changes::default()
+        *self == RowChanges::default()
     }
 }
 
-/// Why there is no decision.
+/// The reason why there is no decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Stop<E> {
-    /// The command changes nothing, and this is why.
-    Refused(Refusal),
-    /// A lookup failed, or the row is not there yet: get it and decide again.
+pub enum DecisionStop<E> {
+    /// The command is refused, and changes nothing.
+    Refused(CommandRefusal),
+    /// A lookup failed, or the row is missing: read it and decide again.
     Rows(E),
 }
 
 /// Decides what a command changes.
 ///
-/// `workflow` is the text the run is pinned to; for [`Command::Start`] the one to pin. `now_ms` is
-/// the store's clock, in milliseconds since 1970.
+/// `workflow` is the text the run is pinned to; for [`EngineCommand::Start`] and [`EngineCommand::Move`] the
+/// one to pin. `now_ms` is the store's clock, in milliseconds since 1970.
 ///
 /// # Errors
 ///
-/// A refusal, or whatever a lookup ended in.
-pub fn decide<R: Rows>(
+/// A refusal, or the error of a lookup.
+pub fn decide<R: RowSource>(
     workflow: &Workflow,
     rows: &mut R,
-    command: &Command,
+    command: &EngineCommand,
     now_ms: u64,
-) -> Result<Decision, Stop<R::Error>> {
+) -> Result<EngineDecision, DecisionStop<R::Error>> {
     let run = command.run().clone();
-    let mut ledger = Ledger::new(workflow, rows, run, now_ms);
+    let mut ledger = DecisionContext::new(workflow, rows, run, now_ms);
     ledger.obey(command)?;
     ledger.work_off()?;
     Ok(ledger.finish())
 }
 
-/// What the expressions of a text see, where a task stands: for whoever fills in its prompt.
+/// Returns the values that expressions read at a task, for the code that fills in its prompt.
 ///
 /// # Errors
 ///
-/// A refusal, or whatever a lookup ended in.
-pub fn view<R: Rows>(
+/// A refusal, or the error of a lookup.
+pub fn view<R: RowSource>(
     workflow: &Workflow,
     rows: &mut R,
     task: &TaskId,
-    reads: &[expr::Reference],
-) -> Result<serde_json::Map<String, Value>, Stop<R::Error>> {
-    let mut ledger = Ledger::new(workflow, rows, task.run.clone(), 0);
+    reads: &[expr::NameReference],
+) -> Result<serde_json::Map<String, Value>, DecisionStop<R::Error>> {
+    let mut ledger = DecisionContext::new(workflow, rows, task.run.clone(), 0);
     let row = ledger.the_task(task)?;
-    ledger.state(&view::Viewpoint::of(&row), reads)
+    ledger.state(&eval_scope::EvalScope::of(&row), reads)
 }
 
-impl<R: Rows> Ledger<'_, R> {
-    fn obey(&mut self, command: &Command) -> Result<(), Stop<R::Error>> {
+impl<R: RowSource> DecisionContext<'_, R> {
+    fn obey(&mut self, command: &EngineCommand) -> Result<(), DecisionStop<R::Error>> {
         match command {
-            Command::Start(start) => return self.start(start),
-            Command::Fire { key, .. } => return self.fire(key),
+            EngineCommand::Start(start) => return self.start(start),
+            EngineCommand::Fire { key, .. } => return self.fire(key),
+            EngineCommand::Move { seq, .. } => return self.relocate(*seq),
             _ => self.belongs()?,
         }
         match command {
-            Command::Claim {
+            EngineCommand::Claim {
                 task,
                 worker,
                 lease_ms,
-            } => self.claim(task, worker, *lease_ms),
-            Command::Heartbeat {
+                rates,
+            } => self.claim(task, (worker, *lease_ms), rates),
+            EngineCommand::Heartbeat {
                 task,
                 fence,
                 lease_ms,
             } => self.heartbeat(task, *fence, *lease_ms),
-            Command::Report {
+            EngineCommand::Report {
                 task,
                 fence,
                 report,
             } => self.report(task, *fence, report),
-            Command::LeaseLost { task, fence } => self.lease_lost(task, *fence),
-            Command::Answer { task, by, answer } => self.answer(task, by, answer),
-            Command::ChildEnded { task, child, end } => self.child_ended(task, child, end),
-            Command::Cancel { reason, .. } => self.cancel(reason),
-            Command::Pause { reason, .. } => self.pause_by_person(reason),
-            Command::Resume { .. } => self.resume(),
-            Command::Rerun { task } => self.rerun(task),
-            Command::Retry { task } => self.retry(task),
-            Command::Assign { task, assignee } => self.assign(task, assignee.as_deref()),
-            Command::Signal { name, payload, .. } => self.signal(name, payload),
-            Command::Start(_) | Command::Fire { .. } => Ok(()),
+            EngineCommand::LeaseLost { task, fence } => self.lease_lost(task, *fence),
+            EngineCommand::Answer { task, by, answer } => self.answer(task, by, answer),
+            EngineCommand::ChildEnded { task, child, end } => self.child_ended(task, child, end),
+            EngineCommand::Cancel { reason, .. } => self.cancel(reason),
+            EngineCommand::Pause { reason, .. } => self.pause_by_person(reason),
+            EngineCommand::Resume { .. } => self.resume(),
+            EngineCommand::Rerun { task } => self.rerun(task),
+            EngineCommand::Retry { task, with } => self.retry(task, with.as_ref()),
+            EngineCommand::Assign { task, assignee } => self.assign(task, assignee.as_deref()),
+            EngineCommand::Signal { name, payload, .. } => self.signal(name, payload),
+            EngineCommand::Start(_) | EngineCommand::Fire { .. } | EngineCommand::Move { .. } => {
+                Ok(())
+            }
         }
     }
 }

@@ -1,36 +1,40 @@
-//! A part of a run is run again: what came of it before is kept as history, what is still under way
-//! because of it is cancelled, and what it has nothing to do with counts as it did.
+//! Runs a part of a run again: earlier results stay as history, tasks in progress that follow from
+//! the part are cancelled, and unrelated tasks keep their results.
 //!
-//! What came of a task is told from where tasks came from, not from the diagram: in a loop every step
-//! lies behind every other, and a branch beside the one that is run again must not be lost.
+//! The tasks that follow from a task are found by the origins stored with tasks, not by the
+//! diagram: in a loop every step lies behind every other, and a branch beside the repeated one must
+//! not be lost.
 //!
-//! Nothing leaves a status that is an end. A step inside of a foreach that is over is therefore run
-//! again in a new visit of the foreach, which continues the old one: the other items are in it as they
-//! ended, and the item goes on from that step. The join and what follows it are then run again as well.
+//! No task leaves a terminal status. A step inside a foreach that has ended is therefore run again
+//! in a new visit of the foreach, which continues the old one: the other items keep their results,
+//! and the item resumes from that step. The join and the steps behind it are then run again as
+//! well.
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::config::StepType;
-use crate::engine::Stop;
-use crate::engine::action::{Action, TaskChange, What};
-use crate::engine::command::{Refusal, RefusalKind};
-use crate::engine::ledger::{Done, Enter, Ledger, Todo};
-use crate::engine::rows::{Arrival, ItemRow, Pause, Place, Rows, TaskKind, TaskRow};
-use crate::engine::status::{ItemStatus, Move, RunStatus, TaskStatus};
-use crate::id::{Path, StepId, TaskId, group_of};
-use crate::workflow::Step;
+use crate::engine::DecisionStop;
+use crate::engine::action::{EngineAction, EventKind, TaskChange};
+use crate::engine::command::{CommandRefusal, RefusalKind};
+use crate::engine::decision_context::{DecisionContext, DecisionResult, DeferredWork, StepEntry};
+use crate::engine::rows::{
+    ItemRow, JoinArrival, PauseCause, RowSource, StepAddress, TaskRow, WorkflowTaskKind,
+};
+use crate::engine::status::{ItemStatus, RunStatus, StatusMove, TaskStatus};
+use crate::id::{ItemPath, StepId, TaskId, group_of};
+use crate::workflow::WorkflowStep;
 
-/// The tasks that are run again, and what is known of what came of them.
-struct Lineage {
+/// The tasks that are run again, and the known descendants of theirs.
+struct TaskLineage {
     roots: HashSet<TaskId>,
-    /// Tasks that came of none of the roots.
+    /// Tasks that descend from no root.
     strangers: HashSet<TaskId>,
 }
 
-impl<R: Rows> Ledger<'_, R> {
-    /// Runs a step once more, and what follows from it.
-    pub(crate) fn rerun(&mut self, task: &TaskId) -> Done<R> {
+impl<R: RowSource> DecisionContext<'_, R> {
+    /// Runs a step once more, and the steps that follow.
+    pub(crate) fn rerun(&mut self, task: &TaskId) -> DecisionResult<R> {
         let row = self.the_task(task)?;
         let over = self.over_at(&task.path)?;
         let around = over.and_then(|depth| group_of(&self.run, &task.path.outer(depth)));
@@ -39,7 +43,7 @@ impl<R: Rows> Ledger<'_, R> {
         let passed = self.undo(&first)?;
         self.reopen_around(&first.path)?;
         let mut path = first.path.clone();
-        let mut enter = Enter {
+        let mut enter = StepEntry {
             step: task.step.clone(),
             path: path.clone(),
             from: row.from.clone(),
@@ -63,17 +67,17 @@ impl<R: Rows> Ledger<'_, R> {
         }
         enter.path = path;
         let step = self.the_step(&task.step)?;
-        if row.kind == TaskKind::Join && step.awaits.is_none() {
+        if row.kind == WorkflowTaskKind::Join && step.awaits.is_none() {
             let join = self.gather_again(step, &enter, &row.arrivals)?;
-            self.todo.push_back(Todo::Weigh(join));
+            self.todo.push_back(DeferredWork::Weigh(join));
             return Ok(());
         }
         let again = self.revisit(step, &enter)?;
         self.begin(step, &again)
     }
 
-    /// The path that an item had in the foreach which this one continues.
-    pub(crate) fn former(&mut self, path: &Path) -> Done<R, Option<Path>> {
+    /// Returns the path that an item had in the foreach which this one continues.
+    pub(crate) fn former(&mut self, path: &ItemPath) -> DecisionResult<R, Option<ItemPath>> {
         let Some((group, index)) = group_of(&self.run, path) else {
             return Ok(None);
         };
@@ -81,8 +85,8 @@ impl<R: Rows> Ledger<'_, R> {
         Ok(of.map(|of| of.path.item(&of, index)))
     }
 
-    /// How deep the outermost foreach around a path stands that has ended.
-    fn over_at(&mut self, path: &Path) -> Done<R, Option<usize>> {
+    /// Returns the depth of the outermost foreach around a path that has ended.
+    fn over_at(&mut self, path: &ItemPath) -> DecisionResult<R, Option<usize>> {
         for depth in 1..=path.items().len() {
             if let Some((group, _)) = group_of(&self.run, &path.outer(depth))
                 && self.of_task(&group, |row| row.status.is_terminal())?
@@ -93,10 +97,10 @@ impl<R: Rows> Ledger<'_, R> {
         Ok(None)
     }
 
-    /// Cancels what came of a task and is still active. Gives the joins that had fired because of it,
-    /// so that whoever comes to them again is not taken for a latecomer.
-    fn undo(&mut self, first: &TaskId) -> Done<R, Vec<(StepId, u32)>> {
-        let mut lineage = Lineage {
+    /// Cancels the active descendants of a task. Returns the joins that had fired because of it, so
+    /// that a path that reaches one again does not count as late.
+    fn undo(&mut self, first: &TaskId) -> DecisionResult<R, Vec<(StepId, u32)>> {
+        let mut lineage = TaskLineage {
             roots: self.twins(first)?,
             strangers: HashSet::new(),
         };
@@ -108,8 +112,8 @@ impl<R: Rows> Ledger<'_, R> {
         self.restore_joins(&first.path, &mut lineage)
     }
 
-    /// A task and those that were run in its place already: they began with the same.
-    fn twins(&mut self, task: &TaskId) -> Done<R, HashSet<TaskId>> {
+    /// Returns a task and those that were run in its place already: they have the same origin.
+    fn twins(&mut self, task: &TaskId) -> DecisionResult<R, HashSet<TaskId>> {
         let row = self.the_task(task)?;
         let came = |row: &TaskRow| {
             let from = row.arrivals.iter().map(|arrival| arrival.from.clone());
@@ -131,7 +135,7 @@ impl<R: Rows> Ledger<'_, R> {
         Ok(twins)
     }
 
-    fn came_of(&mut self, task: &TaskId, lineage: &mut Lineage) -> Done<R, bool> {
+    fn came_of(&mut self, task: &TaskId, lineage: &mut TaskLineage) -> DecisionResult<R, bool> {
         let mut open = vec![task.clone()];
         let mut seen = HashSet::new();
         while let Some(id) = open.pop() {
@@ -151,9 +155,13 @@ impl<R: Rows> Ledger<'_, R> {
         Ok(false)
     }
 
-    /// Joins of branches that something had come to which is now run again wait anew, with what came
-    /// to them from elsewhere.
-    fn restore_joins(&mut self, path: &Path, lineage: &mut Lineage) -> Done<R, Vec<(StepId, u32)>> {
+    /// Lets joins wait again that a repeated path had reached, with the arrivals of all other
+    /// paths.
+    fn restore_joins(
+        &mut self,
+        path: &ItemPath,
+        lineage: &mut TaskLineage,
+    ) -> DecisionResult<R, Vec<(StepId, u32)>> {
         let mut fired = Vec::new();
         let workflow = self.workflow;
         let here = workflow.steps().iter().filter(|step| {
@@ -163,7 +171,7 @@ impl<R: Rows> Ledger<'_, R> {
                 && step.scope.iter().eq(around)
         });
         for join in here {
-            let place = Place {
+            let place = StepAddress {
                 run: self.run.clone(),
                 path: path.clone(),
                 step: join.id.clone(),
@@ -190,7 +198,7 @@ impl<R: Rows> Ledger<'_, R> {
             if !kept.is_empty() {
                 let mut passed = row.passed.clone();
                 passed.retain(|(step, _)| *step != join.id);
-                let enter = Enter {
+                let enter = StepEntry {
                     step: join.id.clone(),
                     path: path.clone(),
                     from: None,
@@ -203,16 +211,21 @@ impl<R: Rows> Ledger<'_, R> {
         Ok(fired)
     }
 
-    /// A join of branches waits anew, with what had come to it.
-    fn gather_again(&mut self, step: &Step, enter: &Enter, came: &[Arrival]) -> Done<R, TaskId> {
+    /// Creates a join of branches that waits again, with its earlier arrivals.
+    fn gather_again(
+        &mut self,
+        step: &WorkflowStep,
+        enter: &StepEntry,
+        came: &[JoinArrival],
+    ) -> DecisionResult<R, TaskId> {
         let join = self.revisit(step, enter)?;
         self.arm_timeout(step, &join)?;
         for arrival in came {
-            self.act(Action::Arrive {
+            self.act(EngineAction::Arrive {
                 join: join.clone(),
                 arrival: arrival.clone(),
             })?;
-            self.tell(What::Arrived {
+            self.tell(EventKind::Arrived {
                 join: join.clone(),
                 from: arrival.from.clone(),
             })?;
@@ -221,9 +234,8 @@ impl<R: Rows> Ledger<'_, R> {
         Ok(join)
     }
 
-    /// The items around a path go on, and so does a foreach that was on hold with what had become of
-    /// them.
-    fn reopen_around(&mut self, path: &Path) -> Done<R> {
+    /// Reopens the items around a path, and a foreach that was on hold because of their results.
+    fn reopen_around(&mut self, path: &ItemPath) -> DecisionResult<R> {
         for depth in 1..=path.items().len() {
             let Some((group, index)) = group_of(&self.run, &path.outer(depth)) else {
                 continue;
@@ -243,7 +255,7 @@ impl<R: Rows> Ledger<'_, R> {
         Ok(())
     }
 
-    fn take_off_hold(&mut self, group: &TaskId) -> Done<R> {
+    fn take_off_hold(&mut self, group: &TaskId) -> DecisionResult<R> {
         if self.of_task(group, |row| row.status)? != TaskStatus::OnHold {
             return Ok(());
         }
@@ -255,33 +267,33 @@ impl<R: Rows> Ledger<'_, R> {
                 ..TaskChange::default()
             },
         )?;
-        self.shift(group, Move::WaitAgain, None)
+        self.shift(group, StatusMove::WaitAgain, None)
     }
 
-    fn resume_item(&mut self, group: &TaskId, index: u32) -> Done<R> {
-        self.act(Action::ResumeItem {
+    fn resume_item(&mut self, group: &TaskId, index: u32) -> DecisionResult<R> {
+        self.act(EngineAction::ResumeItem {
             group: group.clone(),
             index,
         })?;
-        self.tell(What::ItemStarted {
+        self.tell(EventKind::ItemStarted {
             group: group.clone(),
             index,
         })
     }
 
-    /// A new visit of a foreach under a path, in which one item goes on and the others are as they
-    /// were.
+    /// Creates a new visit of a foreach under a path, in which one item resumes and the others keep
+    /// their results.
     fn go_on_in(
         &mut self,
         foreach: &TaskId,
         index: u32,
-        path: &Path,
+        path: &ItemPath,
         passed: &[(StepId, u32)],
-    ) -> Done<R, TaskId> {
+    ) -> DecisionResult<R, TaskId> {
         let of = self.newest(foreach, path)?;
         let row = self.the_task(&of)?;
         let step = self.the_step(&foreach.step)?;
-        let mut enter = Enter {
+        let mut enter = StepEntry {
             step: foreach.step.clone(),
             path: path.clone(),
             from: row.from.clone(),
@@ -300,12 +312,12 @@ impl<R: Rows> Ledger<'_, R> {
                 _ => ItemRow::waiting(&again, item.index, item.value.clone()),
             }
         });
-        self.act(Action::ContinueGroup {
+        self.act(EngineAction::ContinueGroup {
             group: again.clone(),
             of: of.clone(),
             items: items.collect(),
         })?;
-        self.tell(What::GroupContinued {
+        self.tell(EventKind::GroupContinued {
             group: again.clone(),
             of,
             index,
@@ -316,8 +328,8 @@ impl<R: Rows> Ledger<'_, R> {
         Ok(again)
     }
 
-    /// The last visit under a path that continues a foreach; the foreach itself where none does.
-    fn newest(&mut self, foreach: &TaskId, path: &Path) -> Done<R, TaskId> {
+    /// Returns the last visit under a path that continues a foreach, or the foreach itself.
+    fn newest(&mut self, foreach: &TaskId, path: &ItemPath) -> DecisionResult<R, TaskId> {
         for at in [path, &foreach.path] {
             let mut place = foreach.place();
             place.path = at.clone();
@@ -335,7 +347,7 @@ impl<R: Rows> Ledger<'_, R> {
         Ok(foreach.clone())
     }
 
-    fn goes_back_to(&mut self, group: &TaskId, first: &TaskId) -> Done<R, bool> {
+    fn goes_back_to(&mut self, group: &TaskId, first: &TaskId) -> DecisionResult<R, bool> {
         let mut at = Some(group.clone());
         while let Some(group) = at {
             if group == *first {
@@ -346,28 +358,28 @@ impl<R: Rows> Ledger<'_, R> {
         Ok(false)
     }
 
-    fn reopen_run(&mut self, task: &TaskId) -> Done<R> {
+    fn reopen_run(&mut self, task: &TaskId) -> DecisionResult<R> {
         let run = self.the_run()?;
         match (run.status, &run.pause) {
-            (RunStatus::Running, _) | (RunStatus::Paused, Some(Pause::Person)) => Ok(()),
+            (RunStatus::Running, _) | (RunStatus::Paused, Some(PauseCause::Person)) => Ok(()),
             (RunStatus::Paused, _) => self.run_on(),
             _ => {
                 if let Some(parent) = &run.parent {
                     let message = format!(
                         "The run belongs to the subflow `{parent}`, which has gone on: run that again."
                     );
-                    return Err(Stop::Refused(Refusal::new(
+                    return Err(DecisionStop::Refused(CommandRefusal::new(
                         RefusalKind::WrongStatus,
                         message,
                     )));
                 }
-                self.act(Action::SetRun {
+                self.act(EngineAction::SetRun {
                     run: run.id.clone(),
                     status: RunStatus::Running,
                     reason: None,
                     pause: None,
                 })?;
-                self.tell(What::RunReopened { task: task.clone() })
+                self.tell(EventKind::RunReopened { task: task.clone() })
             }
         }
     }

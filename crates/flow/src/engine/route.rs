@@ -1,50 +1,50 @@
-//! Where a path goes on: through decisions, which create nothing, to the steps that do.
+//! Finds the next steps of a path: through decisions, which create no task, to the steps that do.
 //!
-//! [`plan`](Ledger::plan) reads and decides; it changes nothing. So a condition that cannot be
-//! evaluated is known before anything has happened, and puts the task on hold that led to it.
+//! [`plan`](DecisionContext::plan) reads and decides; it changes nothing. So a condition that cannot be
+//! evaluated shows up before anything has happened, and puts the task on hold that led to it.
 
 use serde_json::Value;
 
 use crate::config::StepType;
-use crate::engine::Stop;
-use crate::engine::action::{Evaluated, What};
-use crate::engine::ledger::{Enter, Ledger, Todo};
-use crate::engine::rows::Rows;
-use crate::engine::view::Viewpoint;
+use crate::engine::DecisionStop;
+use crate::engine::action::{EvaluatedCondition, EventKind};
+use crate::engine::decision_context::{DecisionContext, DeferredWork, StepEntry};
+use crate::engine::eval_scope::EvalScope;
+use crate::engine::rows::RowSource;
 use crate::expression;
-use crate::id::{Path, StepId, TaskId};
-use crate::workflow::{Edge, When};
+use crate::id::{ItemPath, StepId, TaskId};
+use crate::workflow::{EdgeCondition, WorkflowEdge};
 
-/// How many decisions may follow each other without a task between.
+/// Limits the decisions that follow each other without a task between.
 pub const HOPS_MAX: usize = 100;
-/// How many characters of a value are kept in the event of a decision.
+/// Limits the characters of a value stored in the event of a decision.
 const VALUE_CHARS_MAX: usize = 200;
 
-/// The ways on from some place.
+/// The next steps from a place.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Plan {
+pub(crate) struct RoutePlan {
     pub(crate) targets: Vec<StepId>,
-    pub(crate) decided: Vec<What>,
+    pub(crate) decided: Vec<EventKind>,
 }
 
-/// Where the plan comes from, and what its tasks are told.
+/// The task that a plan starts from, and the data that its new tasks get.
 #[derive(Clone, Debug)]
-pub(crate) struct Origin {
-    pub(crate) path: Path,
+pub(crate) struct RouteOrigin {
+    pub(crate) path: ItemPath,
     pub(crate) from: Option<TaskId>,
     pub(crate) failed: bool,
     pub(crate) passed: Vec<(StepId, u32)>,
 }
 
-impl<R: Rows> Ledger<'_, R> {
+impl<R: RowSource> DecisionContext<'_, R> {
     /// Follows edges through every decision. The inner error is a sentence for a person.
     pub(crate) fn plan(
         &mut self,
         starts: Vec<StepId>,
-        view: &Viewpoint,
+        view: &EvalScope,
         from: Option<&TaskId>,
-    ) -> Result<Result<Plan, String>, Stop<R::Error>> {
-        let mut plan = Plan::default();
+    ) -> Result<Result<RoutePlan, String>, DecisionStop<R::Error>> {
+        let mut plan = RoutePlan::default();
         for start in starts {
             let mut at = start;
             let mut hops = 0;
@@ -61,7 +61,7 @@ impl<R: Rows> Ledger<'_, R> {
                 }
                 match self.decide_at(&at, view)? {
                     Ok((to, evaluated)) => {
-                        plan.decided.push(What::Decided {
+                        plan.decided.push(EventKind::Decided {
                             decision: at,
                             after: from.cloned(),
                             to: to.clone(),
@@ -76,13 +76,17 @@ impl<R: Rows> Ledger<'_, R> {
         Ok(Ok(plan))
     }
 
-    /// Sets out on the planned ways.
-    pub(crate) fn follow(&mut self, plan: Plan, origin: &Origin) -> Result<(), Stop<R::Error>> {
+    /// Enters the planned steps.
+    pub(crate) fn follow(
+        &mut self,
+        plan: RoutePlan,
+        origin: &RouteOrigin,
+    ) -> Result<(), DecisionStop<R::Error>> {
         for decided in plan.decided {
             self.tell(decided)?;
         }
         for step in plan.targets {
-            self.todo.push_back(Todo::Enter(Enter {
+            self.todo.push_back(DeferredWork::Enter(StepEntry {
                 step,
                 path: origin.path.clone(),
                 from: origin.from.clone(),
@@ -93,18 +97,18 @@ impl<R: Rows> Ledger<'_, R> {
         Ok(())
     }
 
-    /// The steps right after one, when it has succeeded.
+    /// Returns the next steps of a step that has succeeded.
     pub(crate) fn next(&self, step: &StepId) -> Vec<StepId> {
         let edges = self.workflow.outgoing(step);
-        let taken = edges.filter(|edge| edge.when == When::Always);
+        let taken = edges.filter(|edge| edge.when == EdgeCondition::Always);
         taken.map(|edge| edge.to.clone()).collect()
     }
 
-    /// The step after one, when it has failed for good.
+    /// Returns the next step of a step that has failed for good.
     pub(crate) fn next_on_error(&self, step: &StepId) -> Option<StepId> {
         let mut edges = self.workflow.outgoing(step);
         edges
-            .find(|edge| edge.when == When::OnError)
+            .find(|edge| edge.when == EdgeCondition::OnError)
             .map(|edge| edge.to.clone())
     }
 
@@ -115,19 +119,19 @@ impl<R: Rows> Ledger<'_, R> {
     fn decide_at(
         &mut self,
         decision: &StepId,
-        view: &Viewpoint,
-    ) -> Result<Result<(StepId, Vec<Evaluated>), String>, Stop<R::Error>> {
+        view: &EvalScope,
+    ) -> Result<Result<(StepId, Vec<EvaluatedCondition>), String>, DecisionStop<R::Error>> {
         let workflow = self.workflow;
         let mut evaluated = Vec::new();
-        let mut default: Option<&Edge> = None;
+        let mut default: Option<&WorkflowEdge> = None;
         for edge in workflow.outgoing(decision) {
             let condition = match &edge.when {
-                When::Condition(condition) => condition,
-                When::Default => {
+                EdgeCondition::Condition(condition) => condition,
+                EdgeCondition::Default => {
                     default = default.or(Some(edge));
                     continue;
                 }
-                When::Always | When::OnError => continue,
+                EdgeCondition::Always | EdgeCondition::OnError => continue,
             };
             let reads = expression::reads(condition);
             let state = self.state(view, &reads)?;
@@ -142,12 +146,12 @@ impl<R: Rows> Ledger<'_, R> {
             };
             let values = reads.iter().map(|reference| {
                 let path = reference.path.join(".");
-                // What JavaScript adds to a value by itself, as `length`, is no part of its JSON.
+                // Properties that JavaScript adds, such as `length`, are not part of the JSON.
                 let stored = expression::follow(&reference.path, &state).cloned();
                 let value = stored.or_else(|| expression::value(&path, &state).ok().flatten());
                 (path, shortened(value.as_ref()))
             });
-            evaluated.push(Evaluated {
+            evaluated.push(EvaluatedCondition {
                 condition: condition.clone(),
                 result,
                 values: values.collect(),

@@ -1,58 +1,76 @@
-//! What is kept of runs, and the port behind which it is kept.
+//! The rows of runs, and the port through which the engine reads them.
 //!
-//! A row is found by its key and by nothing else. [`Rows`] is all that deciding ever asks for:
+//! A row is found by its key and by nothing else. [`RowSource`] has every query that deciding needs:
 //! keyed lookups, and three small ranges that are read only where a foreach, a join or a whole run
 //! ends.
 
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use crate::config::Execution;
+use crate::config::ExecutionMode;
+pub use crate::engine::slot::{SlotKey, SlotRequest, SlotRow};
 use crate::engine::status::{ItemStatus, RunStatus, TaskStatus};
-pub use crate::engine::timer::{ChildEnd, ChildRun, Due, TimerRow};
-use crate::id::{Path, RunId, StepId, TaskId, TextHash};
+pub use crate::engine::timer::{ChildEnd, ChildRun, TimerPurpose, TimerRow};
+use crate::id::{ItemPath, RunId, StepId, TaskId, TextHash};
 
-/// A run. The key is `id`. Its input is kept beside it, because few ask for it.
+/// A run. The key is `id`. Its input is stored separately, because few commands read it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunRow {
     pub id: RunId,
-    /// The text it runs, whatever becomes of the workflow's file.
+    /// The text it is pinned to, even if the workflow's file changes.
     pub workflow: TextHash,
-    /// What the workflow was called when the run began; runs of older versions have none.
+    /// The name of the workflow when the run began; runs of older versions lack it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     pub status: RunStatus,
-    /// Why it is paused, has failed or was cancelled.
+    /// The reason why it is paused, has failed or was cancelled.
     pub reason: Option<String>,
-    pub pause: Option<Pause>,
+    pub pause: Option<PauseCause>,
     /// The task that ended a path last: its output is the run's.
     pub result: Option<TaskId>,
     /// The subflow step that started it.
     pub parent: Option<TaskId>,
-    /// How many runs are above it.
+    /// The number of runs above it.
     pub depth: u32,
-    /// Who does what no step says who does.
+    /// The assignee of steps that name none themselves.
     pub assignee: Option<String>,
     pub tags: Vec<String>,
-    /// How many tasks have not ended.
+    /// The number of tasks that have not ended.
     pub active: u32,
-    /// The number of its last event; the first is 1, and none is left out.
+    /// The number of its last event; the first is 1, without gaps.
     pub seq: u64,
-    /// Since this event everybody has only gone on with what they hold, so that nobody need look at
-    /// their own tasks again; nothing where more has happened, or nobody has watched.
+    /// The event after which every process has only continued tasks of its own, so that each can
+    /// keep its cached rows of them. `None` if more has happened, or no cache has recorded it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quiet_since: Option<u64>,
-    /// How many tasks are on hold only because their time is over.
+    /// The number of tasks on hold only because their time is over.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub overdue: u32,
-    /// Signals that came before anything waited for them, the first one first.
+    /// Signals that arrived before a step waited for them, the first one first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub signals: Vec<Signal>,
-    pub spent: Spent,
+    pub signals: Vec<RunSignal>,
+    pub spent: SpentAmount,
     pub created_ms: u64,
     pub ended_ms: Option<u64>,
+    /// Tasks of runs with a higher priority are claimed first.
+    #[serde(default, skip_serializing_if = "is_usual")]
+    pub priority: i32,
+    /// The concurrency slot it needs, if its workflow has a limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slot: Option<Box<SlotRequest>>,
+    /// Says that it waits for that slot and has not begun.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub is_queued: bool,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde hands in a reference"
+)]
+fn is_usual(priority: &i32) -> bool {
+    *priority == 0
 }
 
 #[expect(
@@ -67,26 +85,26 @@ fn is_zero(count: &u32) -> bool {
     *count == 0
 }
 
-/// Something that was told to a run from outside.
+/// A signal that was sent to a run from outside.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Signal {
+pub struct RunSignal {
     pub name: String,
     pub payload: Value,
 }
 
-/// Who paused a run.
+/// The cause of a pause.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Pause {
-    /// A person: only a person lets it go on.
+pub enum PauseCause {
+    /// A person paused it, and only a person can resume it.
     Person,
     /// A task that is on hold.
     Task(TaskId),
 }
 
-/// What was paid for.
+/// Spent tokens and money.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Spent {
+pub struct SpentAmount {
     pub tokens: u64,
     /// In millionths of the currency that prices are in.
     pub micros: u64,
@@ -96,96 +114,108 @@ pub struct Spent {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TaskRow {
     pub id: TaskId,
-    pub kind: TaskKind,
-    /// Whether a worker claims it when it is pending, or a person answers it.
-    pub execution: Execution,
+    pub kind: WorkflowTaskKind,
+    /// Says whether a worker claims it when it is pending, or a person answers it.
+    pub execution: ExecutionMode,
     pub status: TaskStatus,
-    /// Whose output is `output` to this one; nothing at the begin of a run.
+    /// The task whose output is `output` to this one; `None` at the beginning of a run.
     pub from: Option<TaskId>,
-    /// Not claimed before this time.
+    /// No worker claims it before this time.
     pub ready_ms: u64,
-    /// Which attempt is under way or was the last; 0 before the first.
+    /// The attempt in progress, or the last one; 0 before the first.
     pub attempt: u32,
-    /// Goes up with every claim. Whoever comes with an older one comes too late.
+    /// Increases with every claim. A command with an older fence is refused.
     pub fence: u64,
     pub lease: Option<Lease>,
     pub assignee: Option<String>,
-    /// Whether it was given to `fallbackAssigneeId` already.
+    /// Says that it was already given to `fallbackAssigneeId`.
     pub fallen_back: bool,
-    /// Whether it was given to `escalateTo` already.
+    /// Says that it was already given to `escalateTo`.
     #[serde(default, skip_serializing_if = "is_false")]
     pub escalated: bool,
-    /// How often the reply was CONTINUE.
+    /// The number of CONTINUE replies.
     pub turns: u32,
-    /// What the last CONTINUE said, for the next turn.
+    /// The text of the last CONTINUE, for the next turn.
     pub note: Option<String>,
     pub output: Option<Value>,
-    /// The output is a part of what was asked for.
+    /// Says that the output is only a part of what was asked for.
     pub partial: bool,
-    pub failure: Option<Failure>,
-    pub hold: Option<Hold>,
+    pub failure: Option<AttemptFailure>,
+    pub hold: Option<TaskHold>,
     pub tags: Vec<String>,
-    /// For a join of branches: the tasks whose paths have come here.
-    pub arrivals: Vec<Arrival>,
-    /// The joins that fired early on the way here, so that latecomers are told from a new round.
+    /// For a join of branches: the tasks whose paths have arrived.
+    pub arrivals: Vec<JoinArrival>,
+    /// The joins that fired early on the way here. They distinguish a late path from a new round.
     pub passed: Vec<(StepId, u32)>,
-    pub spent: Spent,
+    pub spent: SpentAmount,
     pub created_ms: u64,
     pub ended_ms: Option<u64>,
+    /// The priority of its run.
+    #[serde(default, skip_serializing_if = "is_usual")]
+    pub priority: i32,
+    /// The concurrency slot it needs while a worker has it, if its step has a limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slot: Option<Box<SlotRequest>>,
+    /// Overrides of its step's settings for this task, until the next retry.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub with: Option<Box<Map<String, Value>>>,
+    /// The lane in which it waits for a worker: its handler, and the model that its step names.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lane: Option<String>,
 }
 
 impl TaskRow {
-    /// Whether it is on hold for nothing but that its time is over.
+    /// Tells whether it is on hold only because its time is over.
     #[must_use]
     pub fn is_overdue(&self) -> bool {
         let hold = self.hold.as_ref();
         self.status == TaskStatus::OnHold && hold.is_some_and(|hold| hold.kind == HoldKind::Timeout)
     }
 
-    /// Whether a worker may claim it, once it is ready.
+    /// Tells whether a worker may claim it, once it is ready.
     #[must_use]
     pub fn is_claimable(&self) -> bool {
-        self.status == TaskStatus::Pending && self.execution == Execution::Automated
+        self.status == TaskStatus::Pending && self.execution == ExecutionMode::Automated
     }
 }
 
-/// What a task is to the engine.
+/// The role of a task in the engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum TaskKind {
-    /// Somebody's work, and nothing else.
+pub enum WorkflowTaskKind {
+    /// Work of a person or a worker.
     Work,
     Foreach,
     Join,
     Subflow,
-    /// For a time or for a signal.
+    /// Waits for a time or for a signal.
     Wait,
 }
 
-/// Who works on a task, and until when nobody else may.
+/// The worker that holds a task, and the time until which no other may claim it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lease {
     pub worker: String,
     pub until_ms: u64,
 }
 
-/// A path that has come to a join of branches.
+/// A path that has reached a join of branches.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Arrival {
+pub struct JoinArrival {
     pub from: TaskId,
-    /// It came by an `onError` edge.
+    /// Says that the path arrived by an `onError` edge.
     pub failed: bool,
 }
 
-/// Why an attempt failed.
+/// The reason why an attempt failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Failure {
+pub struct AttemptFailure {
     pub class: FailureClass,
     /// A sentence.
     pub message: String,
 }
 
-/// What sort of failure it is; it decides whether trying again can help.
+/// The class of a failure, which decides whether another attempt can help.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FailureClass {
@@ -205,7 +235,7 @@ pub enum FailureClass {
     /// The step cannot work as it is written: no such agent, a handler that wants more.
     Invalid,
     Auth,
-    /// `maxItems`, `maxDepth` and their kin.
+    /// A limit such as `maxItems` or `maxDepth`.
     Limit,
     /// A child run, an item or a branch failed.
     Child,
@@ -213,7 +243,7 @@ pub enum FailureClass {
 }
 
 impl FailureClass {
-    /// Whether the same attempt may end otherwise.
+    /// Tells whether another attempt may succeed.
     #[must_use]
     pub fn is_retryable(self) -> bool {
         matches!(
@@ -246,14 +276,15 @@ impl FailureClass {
     }
 }
 
-/// Why a task is on hold.
+/// The reason why a task is on hold.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Hold {
+pub struct TaskHold {
     pub kind: HoldKind,
     /// A sentence.
     pub reason: String,
 }
 
+/// The kind of a hold, for code that branches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HoldKind {
@@ -261,9 +292,9 @@ pub enum HoldKind {
     Failed,
     /// The reply was BLOCKED, ESCALATE or HOLD, or asked for too many turns.
     Asked,
-    /// The reply was less sure than the step wants.
+    /// The reply's confidence is under the step's threshold.
     Review,
-    /// The output is there, but no way on from it could be found.
+    /// The output exists, but no next step could be found.
     Routing,
     /// `maxVisits`.
     LoopExhausted,
@@ -271,19 +302,19 @@ pub enum HoldKind {
     Budget,
     /// A person or a join took longer than its `timeout`.
     Timeout,
-    /// The child run of a subflow is paused, and goes on when this run is resumed.
+    /// The child run of a subflow is paused; resuming this run resumes it.
     Child,
 }
 
 impl HoldKind {
-    /// Whether resuming the run is enough to try again.
+    /// Tells whether resuming the run is enough to retry the task.
     #[must_use]
     pub fn ends_with_pause(self) -> bool {
         self.pauses() || self == HoldKind::Timeout
     }
 
-    /// Whether nothing of a run should go on while a task is on hold for this. What only took too
-    /// long lets the rest go on, and pauses the run when nothing else is left.
+    /// Tells whether the whole run pauses while a task is on hold for this reason. A task that only
+    /// took too long lets the rest continue, and pauses the run when nothing else is left.
     #[must_use]
     pub fn pauses(self) -> bool {
         matches!(
@@ -297,7 +328,7 @@ impl HoldKind {
     }
 }
 
-/// The items of one foreach, counted. The key is `id`, the foreach's own task.
+/// The counts of one foreach's items. The key is `id`, the foreach's own task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GroupRow {
     pub id: TaskId,
@@ -307,13 +338,13 @@ pub struct GroupRow {
     pub running: u32,
     pub succeeded: u32,
     pub failed: u32,
-    /// Results that come from now on are kept and change nothing.
+    /// Later results are recorded and change nothing.
     pub closed: bool,
-    /// No item was ever reopened: one that waits has not begun. Groups that were kept before this was
-    /// known may have been.
+    /// Says that no item was ever reopened, so that a waiting item has not begun. `false` in groups
+    /// of older versions, where it is unknown.
     #[serde(default)]
     pub pristine: bool,
-    /// The foreach whose items these are, gone on with: what its items gave before is theirs, too.
+    /// The foreach that this one continues: earlier results of its items count here, too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub of: Option<TaskId>,
 }
@@ -325,11 +356,11 @@ pub struct ItemRow {
     pub index: u32,
     pub value: Value,
     pub status: ItemStatus,
-    /// How many tasks right under the item have not ended.
+    /// The number of tasks directly under the item that have not ended.
     pub active: u32,
     /// The task whose output is the item's result.
     pub result: Option<TaskId>,
-    pub failure: Option<Failure>,
+    pub failure: Option<AttemptFailure>,
 }
 
 impl GroupRow {
@@ -375,60 +406,67 @@ impl ItemRow {
     }
 }
 
-/// Where keyed rows come from: a transaction of a store, or memory.
+/// The source of rows for a decision: a transaction of a store, or memory.
 ///
-/// `Error` is whatever a lookup may end in. A store that cannot wait inside of a lookup returns the
-/// key it lacks as the error, fetches it, and decides again: deciding changes nothing.
-pub trait Rows {
+/// `Error` is the error of a lookup. A store that cannot wait inside a lookup returns the missing
+/// key as the error, reads the row, and decides again: deciding changes nothing.
+pub trait RowSource {
     type Error;
 
     fn run(&mut self, run: &RunId) -> Result<Option<Arc<RunRow>>, Self::Error>;
 
-    /// What a run was started with. Asked for only where an expression reads it.
+    /// Returns the input of a run. Read only where an expression needs it.
     fn input(&mut self, run: &RunId) -> Result<Option<Value>, Self::Error>;
 
     fn task(&mut self, task: &TaskId) -> Result<Option<Arc<TaskRow>>, Self::Error>;
 
-    /// How often a step was visited under a path: the highest `visit` there is, or 0.
-    fn visits(&mut self, place: &Place) -> Result<u32, Self::Error>;
+    /// Returns how often a step was visited under a path: the highest `visit`, or 0.
+    fn visits(&mut self, place: &StepAddress) -> Result<u32, Self::Error>;
 
-    /// The last visit of a step under a path that is completed.
-    fn completed(&mut self, place: &Place) -> Result<Option<Arc<TaskRow>>, Self::Error>;
+    /// Returns the last completed visit of a step under a path.
+    fn completed(&mut self, place: &StepAddress) -> Result<Option<Arc<TaskRow>>, Self::Error>;
 
     fn group(&mut self, group: &TaskId) -> Result<Option<Arc<GroupRow>>, Self::Error>;
 
     fn item(&mut self, group: &TaskId, index: u32) -> Result<Option<Arc<ItemRow>>, Self::Error>;
 
-    /// Every item of a foreach, in order. Asked for once, when the foreach ends.
+    /// Returns every item of a foreach, in order. Read once, when the foreach ends.
     fn items(&mut self, group: &TaskId) -> Result<Vec<Arc<ItemRow>>, Self::Error>;
 
-    /// The outputs of some tasks, in their order. Asked for with [`Rows::items`].
+    /// Returns the outputs of some tasks, in their order. Read with [`RowSource::items`].
     fn outputs(&mut self, tasks: &[TaskId]) -> Result<Vec<Option<Value>>, Self::Error>;
 
-    /// Every task that has not ended and stands right under a path (not inside of its items).
-    /// Asked for where branches are joined.
-    fn active(&mut self, run: &RunId, path: &Path) -> Result<Vec<Arc<TaskRow>>, Self::Error>;
+    /// Returns the tasks directly under a path (not inside its items) that have not ended. Read
+    /// where branches are joined.
+    fn active(&mut self, run: &RunId, path: &ItemPath) -> Result<Vec<Arc<TaskRow>>, Self::Error>;
 
-    /// Every task that has not ended under a path and inside of its items. Asked for where
+    /// Returns the tasks under a path and inside its items that have not ended. Read where
     /// something is cancelled, rerun or resumed.
-    fn active_within(&mut self, run: &RunId, path: &Path)
-    -> Result<Vec<Arc<TaskRow>>, Self::Error>;
+    fn active_within(
+        &mut self,
+        run: &RunId,
+        path: &ItemPath,
+    ) -> Result<Vec<Arc<TaskRow>>, Self::Error>;
 
     fn timer(&mut self, run: &RunId, key: &str) -> Result<Option<Arc<TimerRow>>, Self::Error>;
+
+    /// Returns the holders of a concurrency key and those that wait for it. No other transaction
+    /// changes them before this one ends.
+    fn slots(&mut self, key: &str) -> Result<Vec<Arc<SlotRow>>, Self::Error>;
 }
 
-/// A step under a path: what visits are counted for.
+/// A step under a path, without the number of the visit.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Place {
+pub struct StepAddress {
     pub run: RunId,
-    pub path: Path,
+    pub path: ItemPath,
     pub step: StepId,
 }
 
 impl TaskId {
     #[must_use]
-    pub fn place(&self) -> Place {
-        Place {
+    pub fn place(&self) -> StepAddress {
+        StepAddress {
             run: self.run.clone(),
             path: self.path.clone(),
             step: self.step.clone(),

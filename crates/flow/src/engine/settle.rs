@@ -1,27 +1,30 @@
-//! Working off what a command has set in motion, and noticing what is over by it.
+//! Works through the consequences of a command, and ends the scopes that have nothing active any
+//! more.
 
 use serde_json::Value;
 
-use crate::engine::Stop;
-use crate::engine::action::{Action, NoticeKind, TaskChange, What};
-use crate::engine::ledger::{Ledger, Todo};
-use crate::engine::route::Origin;
-use crate::engine::rows::{ChildEnd, Hold, HoldKind, Pause, Rows, RunRow, TaskKind, TaskRow};
-use crate::engine::status::{ItemStatus, Move, RunStatus, TaskStatus};
-use crate::engine::view::Viewpoint;
-use crate::id::{Path, group_of};
+use crate::engine::DecisionStop;
+use crate::engine::action::{EngineAction, EventKind, NoticeKind, TaskChange};
+use crate::engine::decision_context::{DecisionContext, DeferredWork};
+use crate::engine::eval_scope::EvalScope;
+use crate::engine::route::RouteOrigin;
+use crate::engine::rows::{
+    ChildEnd, HoldKind, PauseCause, RowSource, RunRow, TaskHold, TaskRow, WorkflowTaskKind,
+};
+use crate::engine::status::{ItemStatus, RunStatus, StatusMove, TaskStatus};
+use crate::id::{ItemPath, group_of};
 
-impl<R: Rows> Ledger<'_, R> {
-    /// Goes on until nothing is to be done. Scopes are looked at last and the innermost first, so
-    /// that nothing seems over while something is on its way.
-    pub(crate) fn work_off(&mut self) -> Result<(), Stop<R::Error>> {
+impl<R: RowSource> DecisionContext<'_, R> {
+    /// Works until nothing is left. Scopes come last, the innermost first, so that no scope seems
+    /// to have ended while a path is still on its way.
+    pub(crate) fn work_off(&mut self) -> Result<(), DecisionStop<R::Error>> {
         loop {
             while let Some(todo) = self.todo.pop_front() {
                 match todo {
-                    Todo::Enter(enter) => self.enter(&enter)?,
-                    Todo::Advance(group) => self.advance(&group)?,
-                    Todo::Weigh(join) => self.weigh(&join, false)?,
-                    Todo::Conclude { task, output } => self.conclude(&task, output)?,
+                    DeferredWork::Enter(enter) => self.enter(&enter)?,
+                    DeferredWork::Advance(group) => self.advance(&group)?,
+                    DeferredWork::Weigh(join) => self.weigh(&join, false)?,
+                    DeferredWork::Conclude { task, output } => self.conclude(&task, output)?,
                 }
             }
             match self.next_unsettled() {
@@ -31,14 +34,14 @@ impl<R: Rows> Ledger<'_, R> {
         }
     }
 
-    /// Pauses a run in which nothing is left but tasks whose time is over.
-    fn pause_if_stuck(&mut self) -> Result<(), Stop<R::Error>> {
+    /// Pauses a run in which only overdue tasks are left.
+    fn pause_if_stuck(&mut self) -> Result<(), DecisionStop<R::Error>> {
         let run = self.run.clone();
         let is_overdue = |run: &RunRow| run.overdue > 0 && run.status == RunStatus::Running;
         if !self.find_run(&run)?.is_some_and(|run| is_overdue(&run)) {
             return Ok(());
         }
-        let active = self.active_within(&Path::default())?;
+        let active = self.active_within(&ItemPath::default())?;
         if active.iter().any(|row| goes_on(row)) {
             return Ok(());
         }
@@ -47,13 +50,13 @@ impl<R: Rows> Ledger<'_, R> {
         match oldest {
             Some(row) => {
                 let reason = row.hold.as_ref().map(|hold| hold.reason.clone());
-                self.pause(Pause::Task(row.id.clone()), reason.unwrap_or_default())
+                self.pause(PauseCause::Task(row.id.clone()), reason.unwrap_or_default())
             }
             None => Ok(()),
         }
     }
 
-    fn settle(&mut self, path: &Path) -> Result<(), Stop<R::Error>> {
+    fn settle(&mut self, path: &ItemPath) -> Result<(), DecisionStop<R::Error>> {
         if self.of_run(|run| run.status.is_terminal())? {
             return Ok(());
         }
@@ -74,39 +77,43 @@ impl<R: Rows> Ledger<'_, R> {
         }
     }
 
-    /// A foreach, a join or a subflow is done: it ends with this output, and its path goes on.
-    fn conclude(&mut self, task: &crate::id::TaskId, output: Value) -> Result<(), Stop<R::Error>> {
+    /// Completes a foreach, a join or a subflow with this output, and continues behind it.
+    fn conclude(
+        &mut self,
+        task: &crate::id::TaskId,
+        output: Value,
+    ) -> Result<(), DecisionStop<R::Error>> {
         let row = self.the_task(task)?;
         if row.status != TaskStatus::Waiting {
             return Ok(());
         }
-        self.complete(&row, output, (Move::Finish, Move::HoldWaiting))
+        self.complete(&row, output, (StatusMove::Finish, StatusMove::HoldWaiting))
     }
 
-    /// Ends a task well by the first move and goes on behind it; where no way on can be found, the
-    /// second move puts it on hold with its output.
+    /// Completes a task by the first move and continues behind it. If no next step can be found,
+    /// the second move puts it on hold with its output.
     pub(crate) fn complete(
         &mut self,
         row: &TaskRow,
         output: Value,
-        (end, hold): (Move, Move),
-    ) -> Result<(), Stop<R::Error>> {
+        (end, hold): (StatusMove, StatusMove),
+    ) -> Result<(), DecisionStop<R::Error>> {
         let step = self.the_step(&row.id.step)?;
         let sealed = self.is_sealed(&row.id.path)?;
         let ways = match row.kind {
             _ if sealed => Vec::new(),
-            TaskKind::Foreach => self.way_out(step),
+            WorkflowTaskKind::Foreach => self.way_out(step),
             _ => self.next(&step.id),
         };
         let is_end = ways.is_empty();
-        let view = Viewpoint::after(row, &output);
+        let view = EvalScope::after(row, &output);
         let planned = self.plan(ways, &view, Some(&row.id))?;
         self.keep_output(&row.id, Some(output))?;
         let plan = match planned {
             Ok(plan) => plan,
             Err(reason) => {
                 let kind = HoldKind::Routing;
-                return self.hold(&row.id, hold, Hold { kind, reason });
+                return self.hold(&row.id, hold, TaskHold { kind, reason });
             }
         };
         self.clear_marks(row)?;
@@ -118,7 +125,7 @@ impl<R: Rows> Ledger<'_, R> {
         let passed = self.of_task(&row.id, |row| row.passed.clone())?;
         self.follow(
             plan,
-            &Origin {
+            &RouteOrigin {
                 path: row.id.path.clone(),
                 from: Some(row.id.clone()),
                 failed: false,
@@ -127,7 +134,7 @@ impl<R: Rows> Ledger<'_, R> {
         )
     }
 
-    fn clear_marks(&mut self, row: &TaskRow) -> Result<(), Stop<R::Error>> {
+    fn clear_marks(&mut self, row: &TaskRow) -> Result<(), DecisionStop<R::Error>> {
         if row.hold.is_none() && row.failure.is_none() && row.note.is_none() {
             return Ok(());
         }
@@ -142,8 +149,9 @@ impl<R: Rows> Ledger<'_, R> {
         )
     }
 
-    /// Whether a foreach around a path is over, so that what ends there leads nowhere.
-    pub(crate) fn is_sealed(&mut self, path: &Path) -> Result<bool, Stop<R::Error>> {
+    /// Tells whether a foreach around a path has ended, so that a task that ends there leads
+    /// nowhere.
+    pub(crate) fn is_sealed(&mut self, path: &ItemPath) -> Result<bool, DecisionStop<R::Error>> {
         for depth in 1..=path.items().len() {
             let Some((group, _)) = group_of(&self.run, &path.outer(depth)) else {
                 continue;
@@ -157,47 +165,48 @@ impl<R: Rows> Ledger<'_, R> {
         Ok(false)
     }
 
-    /// A path has ended with this task: its output is the item's or the run's.
-    fn end_of_path(&mut self, row: &TaskRow) -> Result<(), Stop<R::Error>> {
+    /// Ends a path with this task: its output becomes the item's or the run's.
+    fn end_of_path(&mut self, row: &TaskRow) -> Result<(), DecisionStop<R::Error>> {
         match row.id.group() {
             Some((group, index)) => {
                 let item = self.the_item(&group, index)?;
                 if item.result.is_some() || item.status.is_terminal() {
                     return Ok(());
                 }
-                self.act(Action::SetItemResult {
+                self.act(EngineAction::SetItemResult {
                     group,
                     index,
                     result: row.id.clone(),
                 })
             }
-            None => self.act(Action::SetRunResult {
+            None => self.act(EngineAction::SetRunResult {
                 run: self.run.clone(),
                 result: row.id.clone(),
             }),
         }
     }
 
-    /// Ends the run, and tells the run above.
+    /// Ends the run, and tells the parent run.
     pub(crate) fn end_run(
         &mut self,
         status: RunStatus,
         reason: Option<String>,
-    ) -> Result<(), Stop<R::Error>> {
+    ) -> Result<(), DecisionStop<R::Error>> {
         let word = reason.clone().unwrap_or_default();
         if status != RunStatus::Completed {
-            for row in self.active_within(&Path::default())? {
+            for row in self.active_within(&ItemPath::default())? {
                 self.cancel_task(&row, &word)?;
             }
         }
         self.drop_todo();
-        self.act(Action::SetRun {
+        self.leave_slot()?;
+        self.act(EngineAction::SetRun {
             run: self.run.clone(),
             status,
             reason: reason.clone(),
             pause: None,
         })?;
-        self.tell(What::RunEnded { status, reason })?;
+        self.tell(EventKind::RunEnded { status, reason })?;
         let (kind, message) = match status {
             RunStatus::Completed => (NoticeKind::RunCompleted, "The run is completed.".to_owned()),
             RunStatus::Cancelled => (NoticeKind::RunCancelled, word.clone()),
@@ -207,7 +216,11 @@ impl<R: Rows> Ledger<'_, R> {
         self.tell_parent(status, word)
     }
 
-    fn tell_parent(&mut self, status: RunStatus, message: String) -> Result<(), Stop<R::Error>> {
+    fn tell_parent(
+        &mut self,
+        status: RunStatus,
+        message: String,
+    ) -> Result<(), DecisionStop<R::Error>> {
         let run = self.the_run()?;
         if run.parent.is_none() {
             return Ok(());
@@ -232,13 +245,15 @@ impl<R: Rows> Ledger<'_, R> {
     }
 }
 
-/// Whether something of a task happens without anybody looking after the run: by a worker, a person's
-/// ordinary answer, a child run or a timer.
+/// Tells whether a task can make progress without a person looking after the run: by a worker, a
+/// person's ordinary answer, a child run or a timer.
 fn goes_on(row: &TaskRow) -> bool {
     let hold = row.hold.as_ref().map(|hold| hold.kind);
     match row.status {
         TaskStatus::Pending | TaskStatus::InProgress => true,
-        TaskStatus::Waiting => !matches!(row.kind, TaskKind::Foreach | TaskKind::Join),
+        TaskStatus::Waiting => {
+            !matches!(row.kind, WorkflowTaskKind::Foreach | WorkflowTaskKind::Join)
+        }
         TaskStatus::OnHold => matches!(hold, Some(HoldKind::Asked | HoldKind::Review)),
         TaskStatus::Completed | TaskStatus::Failed | TaskStatus::Cancelled => false,
     }

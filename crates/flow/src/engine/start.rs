@@ -1,22 +1,23 @@
-//! Runs begin, timers fire, child runs end.
+//! Starts runs, fires timers, and handles the end of child runs.
 
-use crate::engine::Stop;
-use crate::engine::action::{Action, What};
-use crate::engine::command::{Refusal, RefusalKind, Start};
-use crate::engine::ledger::Ledger;
-use crate::engine::route::Origin;
-use crate::engine::rows::{Due, Failure, Rows, RunRow, Spent};
+use crate::engine::DecisionStop;
+use crate::engine::action::{EngineAction, EventKind};
+use crate::engine::command::{CommandRefusal, RefusalKind, RunStart};
+use crate::engine::decision_context::DecisionContext;
+use crate::engine::eval_scope::{EvalScope, OutputSource};
+use crate::engine::route::RouteOrigin;
+use crate::engine::rows::{AttemptFailure, RowSource, RunRow, SpentAmount, TimerPurpose};
 use crate::engine::status::{RunStatus, TaskStatus};
-use crate::engine::view::{Output, Viewpoint};
-use crate::id::{Path, RunId};
+use crate::id::{ItemPath, RunId};
+use crate::limits::{PRIORITY_MAX, PRIORITY_MIN};
 use crate::workflow::DEPTH_MAX;
 
-fn refuse<T, E>(kind: RefusalKind, message: String) -> Result<T, Stop<E>> {
-    Err(Stop::Refused(Refusal::new(kind, message)))
+fn refuse<T, E>(kind: RefusalKind, message: String) -> Result<T, DecisionStop<E>> {
+    Err(DecisionStop::Refused(CommandRefusal::new(kind, message)))
 }
 
-impl<R: Rows> Ledger<'_, R> {
-    pub(crate) fn start(&mut self, start: &Start) -> Result<(), Stop<R::Error>> {
+impl<R: RowSource> DecisionContext<'_, R> {
+    pub(crate) fn start(&mut self, start: &RunStart) -> Result<(), DecisionStop<R::Error>> {
         if self.find_run(&start.run)?.is_some() {
             let message = format!("The run `{}` has started already.", start.run);
             return refuse(RefusalKind::AlreadyStarted, message);
@@ -26,7 +27,8 @@ impl<R: Rows> Ledger<'_, R> {
             return refuse(RefusalKind::Limit, message);
         }
         if let Some(parent) = &start.parent {
-            // Of another run, but whoever cancels a subflow has done so before its child may start.
+            // This row belongs to another run and may be old. That is safe: a subflow is cancelled
+            // before its child may start.
             let waits = self.find_task(parent)?.is_some_and(|task| {
                 let child = RunId::child_of(parent, task.fence);
                 task.status == TaskStatus::Waiting && child == start.run
@@ -56,31 +58,42 @@ impl<R: Rows> Ledger<'_, R> {
             quiet_since: None,
             overdue: 0,
             signals: Vec::new(),
-            spent: Spent::default(),
+            spent: SpentAmount::default(),
             created_ms: self.now_ms,
             ended_ms: None,
+            priority: start.priority.clamp(PRIORITY_MIN, PRIORITY_MAX),
+            slot: None,
+            is_queued: false,
         };
-        self.act(Action::CreateRun {
+        self.act(EngineAction::CreateRun {
             row: Box::new(row),
             input,
         })?;
-        self.tell(What::RunStarted {
+        self.tell(EventKind::RunStarted {
             workflow: self.workflow.hash().to_string(),
             parent: start.parent.clone(),
         })?;
-        let view = Viewpoint {
-            path: Path::default(),
-            output: Output::None,
+        match self.is_admitted()? {
+            true => self.begin_steps(),
+            false => Ok(()),
+        }
+    }
+
+    /// Enters the steps that a run begins with.
+    pub(crate) fn begin_steps(&mut self) -> Result<(), DecisionStop<R::Error>> {
+        let view = EvalScope {
+            path: ItemPath::default(),
+            output: OutputSource::None,
             fresh: None,
             assignee: None,
         };
-        let origin = Origin {
-            path: Path::default(),
+        let origin = RouteOrigin {
+            path: ItemPath::default(),
             from: None,
             failed: false,
             passed: Vec::new(),
         };
-        self.unsettle(&Path::default());
+        self.unsettle(&ItemPath::default());
         match self.plan(self.workflow.starts().to_vec(), &view, None)? {
             Ok(plan) => self.follow(plan, &origin),
             Err(reason) => self.end_run(RunStatus::Failed, Some(reason)),
@@ -88,7 +101,7 @@ impl<R: Rows> Ledger<'_, R> {
     }
 
     /// Refuses a workflow that is not the run's.
-    pub(crate) fn belongs(&mut self) -> Result<(), Stop<R::Error>> {
+    pub(crate) fn belongs(&mut self) -> Result<(), DecisionStop<R::Error>> {
         let hash = self.workflow.hash();
         if self.of_run(|run| run.workflow == *hash)? {
             return Ok(());
@@ -100,59 +113,71 @@ impl<R: Rows> Ledger<'_, R> {
             run.workflow,
             self.workflow.hash()
         );
-        Err(Stop::Refused(Refusal::new(
+        Err(DecisionStop::Refused(CommandRefusal::new(
             RefusalKind::WrongWorkflow,
             message,
         )))
     }
 
-    pub(crate) fn fire(&mut self, key: &str) -> Result<(), Stop<R::Error>> {
+    pub(crate) fn fire(&mut self, key: &str) -> Result<(), DecisionStop<R::Error>> {
         let run = self.run.clone();
         let Some(timer) = self.find_timer(&run, key)? else {
             let message = format!("The run `{run}` has no timer `{key}`.");
-            return Err(Stop::Refused(Refusal::new(
+            return Err(DecisionStop::Refused(CommandRefusal::new(
                 RefusalKind::NoSuchTimer,
                 message,
             )));
         };
         if timer.at_ms > self.now_ms {
             let message = format!("The timer `{key}` is not due yet.");
-            return Err(Stop::Refused(Refusal::new(RefusalKind::NotReady, message)));
+            return Err(DecisionStop::Refused(CommandRefusal::new(
+                RefusalKind::NotReady,
+                message,
+            )));
         }
-        self.act(Action::Disarm {
+        self.act(EngineAction::Disarm {
             run: run.clone(),
             key: key.to_owned(),
         })?;
         if self.find_run(&run)?.is_none() {
-            // A child that was cancelled before it began.
+            // The child was cancelled before it began.
             return Ok(());
         }
         self.belongs()?;
         match &timer.due {
-            Due::Timeout { task } => self.timed_out(task),
-            Due::Remind { task } => self.remind(task),
-            Due::Wake { task } => self.wake(task),
-            // Whoever fires it has started the child, or was told that it has.
-            Due::StartChild { .. } => Ok(()),
-            Due::ChildEnded { task, child, end } => self.child_ended(task, child, end),
-            Due::ChildPaused {
+            TimerPurpose::Timeout { task } => self.timed_out(task),
+            TimerPurpose::Remind { task } => self.remind(task),
+            TimerPurpose::Wake { task } => self.wake(task),
+            TimerPurpose::Admit => self.admit(),
+            TimerPurpose::MakeRoom { task, reason } => self.make_room(task, reason),
+            // The process that fires this timer has started the child, or was told that another one
+            // had.
+            TimerPurpose::StartChild { .. } => Ok(()),
+            TimerPurpose::ChildEnded { task, child, end } => self.child_ended(task, child, end),
+            TimerPurpose::ChildPaused {
                 task,
                 child,
                 message,
                 class,
             } => {
-                let failure = class.map(|class| Failure {
+                let failure = class.map(|class| AttemptFailure {
                     class,
                     message: message.clone(),
                 });
                 self.child_paused((task, child), message, failure)
             }
-            Due::ChildResumed { task, child } => self.child_resumed(task, child),
-            // It has ended by itself meanwhile.
-            Due::Cancel { .. } | Due::GiveUp { .. } if self.of_run(is_over)? => Ok(()),
-            Due::Cancel { reason } => self.cancel(reason),
-            Due::GiveUp { reason } => self.end_run(RunStatus::Failed, Some(reason.clone())),
-            Due::Resume => match self.the_run()?.status {
+            TimerPurpose::ChildResumed { task, child } => self.child_resumed(task, child),
+            // The run has ended meanwhile.
+            TimerPurpose::Cancel { .. } | TimerPurpose::GiveUp { .. }
+                if self.of_run(is_over)? =>
+            {
+                Ok(())
+            }
+            TimerPurpose::Cancel { reason } => self.cancel(reason),
+            TimerPurpose::GiveUp { reason } => {
+                self.end_run(RunStatus::Failed, Some(reason.clone()))
+            }
+            TimerPurpose::Resume => match self.the_run()?.status {
                 RunStatus::Paused => self.resume(),
                 _ => Ok(()),
             },

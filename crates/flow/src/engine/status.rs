@@ -1,17 +1,17 @@
-//! The statuses of tasks, runs and items, and the only moves there are between them.
+//! The statuses of tasks, runs and items, and the only transitions between them.
 
 use serde::{Deserialize, Serialize};
 
-/// How far a task has come.
+/// The progress of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TaskStatus {
-    /// Ready for whoever does it, or waiting for the time of its next attempt.
+    /// Ready for its worker or person, or waiting for the time of its next attempt.
     Pending,
     InProgress,
-    /// For items, for branches, or for a child run.
+    /// Waits for items, branches or a child run.
     Waiting,
-    /// For a person.
+    /// Waits for a person's decision.
     OnHold,
     Completed,
     Failed,
@@ -51,29 +51,29 @@ impl TaskStatus {
     }
 }
 
-/// A move of a task from one status to another. There is no way to write one that is not listed.
+/// A transition of a task from one status to another. No other transition can be expressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Move {
-    /// Somebody takes it.
+pub enum StatusMove {
+    /// A worker or a person takes it.
     Claim,
-    /// A person takes up what is on hold.
+    /// A person takes a task that is on hold.
     TakeUp,
     Complete,
     Fail,
-    /// It needs a person.
+    /// A person has to decide.
     Hold,
-    /// The attempt is over, another follows.
+    /// The attempt has ended, and another follows.
     Requeue,
-    /// What it waited for is there, and now there is work to do.
+    /// Its items, branches or child run have ended, and now it has work of its own.
     Release,
-    /// All it waited for is there.
+    /// All it waited for has arrived.
     Finish,
-    /// What it waited for has failed.
+    /// Its items, branches or child run have failed.
     FailWaiting,
-    /// What it waited for needs a person.
+    /// Its items, branches or child run need a person.
     HoldWaiting,
-    /// A person lets it be tried again.
+    /// A person lets it be retried.
     Retry,
     /// A person lets it wait again.
     WaitAgain,
@@ -83,99 +83,104 @@ pub enum Move {
     CancelHeld,
 }
 
-impl Move {
-    pub const ALL: [Move; 16] = [
-        Move::Claim,
-        Move::TakeUp,
-        Move::Complete,
-        Move::Fail,
-        Move::Hold,
-        Move::Requeue,
-        Move::Release,
-        Move::Finish,
-        Move::FailWaiting,
-        Move::HoldWaiting,
-        Move::Retry,
-        Move::WaitAgain,
-        Move::CancelPending,
-        Move::CancelInProgress,
-        Move::CancelWaiting,
-        Move::CancelHeld,
+impl StatusMove {
+    pub const ALL: [StatusMove; 16] = [
+        StatusMove::Claim,
+        StatusMove::TakeUp,
+        StatusMove::Complete,
+        StatusMove::Fail,
+        StatusMove::Hold,
+        StatusMove::Requeue,
+        StatusMove::Release,
+        StatusMove::Finish,
+        StatusMove::FailWaiting,
+        StatusMove::HoldWaiting,
+        StatusMove::Retry,
+        StatusMove::WaitAgain,
+        StatusMove::CancelPending,
+        StatusMove::CancelInProgress,
+        StatusMove::CancelWaiting,
+        StatusMove::CancelHeld,
     ];
 
     #[must_use]
     pub fn from(self) -> TaskStatus {
         match self {
-            Move::Claim | Move::CancelPending => TaskStatus::Pending,
-            Move::Complete | Move::Fail | Move::Hold | Move::Requeue | Move::CancelInProgress => {
-                TaskStatus::InProgress
-            }
-            Move::Release
-            | Move::Finish
-            | Move::FailWaiting
-            | Move::HoldWaiting
-            | Move::CancelWaiting => TaskStatus::Waiting,
-            Move::TakeUp | Move::Retry | Move::WaitAgain | Move::CancelHeld => TaskStatus::OnHold,
+            StatusMove::Claim | StatusMove::CancelPending => TaskStatus::Pending,
+            StatusMove::Complete
+            | StatusMove::Fail
+            | StatusMove::Hold
+            | StatusMove::Requeue
+            | StatusMove::CancelInProgress => TaskStatus::InProgress,
+            StatusMove::Release
+            | StatusMove::Finish
+            | StatusMove::FailWaiting
+            | StatusMove::HoldWaiting
+            | StatusMove::CancelWaiting => TaskStatus::Waiting,
+            StatusMove::TakeUp
+            | StatusMove::Retry
+            | StatusMove::WaitAgain
+            | StatusMove::CancelHeld => TaskStatus::OnHold,
         }
     }
 
     #[must_use]
     pub fn to(self) -> TaskStatus {
         match self {
-            Move::Claim | Move::TakeUp => TaskStatus::InProgress,
-            Move::Complete | Move::Finish => TaskStatus::Completed,
-            Move::Fail | Move::FailWaiting => TaskStatus::Failed,
-            Move::Hold | Move::HoldWaiting => TaskStatus::OnHold,
-            Move::Requeue | Move::Release | Move::Retry => TaskStatus::Pending,
-            Move::WaitAgain => TaskStatus::Waiting,
-            Move::CancelPending
-            | Move::CancelInProgress
-            | Move::CancelWaiting
-            | Move::CancelHeld => TaskStatus::Cancelled,
+            StatusMove::Claim | StatusMove::TakeUp => TaskStatus::InProgress,
+            StatusMove::Complete | StatusMove::Finish => TaskStatus::Completed,
+            StatusMove::Fail | StatusMove::FailWaiting => TaskStatus::Failed,
+            StatusMove::Hold | StatusMove::HoldWaiting => TaskStatus::OnHold,
+            StatusMove::Requeue | StatusMove::Release | StatusMove::Retry => TaskStatus::Pending,
+            StatusMove::WaitAgain => TaskStatus::Waiting,
+            StatusMove::CancelPending
+            | StatusMove::CancelInProgress
+            | StatusMove::CancelWaiting
+            | StatusMove::CancelHeld => TaskStatus::Cancelled,
         }
     }
 
-    /// The move that cancels a task of this status; nothing where it has ended.
+    /// Returns the transition that cancels a task of this status; `None` if it has ended.
     #[must_use]
-    pub fn cancelling(status: TaskStatus) -> Option<Move> {
+    pub fn cancelling(status: TaskStatus) -> Option<StatusMove> {
         match status {
-            TaskStatus::Pending => Some(Move::CancelPending),
-            TaskStatus::InProgress => Some(Move::CancelInProgress),
-            TaskStatus::Waiting => Some(Move::CancelWaiting),
-            TaskStatus::OnHold => Some(Move::CancelHeld),
+            TaskStatus::Pending => Some(StatusMove::CancelPending),
+            TaskStatus::InProgress => Some(StatusMove::CancelInProgress),
+            TaskStatus::Waiting => Some(StatusMove::CancelWaiting),
+            TaskStatus::OnHold => Some(StatusMove::CancelHeld),
             TaskStatus::Completed | TaskStatus::Failed | TaskStatus::Cancelled => None,
         }
     }
 }
 
-/// The status a task begins with.
+/// The first status of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Begin {
+pub enum InitialStatus {
     Pending,
     /// A foreach, a join or a subflow.
     Waiting,
-    /// It may not run without a person's word: its step was visited too often.
+    /// It may not run before a person permits it: its step was visited too often.
     OnHold,
 }
 
-impl Begin {
+impl InitialStatus {
     #[must_use]
     pub fn status(self) -> TaskStatus {
         match self {
-            Begin::Pending => TaskStatus::Pending,
-            Begin::Waiting => TaskStatus::Waiting,
-            Begin::OnHold => TaskStatus::OnHold,
+            InitialStatus::Pending => TaskStatus::Pending,
+            InitialStatus::Waiting => TaskStatus::Waiting,
+            InitialStatus::OnHold => TaskStatus::OnHold,
         }
     }
 }
 
-/// How far a run has come.
+/// The progress of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunStatus {
     Running,
-    /// Nothing of it is claimed until somebody says so; what is under way may end.
+    /// No worker claims its tasks until it is resumed; tasks in progress may end.
     Paused,
     Completed,
     Failed,
@@ -200,7 +205,7 @@ impl RunStatus {
     }
 }
 
-/// How far an item of a foreach has come.
+/// The progress of an item of a foreach.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ItemStatus {
@@ -209,7 +214,7 @@ pub enum ItemStatus {
     Running,
     Succeeded,
     Failed,
-    /// The foreach was over before the item was.
+    /// The foreach ended before the item did.
     Skipped,
 }
 
@@ -222,11 +227,11 @@ impl ItemStatus {
 
 #[cfg(test)]
 mod tests {
-    use super::{Move, TaskStatus};
+    use super::{StatusMove, TaskStatus};
 
     #[test]
     fn the_moves_are_those_of_the_table_and_no_others() {
-        let mut moves: Vec<String> = Move::ALL
+        let mut moves: Vec<String> = StatusMove::ALL
             .iter()
             .map(|by| format!("{} {}", by.from().name(), by.to().name()))
             .collect();
@@ -258,11 +263,17 @@ mod tests {
     #[test]
     fn nothing_leaves_a_terminal_status_and_every_other_can_be_cancelled() {
         for status in TaskStatus::ALL {
-            let leaves = Move::ALL.iter().filter(|m| m.from() == status).count();
+            let leaves = StatusMove::ALL
+                .iter()
+                .filter(|m| m.from() == status)
+                .count();
             assert_eq!(leaves == 0, status.is_terminal(), "{status:?}");
-            assert_eq!(Move::cancelling(status).is_none(), status.is_terminal());
+            assert_eq!(
+                StatusMove::cancelling(status).is_none(),
+                status.is_terminal()
+            );
         }
-        for m in Move::ALL {
+        for m in StatusMove::ALL {
             assert_ne!(m.from(), m.to(), "{m:?}");
         }
     }

@@ -1,33 +1,39 @@
-//! What people do to a run: cancel it, pause it, let it go on.
+//! Commands of people to a run: cancel it, pause it, resume it.
 
-use crate::engine::Stop;
-use crate::engine::action::Action;
-use crate::engine::command::{Refusal, RefusalKind};
-use crate::engine::ledger::Ledger;
-use crate::engine::rows::{Due, HoldKind, Pause, Rows, TaskKind, TaskRow, TimerRow};
-use crate::engine::status::{Move, RunStatus, TaskStatus};
-use crate::id::{Path, RunId};
+use crate::engine::DecisionStop;
+use crate::engine::action::EngineAction;
+use crate::engine::command::{CommandRefusal, RefusalKind};
+use crate::engine::decision_context::DecisionContext;
+use crate::engine::rows::{
+    HoldKind, PauseCause, RowSource, TaskRow, TimerPurpose, TimerRow, WorkflowTaskKind,
+};
+use crate::engine::status::{RunStatus, StatusMove, TaskStatus};
+use crate::id::{ItemPath, RunId};
 
-impl<R: Rows> Ledger<'_, R> {
-    pub(crate) fn cancel(&mut self, reason: &str) -> Result<(), Stop<R::Error>> {
+impl<R: RowSource> DecisionContext<'_, R> {
+    pub(crate) fn cancel(&mut self, reason: &str) -> Result<(), DecisionStop<R::Error>> {
         self.goes_on()?;
         self.end_run(RunStatus::Cancelled, Some(reason.to_owned()))
     }
 
-    pub(crate) fn cancel_task(&mut self, row: &TaskRow, why: &str) -> Result<(), Stop<R::Error>> {
-        // What was cancelled with something else around it is not cancelled again.
+    pub(crate) fn cancel_task(
+        &mut self,
+        row: &TaskRow,
+        why: &str,
+    ) -> Result<(), DecisionStop<R::Error>> {
+        // Cancelling an enclosing task has cancelled this one already.
         let status = self.the_task(&row.id)?.status;
-        let Some(by) = Move::cancelling(status) else {
+        let Some(by) = StatusMove::cancelling(status) else {
             return Ok(());
         };
         self.disarm_of(&row.id)?;
-        if row.kind == TaskKind::Subflow {
+        if row.kind == WorkflowTaskKind::Subflow {
             let run = RunId::child_of(&row.id, row.fence);
-            self.act(Action::Arm(TimerRow {
+            self.act(EngineAction::Arm(TimerRow {
                 run,
                 key: "cancel".to_owned(),
                 at_ms: self.now_ms,
-                due: Due::Cancel {
+                due: TimerPurpose::Cancel {
                     reason: why.to_owned(),
                 },
             }))?;
@@ -35,32 +41,32 @@ impl<R: Rows> Ledger<'_, R> {
         self.shift(&row.id, by, Some(why.to_owned()))
     }
 
-    pub(crate) fn pause_by_person(&mut self, reason: &str) -> Result<(), Stop<R::Error>> {
+    pub(crate) fn pause_by_person(&mut self, reason: &str) -> Result<(), DecisionStop<R::Error>> {
         self.goes_on()?;
         let run = self.the_run()?;
         if run.status == RunStatus::Running {
-            return self.pause(Pause::Person, reason.to_owned());
+            return self.pause(PauseCause::Person, reason.to_owned());
         }
-        // A person's word counts more than a task's.
-        self.act(Action::SetRun {
+        // A person's pause replaces one that a task caused.
+        self.act(EngineAction::SetRun {
             run: run.id.clone(),
             status: RunStatus::Paused,
             reason: Some(reason.to_owned()),
-            pause: Some(Pause::Person),
+            pause: Some(PauseCause::Person),
         })
     }
 
-    pub(crate) fn resume(&mut self) -> Result<(), Stop<R::Error>> {
+    pub(crate) fn resume(&mut self) -> Result<(), DecisionStop<R::Error>> {
         let run = self.the_run()?;
         if run.status != RunStatus::Paused {
             let message = format!("The run `{}` is {}, not paused.", run.id, run.status.name());
-            return Err(Stop::Refused(Refusal::new(
+            return Err(DecisionStop::Refused(CommandRefusal::new(
                 RefusalKind::WrongStatus,
                 message,
             )));
         }
         self.run_on()?;
-        for row in self.active_within(&Path::default())? {
+        for row in self.active_within(&ItemPath::default())? {
             let kind = row.hold.as_ref().map(|hold| hold.kind);
             let is_held = row.status == TaskStatus::OnHold;
             match kind {

@@ -1,25 +1,27 @@
-//! Rows as they were and as they are: what was read, what was changed, and what that comes to.
+//! A table of cached rows that knows both the state it read and the present state, and so the
+//! changes.
 //!
 //! Rows are shared, and copied when they are changed: most are read many times on their way from
-//! the store through a batch into a decision, and few are changed.
+//! the store through the cache into a decision, and few are changed.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Rows of one kind by their key. A row that is not here is not known; one that is `None` is known
-/// not to exist.
+/// Cached rows of one kind by their key. A key without an entry is unknown; an entry that is `None`
+/// says that the row does not exist.
 #[derive(Clone, Debug)]
-pub(crate) struct Table<K, T> {
-    slots: BTreeMap<K, Slot<T>>,
+pub(crate) struct RowTable<K, T> {
+    slots: BTreeMap<K, TableSlot<T>>,
 }
 
+/// One row: as it was read or last flushed, and as it is now.
 #[derive(Clone, Debug)]
-struct Slot<T> {
+struct TableSlot<T> {
     before: Option<Arc<T>>,
     now: Option<Arc<T>>,
 }
 
-impl<T: PartialEq> Slot<T> {
+impl<T: PartialEq> TableSlot<T> {
     fn is_changed(&self) -> bool {
         match (&self.before, &self.now) {
             (Some(before), Some(now)) => !Arc::ptr_eq(before, now) && before != now,
@@ -28,21 +30,21 @@ impl<T: PartialEq> Slot<T> {
     }
 }
 
-impl<K: Ord, T> Default for Table<K, T> {
+impl<K: Ord, T> Default for RowTable<K, T> {
     fn default() -> Self {
-        Table {
+        RowTable {
             slots: BTreeMap::new(),
         }
     }
 }
 
-impl<K: Ord + Clone, T: Clone + PartialEq> Table<K, T> {
-    /// What is known of a key; `None` when nothing is.
+impl<K: Ord + Clone, T: Clone + PartialEq> RowTable<K, T> {
+    /// Returns the entry of a key; `None` if the key is unknown.
     pub(crate) fn get(&self, key: &K) -> Option<Option<&Arc<T>>> {
         self.slots.get(key).map(|slot| slot.now.as_ref())
     }
 
-    /// A row as it was before anything changed it.
+    /// Returns a row before any change.
     pub(crate) fn was(&self, key: &K) -> Option<&T> {
         self.slots.get(key)?.before.as_deref()
     }
@@ -52,15 +54,15 @@ impl<K: Ord + Clone, T: Clone + PartialEq> Table<K, T> {
         slot.now.as_mut().map(Arc::make_mut)
     }
 
-    /// Whether there is a row that was not there before.
+    /// Tells whether the row exists now and did not before.
     pub(crate) fn is_new(&self, key: &K) -> bool {
         let slot = self.slots.get(key);
         slot.is_some_and(|slot| slot.before.is_none() && slot.now.is_some())
     }
 
-    /// What was found of a key, unless more is known already.
+    /// Adds the result of a lookup, unless the key has an entry already.
     pub(crate) fn learn(&mut self, key: K, found: Option<Arc<T>>) {
-        self.slots.entry(key).or_insert_with(|| Slot {
+        self.slots.entry(key).or_insert_with(|| TableSlot {
             before: found.clone(),
             now: found,
         });
@@ -74,7 +76,7 @@ impl<K: Ord + Clone, T: Clone + PartialEq> Table<K, T> {
         match self.slots.get_mut(&key) {
             Some(slot) => slot.now = now,
             None => {
-                self.slots.insert(key, Slot { before: None, now });
+                self.slots.insert(key, TableSlot { before: None, now });
             }
         }
     }
@@ -84,13 +86,13 @@ impl<K: Ord + Clone, T: Clone + PartialEq> Table<K, T> {
         slots.filter_map(|(key, slot)| slot.now.as_ref().map(|now| (key, now)))
     }
 
-    /// Forgets what is known of keys that are not to be kept.
+    /// Drops the entries of all keys for which `is_kept` is false.
     pub(crate) fn retain(&mut self, mut is_kept: impl FnMut(&K, Option<&T>) -> bool) {
         self.slots
             .retain(|key, slot| is_kept(key, slot.now.as_deref()));
     }
 
-    /// The rows that are not what they were.
+    /// Returns the changed rows.
     pub(crate) fn changed(&self) -> Vec<(K, Option<Arc<T>>)> {
         let slots = self.slots.iter();
         let changed = slots.filter(|(_, slot)| slot.is_changed());
@@ -99,7 +101,7 @@ impl<K: Ord + Clone, T: Clone + PartialEq> Table<K, T> {
             .collect()
     }
 
-    /// The rows of which something was so that is not so any more.
+    /// Returns the rows for which `is_so` was true before the changes and is not now.
     pub(crate) fn ceased(&self, is_so: impl Fn(&T) -> bool) -> Vec<K> {
         let slots = self.slots.iter().filter(|(_, slot)| {
             let is_so = |row: &Option<Arc<T>>| row.as_ref().is_some_and(|row| is_so(row));
@@ -108,7 +110,7 @@ impl<K: Ord + Clone, T: Clone + PartialEq> Table<K, T> {
         slots.map(|(key, _)| key.clone()).collect()
     }
 
-    /// The rows that are not what they were; from now on they are.
+    /// Returns the changed rows, and takes their present state as the stored one.
     pub(crate) fn flush(&mut self) -> Vec<(K, Option<Arc<T>>)> {
         let slots = self.slots.iter_mut();
         let changed = slots.filter(|(_, slot)| slot.is_changed());

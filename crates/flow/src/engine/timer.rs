@@ -1,5 +1,4 @@
-//! Messages that a run gets at a time: what is due, and what subflows and their child runs tell each
-//! other.
+//! Timers: messages that a run gets at a time, including those between a subflow and its child run.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -13,20 +12,21 @@ pub struct TimerRow {
     pub run: RunId,
     pub key: String,
     pub at_ms: u64,
-    pub due: Due,
+    pub due: TimerPurpose,
 }
 
-/// What a timer is for.
+/// The purpose of a timer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "due")]
-pub enum Due {
+pub enum TimerPurpose {
     /// A foreach, a join or a person's task has taken too long.
     Timeout { task: TaskId },
     /// A person is reminded of a task.
     Remind { task: TaskId },
     /// A wait is over.
     Wake { task: TaskId },
-    /// The child run of a subflow is to be started, by whoever knows the workflows.
+    /// Start the child run of a subflow. The worker does this, because the engine does not know
+    /// other workflows.
     StartChild { child: ChildRun },
     /// The child run of a subflow has ended.
     ChildEnded {
@@ -39,20 +39,24 @@ pub enum Due {
         task: TaskId,
         child: RunId,
         message: String,
-        /// What sort of failure it was; nothing where nothing failed.
+        /// The class of the failure; `None` if nothing failed.
         class: Option<FailureClass>,
     },
-    /// The child run of a subflow goes on after it was paused.
+    /// The child run of a subflow resumes after a pause.
     ChildResumed { task: TaskId, child: RunId },
-    /// The run above is cancelled.
+    /// The parent run was cancelled.
     Cancel { reason: String },
-    /// The run above has given this one up.
+    /// The parent run has given this one up.
     GiveUp { reason: String },
-    /// The run above is resumed.
+    /// The parent run was resumed.
     Resume,
+    /// A slot may be free for a run that waits for it.
+    Admit,
+    /// A task has to give its slot to a newer one.
+    MakeRoom { task: TaskId, reason: String },
 }
 
-/// What a subflow starts.
+/// The child run that a subflow starts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ChildRun {
     pub run: RunId,
@@ -61,8 +65,12 @@ pub struct ChildRun {
     pub subflow: String,
     pub input: Value,
     pub depth: u32,
+    /// The priority of the parent run.
+    #[serde(default)]
+    pub priority: i32,
 }
 
+/// The end of a child run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "end")]
 pub enum ChildEnd {
@@ -71,7 +79,7 @@ pub enum ChildEnd {
     },
     Failed {
         message: String,
-        /// What sort of failure it was, where that is known.
+        /// The class of the failure, if it is known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         class: Option<FailureClass>,
     },

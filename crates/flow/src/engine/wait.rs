@@ -2,26 +2,33 @@
 
 use serde_json::{Value, json};
 
-use crate::config::Execution;
-use crate::engine::Stop;
-use crate::engine::action::{Action, NoticeKind, TaskChange, What};
-use crate::engine::command::{Refusal, RefusalKind};
+use crate::config::ExecutionMode;
+use crate::engine::DecisionStop;
+use crate::engine::action::{EngineAction, EventKind, NoticeKind, TaskChange};
+use crate::engine::command::{CommandRefusal, RefusalKind};
+use crate::engine::decision_context::{DecisionContext, DeferredWork};
 use crate::engine::enter::{remind_key, wake_key};
-use crate::engine::ledger::{Ledger, Todo};
-use crate::engine::rows::{Due, Failure, FailureClass, Rows, Signal, TaskKind, TaskRow, TimerRow};
-use crate::engine::status::{Move, TaskStatus};
-use crate::engine::view::Viewpoint;
+use crate::engine::eval_scope::EvalScope;
+use crate::engine::rows::{
+    AttemptFailure, FailureClass, RowSource, RunSignal, TaskRow, TimerPurpose, TimerRow,
+    WorkflowTaskKind,
+};
+use crate::engine::status::{StatusMove, TaskStatus};
 use crate::expression;
-use crate::id::{Path, TaskId};
-use crate::workflow::Step;
+use crate::id::{ItemPath, TaskId};
+use crate::workflow::WorkflowStep;
 
-/// How many signals of a run are kept that nothing waits for yet, and how long each may be.
+/// Limits the signals of a run that no step waits for yet, and the length of each.
 pub const SIGNALS_MAX: usize = 100;
 pub const SIGNAL_BYTES_MAX: usize = 64 << 10;
 
-impl<R: Rows> Ledger<'_, R> {
-    /// Begins a wait: what ends it is armed, or has happened already.
-    pub(crate) fn begin_wait(&mut self, step: &Step, row: &TaskRow) -> Result<(), Stop<R::Error>> {
+impl<R: RowSource> DecisionContext<'_, R> {
+    /// Begins a wait: arms its timer, or ends it at once if its signal has already arrived.
+    pub(crate) fn begin_wait(
+        &mut self,
+        step: &WorkflowStep,
+        row: &TaskRow,
+    ) -> Result<(), DecisionStop<R::Error>> {
         if let Some(name) = &step.config.signal {
             return self.await_signal(step, row, name);
         }
@@ -30,28 +37,29 @@ impl<R: Rows> Ledger<'_, R> {
                 Ok(at_ms) => at_ms,
                 Err(message) => {
                     let class = FailureClass::Invalid;
-                    return self.fail_waiting(&row.id, Failure { class, message });
+                    return self.fail_waiting(&row.id, AttemptFailure { class, message });
                 }
             },
             (None, span) => self.now_ms.saturating_add(span.unwrap_or_default().ms),
         };
-        self.act(Action::Arm(TimerRow {
+        self.act(EngineAction::Arm(TimerRow {
             run: self.run.clone(),
             key: wake_key(&row.id),
             at_ms,
-            due: Due::Wake {
+            due: TimerPurpose::Wake {
                 task: row.id.clone(),
             },
         }))
     }
 
-    /// The time that an expression gives: a date, a text that is one, or milliseconds since 1970.
+    /// Returns the time that an expression gives: a date, a text that is one, or milliseconds since
+    /// 1970.
     fn time_of(
         &mut self,
         source: &str,
         row: &TaskRow,
-    ) -> Result<Result<u64, String>, Stop<R::Error>> {
-        let state = self.state(&Viewpoint::of(row), &expression::reads(source))?;
+    ) -> Result<Result<u64, String>, DecisionStop<R::Error>> {
+        let state = self.state(&EvalScope::of(row), &expression::reads(source))?;
         let time = expression::value(&format!("new Date({source}).getTime()"), &state);
         Ok(match time {
             Ok(Some(time)) if time.as_f64().is_some() => {
@@ -71,30 +79,30 @@ impl<R: Rows> Ledger<'_, R> {
 
     fn await_signal(
         &mut self,
-        step: &Step,
+        step: &WorkflowStep,
         row: &TaskRow,
         name: &str,
-    ) -> Result<(), Stop<R::Error>> {
+    ) -> Result<(), DecisionStop<R::Error>> {
         let mut signals = self.of_run(|run| run.signals.clone())?;
         let Some(at) = signals.iter().position(|signal| signal.name == name) else {
             return self.arm_timeout(step, &row.id);
         };
         let signal = signals.remove(at);
         let run = self.run.clone();
-        self.act(Action::SetSignals { run, signals })?;
+        self.act(EngineAction::SetSignals { run, signals })?;
         self.end_wait(row, signal.payload);
         Ok(())
     }
 
     fn end_wait(&mut self, row: &TaskRow, output: Value) {
-        self.todo.push_back(Todo::Conclude {
+        self.todo.push_back(DeferredWork::Conclude {
             task: row.id.clone(),
             output,
         });
     }
 
-    /// The time of a wait is over. It hands on what came before.
-    pub(crate) fn wake(&mut self, task: &TaskId) -> Result<(), Stop<R::Error>> {
+    /// Ends a wait whose time is over. It passes on the previous output.
+    pub(crate) fn wake(&mut self, task: &TaskId) -> Result<(), DecisionStop<R::Error>> {
         let row = self.the_task(task)?;
         if row.status != TaskStatus::Waiting {
             return Ok(());
@@ -107,21 +115,28 @@ impl<R: Rows> Ledger<'_, R> {
         Ok(())
     }
 
-    /// A signal ends the wait that has waited for it longest, or is kept for the next one.
-    pub(crate) fn signal(&mut self, name: &str, payload: &Value) -> Result<(), Stop<R::Error>> {
+    /// Ends the longest wait for this signal, or stores the signal for the next wait.
+    pub(crate) fn signal(
+        &mut self,
+        name: &str,
+        payload: &Value,
+    ) -> Result<(), DecisionStop<R::Error>> {
         self.goes_on()?;
         let bytes = payload.to_string().len();
         if bytes > SIGNAL_BYTES_MAX {
             let message = format!(
                 "The signal has {bytes} bytes, more than SIGNAL_BYTES_MAX = {SIGNAL_BYTES_MAX}."
             );
-            return Err(Stop::Refused(Refusal::new(RefusalKind::Limit, message)));
+            return Err(DecisionStop::Refused(CommandRefusal::new(
+                RefusalKind::Limit,
+                message,
+            )));
         }
-        let waiting = self.active_within(&Path::default())?;
+        let waiting = self.active_within(&ItemPath::default())?;
         let workflow = self.workflow;
         let waits = waiting.iter().filter(|row| {
             let step = workflow.step(&row.id.step);
-            row.kind == TaskKind::Wait
+            row.kind == WorkflowTaskKind::Wait
                 && (row.status == TaskStatus::Waiting || row.is_overdue())
                 && step.is_some_and(|step| step.config.signal.as_deref() == Some(name))
         });
@@ -129,7 +144,7 @@ impl<R: Rows> Ledger<'_, R> {
         let Some(row) = oldest else {
             return self.keep_signal(name, payload);
         };
-        self.tell(What::Signalled {
+        self.tell(EventKind::Signalled {
             name: name.to_owned(),
             task: Some(row.id.clone()),
         })?;
@@ -140,18 +155,18 @@ impl<R: Rows> Ledger<'_, R> {
                 ..TaskChange::default()
             };
             self.change(&row.id, change)?;
-            self.shift(&row.id, Move::WaitAgain, None)?;
+            self.shift(&row.id, StatusMove::WaitAgain, None)?;
         }
         self.end_wait(row, payload.clone());
         Ok(())
     }
 
-    fn keep_signal(&mut self, name: &str, payload: &Value) -> Result<(), Stop<R::Error>> {
+    fn keep_signal(&mut self, name: &str, payload: &Value) -> Result<(), DecisionStop<R::Error>> {
         let known = self.workflow.steps().iter();
         let mut known = known.filter_map(|step| step.config.signal.as_deref());
         if !known.any(|known| known == name) {
             let message = format!("No step of the workflow waits for the signal `{name}`.");
-            return Err(Stop::Refused(Refusal::new(
+            return Err(DecisionStop::Refused(CommandRefusal::new(
                 RefusalKind::WrongStatus,
                 message,
             )));
@@ -160,44 +175,48 @@ impl<R: Rows> Ledger<'_, R> {
         if signals.len() >= SIGNALS_MAX {
             let message =
                 format!("The run has SIGNALS_MAX = {SIGNALS_MAX} signals that nothing waits for.");
-            return Err(Stop::Refused(Refusal::new(RefusalKind::Limit, message)));
+            return Err(DecisionStop::Refused(CommandRefusal::new(
+                RefusalKind::Limit,
+                message,
+            )));
         }
-        signals.push(Signal {
+        signals.push(RunSignal {
             name: name.to_owned(),
             payload: payload.clone(),
         });
         let run = self.run.clone();
-        self.act(Action::SetSignals { run, signals })?;
-        self.tell(What::Signalled {
+        self.act(EngineAction::SetSignals { run, signals })?;
+        self.tell(EventKind::Signalled {
             name: name.to_owned(),
             task: None,
         })
     }
 
-    // People who are waited for.
+    // Waiting for people.
 
     pub(crate) fn arm_reminder(
         &mut self,
-        step: &Step,
+        step: &WorkflowStep,
         task: &TaskId,
-    ) -> Result<(), Stop<R::Error>> {
+    ) -> Result<(), DecisionStop<R::Error>> {
         let Some(every) = step.config.remind else {
             return Ok(());
         };
-        self.act(Action::Arm(TimerRow {
+        self.act(EngineAction::Arm(TimerRow {
             run: self.run.clone(),
             key: remind_key(task),
-            // However short it is meant to be, nobody is reminded all the time.
+            // A floor for the interval, so that a misconfigured step does not flood a person with
+            // reminders.
             at_ms: self.now_ms.saturating_add(every.ms.max(1_000)),
-            due: Due::Remind { task: task.clone() },
+            due: TimerPurpose::Remind { task: task.clone() },
         }))
     }
 
-    /// Reminds a person of a task, and will again.
-    pub(crate) fn remind(&mut self, task: &TaskId) -> Result<(), Stop<R::Error>> {
+    /// Reminds a person of a task, and arms the next reminder.
+    pub(crate) fn remind(&mut self, task: &TaskId) -> Result<(), DecisionStop<R::Error>> {
         let row = self.the_task(task)?;
         let is_open = row.status == TaskStatus::Pending || row.is_overdue();
-        if !is_open || row.execution != Execution::Manual {
+        if !is_open || row.execution != ExecutionMode::Manual {
             return Ok(());
         }
         let step = self.the_step(&task.step)?;
@@ -206,9 +225,9 @@ impl<R: Rows> Ledger<'_, R> {
         self.arm_reminder(step, task)
     }
 
-    /// Gives a task to the one who gets it when nobody did it in time, with as much time again. Says
-    /// whether there is one who has not had it yet.
-    pub(crate) fn escalate(&mut self, row: &TaskRow) -> Result<bool, Stop<R::Error>> {
+    /// Reassigns a task to `escalateTo` when it was not done in time, with the same time again.
+    /// Tells whether there was such a user who had not had it before.
+    pub(crate) fn escalate(&mut self, row: &TaskRow) -> Result<bool, DecisionStop<R::Error>> {
         let step = self.the_step(&row.id.step)?;
         let to = step.config.escalate_to.as_ref().filter(|_| !row.escalated);
         let Some(to) = to else {
@@ -220,7 +239,7 @@ impl<R: Rows> Ledger<'_, R> {
             ..TaskChange::default()
         };
         self.change(&row.id, change)?;
-        self.tell(What::Assigned {
+        self.tell(EventKind::Assigned {
             task: row.id.clone(),
             assignee: Some(to.clone()),
         })?;
@@ -235,7 +254,7 @@ impl<R: Rows> Ledger<'_, R> {
     }
 }
 
-/// What a wait gives whose signal did not come in time.
+/// Returns the output of a wait whose signal did not arrive in time.
 pub(crate) fn timed_out() -> Value {
     json!({ "timedOut": true })
 }

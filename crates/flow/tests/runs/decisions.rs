@@ -103,7 +103,7 @@ fn a_taken_branch_says_what_every_condition_came_to() {
         stage.line(&format!("done A {output}"));
         let events = &stage.memory.events[&"r".into()];
         let decided = events.iter().find_map(|event| match &event.what {
-            flow::engine::What::Decided {
+            flow::engine::EventKind::Decided {
                 evaluated,
                 to,
                 after,

@@ -70,7 +70,7 @@ fn what_a_worker_gives_back_is_ready_at_once_and_has_lost_no_attempt() {
 
 #[test]
 fn the_same_attempt_waits_the_same_time_everywhere() {
-    let retry = flow::Retry::default();
+    let retry = flow::RetryPolicy::default();
     let task: flow::TaskId = "r/A".parse().unwrap();
     let waits: Vec<u64> = (1..=9)
         .map(|n| flow::engine::backoff_ms(&retry, &task, n))
@@ -107,7 +107,7 @@ fn an_error_edge_comes_before_the_fallback_and_the_fallback_before_the_hold() {
         &[("A", "{\"fallbackAssigneeId\": \"bob\"}")],
     );
     check(&all, "fail A failed", "A:failed C:pending run:running");
-    // What is retryable is tried three times by each of them.
+    // Each of the two assignees tries a retryable failure three times.
     let fallback = with(
         "A[Try] --> B[Then]",
         &[("A", "{\"fallbackAssigneeId\": \"bob\"}")],
@@ -171,7 +171,7 @@ fn a_step_says_which_failures_are_worth_another_attempt() {
 #[test]
 fn attempts_come_slower_by_a_factor_up_to_a_limit() {
     let waits = |json: &str| {
-        let retry: flow::Retry = serde_json::from_str(json).unwrap();
+        let retry: flow::RetryPolicy = serde_json::from_str(json).unwrap();
         let task: flow::TaskId = "r/A".parse().unwrap();
         (1..=4)
             .map(|n| flow::engine::backoff_ms(&retry, &task, n))

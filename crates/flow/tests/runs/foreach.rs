@@ -57,7 +57,7 @@ fn what_is_no_list_or_too_long_a_list_fails_before_anything_begins() {
         ),
         (
             "{\"x\": [1,2,3]}",
-            "`output.x` has 3 items, more than maxItems = 2 of `C`; none was begun.",
+            "`output.x` has 3 items, more than maxItems = 2 of `C`; none was started.",
         ),
     ] {
         check(
@@ -158,7 +158,7 @@ fn a_foreach_without_work_gives_its_items() {
     );
 }
 
-/// How many items of a list are under way at once, or why none is.
+/// Returns how many items of a list are in progress at once, or why none is.
 fn begun(config: &str, items: usize) -> String {
     let workflow = with(EACH, &[("C", config)]);
     let list: Vec<usize> = (0..items).collect();

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::script::{EACH, Stage, check, with};
 
-/// What has become of the tasks that stand in no item.
+/// Returns the states of the tasks outside of items.
 fn top(stage: &Stage) -> String {
     let shown = stage.shown();
     let outside = shown.split(' ');
@@ -134,7 +134,8 @@ fn a_join_has_a_time_limit_that_survives() {
         }
         assert_eq!(top(&stage), format!("A:completed {expected}"), "{rule}");
     }
-    // What is held for its time goes on by itself when everything is there after all.
+    // A foreach on hold because of its timeout resumes by itself when all items have ended after
+    // all.
     let workflow = with(
         EACH,
         &[
@@ -187,7 +188,7 @@ fn what_comes_late_leads_nowhere() {
         "A:completed C:completed J:completed Z:completed C[0]/B:completed C[0]/D:completed
          C[1]/B:completed run:completed",
     );
-    // A failure that comes late is nobody's any more.
+    // A late failure has no effect any more.
     check(
         &workflow,
         "done A [1, 2]\n claim C[1]/B\n done C[0]/B 1\n done C[0]/D 1\n fail C[1]/B timeout\n done Z 3",

@@ -112,7 +112,8 @@ fn a_join_of_branches_has_a_time_limit_too() {
             &format!("{before} J:waiting run:running"),
         );
     }
-    // What comes after all lets it go on, and is late once it went on.
+    // A path that arrives after the timeout lets the join resume; one that arrives after that is
+    // late.
     let held = with(FORK, &[("J", "{\"timeout\": \"10s\"}")]);
     check(
         &held,
@@ -243,7 +244,7 @@ fn joins_tolerate_failed_branches_as_they_do_failed_items() {
             "fail B failed No.\n fail C failed Nor.\n done E 3\n expect reason 2 of 3 branches of `J` failed.",
             "A:completed B:failed C:failed E:completed J:on_hold run:paused",
         ),
-        // Where all are wanted, what failed is on hold and can be tried again.
+        // Where all branches must succeed, a failed task is on hold and can be retried.
         (
             "{}",
             "fail B failed No.\n expect reason No.",
@@ -270,7 +271,7 @@ fn joins_tolerate_failed_branches_as_they_do_failed_items() {
         "done A 1\n done B 1\n done C 1\n done J 1\n fail D failed No.\n done E 1",
         "A:completed B:completed C:completed D:failed E:completed F:pending J:completed K:completed run:running",
     );
-    // What came together at one join is one branch of the next.
+    // Branches that meet at one join are one branch of the next.
     let nested = with(
         "A[One] --> B[b] & C[c] & E[e]\n B --> J[Join]\n C --> J\n J --> K[Join]\n E --> K\n K --> F[f]",
         &[("J", "{\"prompt\": \"x\"}"), ("K", "{\"policy\": \"any\"}")],

@@ -38,12 +38,12 @@ fn commands_in_one_transaction_see_each_other_and_what_is_stored() {
         stage.line(line);
     }
     let workflow = stage.workflows["main"].clone();
-    let mut batch = flow::engine::Batch::new();
+    let mut batch = flow::engine::RowCache::new();
     for task in ["r/D", "r/E"] {
-        let command = flow::engine::Command::Report {
+        let command = flow::engine::EngineCommand::Report {
             task: task.parse().unwrap(),
             fence: 1,
-            report: flow::engine::Report::completed(json!(1)),
+            report: flow::engine::AttemptReport::completed(json!(1)),
         };
         for lookup in flow::engine::likely(&workflow, &command) {
             stage.memory.teach(&mut batch, lookup);
@@ -51,7 +51,9 @@ fn commands_in_one_transaction_see_each_other_and_what_is_stored() {
         loop {
             match flow::engine::decide(&workflow, &mut batch, &command, 2_000) {
                 Ok(decision) => break batch.commit(decision),
-                Err(flow::engine::Stop::Rows(lookup)) => stage.memory.teach(&mut batch, lookup),
+                Err(flow::engine::DecisionStop::Rows(lookup)) => {
+                    stage.memory.teach(&mut batch, lookup)
+                }
                 Err(stop) => panic!("{stop:?}"),
             }
         }

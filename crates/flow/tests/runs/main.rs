@@ -1,5 +1,5 @@
-//! Runs from their begin to their end, as data: a workflow, what happens to it, and what becomes of
-//! it. One file for each row of the table of what workflows mean.
+//! Runs from beginning to end, as data: a workflow, the commands it gets, and the expected tasks.
+//! One file for each row of the table that defines workflows.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -14,9 +14,12 @@ mod foreach;
 mod gathering;
 mod joins;
 mod keeping;
+mod limits;
 mod loops;
+mod moving;
 mod parallel;
 mod people;
+mod rates;
 mod reruns;
 mod review;
 mod script;

@@ -127,22 +127,22 @@ fn what_a_reply_says_besides_is_kept_with_its_task() {
     let mut stage = Stage::new(&[("main", &workflow)], json!({}));
     stage.line("claim A");
     let task: flow::TaskId = "r/A".parse().unwrap();
-    let outcome = flow::engine::Outcome::Completed {
+    let outcome = flow::engine::AttemptOutcome::Completed {
         output: json!(1),
         partial: true,
     };
-    let spent = flow::engine::Spent {
+    let spent = flow::engine::SpentAmount {
         tokens: 7,
         micros: 9,
     };
-    let report = flow::engine::Report {
+    let report = flow::engine::AttemptReport {
         tags: vec!["new".to_owned(), "mine".to_owned()],
         spent,
         warnings: vec!["`{{nobody}}` leads nowhere.".to_owned()],
-        ..flow::engine::Report::of(outcome)
+        ..flow::engine::AttemptReport::of(outcome)
     };
     let fence = stage.memory.tasks[&task].fence;
-    let report = flow::engine::Command::Report {
+    let report = flow::engine::EngineCommand::Report {
         task: task.clone(),
         fence,
         report,
@@ -154,7 +154,7 @@ fn what_a_reply_says_besides_is_kept_with_its_task() {
     assert_eq!(row.spent, spent);
     assert_eq!(stage.memory.runs[&task.run].spent, spent);
     let warned = stage.memory.events[&task.run].iter().any(|event| {
-        matches!(&event.what, flow::engine::What::Warned { task: Some(of), message }
+        matches!(&event.what, flow::engine::EventKind::Warned { task: Some(of), message }
             if *of == task && message == "`{{nobody}}` leads nowhere.")
     });
     assert!(warned, "a path that leads nowhere is a warning on the task");
@@ -166,7 +166,7 @@ fn a_persons_time_limit_takes_the_error_edge_only_where_it_says_so_and_never_app
         ("{\"timeout\": \"2s\"}", "", "P:on_hold run:paused"),
         (
             "{\"timeout\": \"2s\", \"onTimeout\": \"fail\"}",
-            "expect P failure Nobody did `P` within its timeout.",
+            "expect P failure `P` was not answered within its timeout.",
             "P:failed X:pending run:running",
         ),
         (
@@ -174,7 +174,7 @@ fn a_persons_time_limit_takes_the_error_edge_only_where_it_says_so_and_never_app
             "expect P output {\"timedOut\": true}\n expect decided Q>N",
             "N:pending P:completed run:running",
         ),
-        // Who is late may answer all the same.
+        // A person who is late may answer all the same.
         (
             "{\"timeout\": \"2s\"}",
             "answer P {\"approved\": true}",
@@ -202,7 +202,7 @@ fn what_took_too_long_pauses_the_run_when_nothing_else_is_left() {
     );
     check(
         &workflow,
-        "wait 1000\n fire\n done C 1\n done D 1\n expect reason Nobody did `A` within its timeout.",
+        "wait 1000\n fire\n done C 1\n done D 1\n expect reason `A` was not answered within its timeout.",
         "A:on_hold C:completed D:completed run:paused",
     );
     check(

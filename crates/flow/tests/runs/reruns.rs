@@ -78,7 +78,7 @@ fn a_step_of_a_foreach_that_is_over_is_run_again_and_the_other_items_are_as_they
              {BOTH_DONE} C~2[1]/B:completed C~2[1]/D:completed run:running"
         ),
     );
-    // What was still under way because of it is not waited for and does not count.
+    // Active tasks that followed from it are cancelled and do not count.
     check(
         &workflow,
         "done A [\"a\"]\n done C[0]/B 1\n answer C[0]/D 10\n claim Z\n rerun C[0]/B

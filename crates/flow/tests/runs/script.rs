@@ -5,10 +5,11 @@
 use std::collections::BTreeMap;
 
 use flow::engine::{
-    Answer, Command, Decision, Due, Failure, FailureClass, Outcome, Refusal, Report, Start,
+    AttemptFailure, AttemptOutcome, AttemptReport, CommandRefusal, EngineCommand, EngineDecision,
+    FailureClass, RunStart, TaskAnswer, TimerPurpose,
 };
-use flow::engine::{ChildEnd, What};
-use flow::{Memory, RunId, Skeleton, TaskId, TextHash, Workflow, replay};
+use flow::engine::{ChildEnd, EventKind};
+use flow::{MemoryRows, RunId, RunSkeleton, TaskId, TextHash, Workflow, replay};
 use serde_json::{Value, json};
 
 /// A foreach between two tasks.
@@ -23,7 +24,7 @@ pub(crate) fn with(diagram: &str, configs: &[(&str, &str)]) -> String {
     text + "%% === END_CONFIG ===\n"
 }
 
-/// Runs a script and compares what has become of every task and of the run.
+/// Runs a script and compares the final state of every task and of the run.
 pub(crate) fn check(source: &str, script: &str, expected: &str) {
     check_with(&[("main", source)], json!({}), script, expected);
 }
@@ -48,7 +49,7 @@ pub(crate) fn check_with(sources: &[(&str, &str)], input: Value, script: &str, e
 pub(crate) struct Stage {
     pub(crate) workflows: BTreeMap<String, Workflow>,
     by_hash: BTreeMap<TextHash, Workflow>,
-    pub(crate) memory: Memory,
+    pub(crate) memory: MemoryRows,
     pub(crate) now_ms: u64,
     children: Vec<RunId>,
 }
@@ -67,13 +68,13 @@ impl Stage {
             .collect();
         let mut stage = Stage {
             by_hash,
-            memory: Memory::new(),
+            memory: MemoryRows::new(),
             now_ms: 1_000,
             children: Vec::new(),
             workflows,
         };
         let workflow = stage.workflows[sources[0].0].clone();
-        let start = Command::Start(Start::new("r", input));
+        let start = EngineCommand::Start(RunStart::new("r", input));
         stage
             .memory
             .execute(&workflow, &start, stage.now_ms)
@@ -82,12 +83,17 @@ impl Stage {
         stage
     }
 
-    pub(crate) fn execute(&mut self, command: &Command) -> Result<Decision, Refusal> {
-        let hash = self
-            .memory
-            .runs
-            .get(command.run())
-            .map(|run| run.workflow.clone());
+    pub(crate) fn execute(
+        &mut self,
+        command: &EngineCommand,
+    ) -> Result<EngineDecision, CommandRefusal> {
+        let hash = match command {
+            EngineCommand::Move { to, .. } => Some(to.clone()),
+            _ => {
+                let run = self.memory.runs.get(command.run());
+                run.map(|run| run.workflow.clone())
+            }
+        };
         let workflow = hash.and_then(|hash| self.by_hash.get(&hash).cloned());
         let workflow = workflow.unwrap_or_else(|| self.workflows.values().next().unwrap().clone());
         let result = self.memory.execute(&workflow, command, self.now_ms);
@@ -95,7 +101,7 @@ impl Stage {
         result
     }
 
-    fn ok(&mut self, command: &Command) {
+    fn ok(&mut self, command: &EngineCommand) {
         let result = self.execute(command);
         result.unwrap_or_else(|refusal| panic!("{command:?}: {refusal:?}"));
     }
@@ -103,7 +109,7 @@ impl Stage {
     fn hold_to_events(&self) {
         for run in self.memory.runs.keys() {
             let replayed = replay(&self.memory.events[run]).unwrap();
-            assert_eq!(replayed, Skeleton::of(&self.memory, run).unwrap());
+            assert_eq!(replayed, RunSkeleton::of(&self.memory, run).unwrap());
         }
     }
 
@@ -124,7 +130,7 @@ impl Stage {
             .unwrap_or_else(|e| panic!("{e}"))
     }
 
-    /// What the prompt of a task reads as.
+    /// Returns the prompt of a task.
     pub(crate) fn prompt(&mut self, task: &str) -> String {
         let task = self.task(task);
         let workflow = self.workflows["main"].clone();
@@ -136,22 +142,23 @@ impl Stage {
     }
 
     fn claim(&mut self, task: &TaskId) -> u64 {
-        self.ok(&Command::Claim {
+        self.ok(&EngineCommand::Claim {
             task: task.clone(),
             worker: "w".to_owned(),
             lease_ms: 60_000,
+            rates: Vec::new(),
         });
         self.memory.tasks[task].fence
     }
 
-    fn report(&mut self, task: TaskId, outcome: Outcome) {
+    fn report(&mut self, task: TaskId, outcome: AttemptOutcome) {
         let row = &self.memory.tasks[&task];
         let fence = match row.status.name() {
             "in_progress" => row.fence,
             _ => self.claim(&task),
         };
-        let report = Report::of(outcome);
-        self.ok(&Command::Report {
+        let report = AttemptReport::of(outcome);
+        self.ok(&EngineCommand::Report {
             task,
             fence,
             report,
@@ -171,9 +178,10 @@ impl Stage {
             }
             "wait" => self.now_ms += name.parse::<u64>().unwrap(),
             "fire" => self.fire(),
+            "start" => self.start(name, more),
             "expire" => {
                 for (task, fence) in self.memory.expired(self.now_ms) {
-                    self.ok(&Command::LeaseLost { task, fence });
+                    self.ok(&EngineCommand::LeaseLost { task, fence });
                 }
             }
             "expect" => self.expect(name, more),
@@ -190,24 +198,32 @@ impl Stage {
     }
 
     /// The commands that are nothing but one command.
-    fn command(&self, line: &str) -> Command {
+    fn command(&self, line: &str) -> EngineCommand {
         let (verb, rest) = line.split_once(' ').unwrap_or((line, ""));
         let (name, more) = rest.split_once(' ').unwrap_or((rest, ""));
         let run = RunId::new("r");
         match verb {
-            "cancel" => Command::Cancel {
+            "cancel" => EngineCommand::Cancel {
                 run: match name.strip_prefix('@') {
                     Some(child) => self.children[child.parse::<usize>().unwrap() - 1].clone(),
                     None => run,
                 },
                 reason: "Enough.".to_owned(),
             },
-            "pause" => Command::Pause {
+            "pause" => EngineCommand::Pause {
                 run,
                 reason: "A break.".to_owned(),
             },
-            "resume" => Command::Resume { run },
-            "signal" => Command::Signal {
+            "resume" => EngineCommand::Resume { run },
+            "move" => EngineCommand::Move {
+                to: self.workflows[name].hash().clone(),
+                seq: match more {
+                    "late" => 0,
+                    _ => self.memory.runs[&run].seq,
+                },
+                run,
+            },
+            "signal" => EngineCommand::Signal {
                 run,
                 name: name.to_owned(),
                 payload: value(more),
@@ -216,46 +232,50 @@ impl Stage {
         }
     }
 
-    fn command_of(&self, verb: &str, task: TaskId, more: &str) -> Command {
+    fn command_of(&self, verb: &str, task: TaskId, more: &str) -> EngineCommand {
         let answer = match verb {
-            "answer" => Some(Answer::Done {
+            "answer" => Some(TaskAnswer::Done {
                 output: value(more),
             }),
-            "accept" => Some(Answer::Accept),
-            "reject" => Some(Answer::Failed {
+            "accept" => Some(TaskAnswer::Accept),
+            "reject" => Some(TaskAnswer::Failed {
                 message: more.to_owned(),
             }),
             _ => None,
         };
         if let Some(answer) = answer {
-            return Command::Answer {
+            return EngineCommand::Answer {
                 task,
                 by: "me".to_owned(),
                 answer,
             };
         }
         match verb {
-            "retry" => Command::Retry { task },
-            "rerun" => Command::Rerun { task },
-            "assign" => Command::Assign {
+            "retry" => EngineCommand::Retry {
+                task,
+                with: (!more.is_empty()).then(|| value(more).as_object().unwrap().clone()),
+            },
+            "rerun" => EngineCommand::Rerun { task },
+            "assign" => EngineCommand::Assign {
                 task,
                 assignee: Some(more.to_owned()),
             },
-            "take" => Command::Claim {
+            "take" => EngineCommand::Claim {
                 task,
                 worker: "v".to_owned(),
                 lease_ms: 1,
+                rates: Vec::new(),
             },
             "late" => {
                 let (fence, output) = more.split_once(' ').unwrap();
-                let report = Report::completed(value(output));
-                Command::Report {
+                let report = AttemptReport::completed(value(output));
+                EngineCommand::Report {
                     task,
                     fence: fence.parse().unwrap(),
                     report,
                 }
             }
-            "beat" => Command::Heartbeat {
+            "beat" => EngineCommand::Heartbeat {
                 task,
                 fence: more.parse().unwrap(),
                 lease_ms: 60_000,
@@ -266,29 +286,40 @@ impl Stage {
                     class: None,
                 };
                 let child = RunId::child_of(&task, self.memory.tasks[&task].fence);
-                Command::ChildEnded { task, child, end }
+                EngineCommand::ChildEnded { task, child, end }
             }
             _ => panic!("{verb}"),
         }
     }
 
+    /// Begins another run of the first workflow, which is then `@1` and so on.
+    fn start(&mut self, name: &str, more: &str) {
+        let (priority, input) = more.split_once(' ').unwrap_or((more, "{}"));
+        let start = EngineCommand::Start(RunStart {
+            priority: priority.parse().unwrap_or(0),
+            ..RunStart::new(name, value(input))
+        });
+        self.ok(&start);
+        self.children.push(RunId::new(name));
+    }
+
     /// Fires every timer that is due, until none is.
     fn fire(&mut self) {
         while let Some(timer) = self.memory.due(self.now_ms).into_iter().next() {
-            if let Due::StartChild { child } = &timer.due {
+            if let TimerPurpose::StartChild { child } = &timer.due {
                 let workflow = self.workflows[&child.subflow].clone();
-                let start = Start {
+                let start = RunStart {
                     parent: Some(child.parent.clone()),
                     depth: child.depth,
-                    ..Start::new(child.run.clone(), child.input.clone())
+                    ..RunStart::new(child.run.clone(), child.input.clone())
                 };
-                let start = Command::Start(start);
+                let start = EngineCommand::Start(start);
                 let started = self.memory.execute(&workflow, &start, self.now_ms);
                 if started.is_ok() {
                     self.children.push(child.run.clone());
                 }
             }
-            self.ok(&Command::Fire {
+            self.ok(&EngineCommand::Fire {
                 run: timer.run,
                 key: timer.key,
             });
@@ -307,9 +338,23 @@ impl Stage {
                 let expected: Value = serde_json::from_str(more).unwrap();
                 assert_eq!(result.flatten(), Some(expected));
             }
+            "ready" => {
+                let ready = self.memory.ready(self.now_ms, 99);
+                let ready: Vec<String> = ready.iter().map(TaskId::to_string).collect();
+                assert_eq!(ready.join(" "), more);
+            }
+            "room" => {
+                let rows = self.memory.slots.values();
+                let rows = rows.map(|row| match row.is_held {
+                    true => row.holder.clone(),
+                    false => format!("({})", row.holder),
+                });
+                assert_eq!(rows.collect::<Vec<_>>().join(" "), more);
+            }
             "decided" => assert_eq!(self.decided(), more),
             "late" => {
-                let late = |e: &&flow::engine::Event| matches!(e.what, What::CameLate { .. });
+                let late =
+                    |e: &&flow::engine::RunEvent| matches!(e.what, EventKind::CameLate { .. });
                 let count = self.memory.events[&run.id].iter().filter(late).count();
                 assert_eq!(count.to_string(), more);
             }
@@ -348,7 +393,7 @@ impl Stage {
     fn decided(&self) -> String {
         let events = self.memory.events[&RunId::new("r")].iter();
         let decided = events.filter_map(|event| match &event.what {
-            What::Decided { decision, to, .. } => Some(format!("{decision}>{to}")),
+            EventKind::Decided { decision, to, .. } => Some(format!("{decision}>{to}")),
             _ => None,
         });
         decided.collect::<Vec<_>>().join(" ")
@@ -374,41 +419,41 @@ impl Stage {
     }
 }
 
-/// What is written after a verb: JSON, or the words as they are.
+/// Reads the value after a verb: JSON, or the words as they are.
 fn value(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|_| Value::from(text))
 }
 
 /// The outcome that a verb reports.
-fn outcome(verb: &str, more: &str) -> Option<Outcome> {
+fn outcome(verb: &str, more: &str) -> Option<AttemptOutcome> {
     let reason = more.to_owned();
     Some(match verb {
-        "done" => Outcome::Completed {
+        "done" => AttemptOutcome::Completed {
             output: value(more),
             partial: false,
         },
         "fail" => {
             let (class, message) = more.split_once(' ').unwrap_or((more, "It failed."));
             let class: FailureClass = serde_json::from_value(json!(class)).unwrap();
-            Outcome::Failed(Failure {
+            AttemptOutcome::Failed(AttemptFailure {
                 class,
                 message: message.to_owned(),
             })
         }
-        "ask" => Outcome::Asked {
+        "ask" => AttemptOutcome::Asked {
             reason,
             output: None,
         },
-        "unsure" => Outcome::Unsure {
+        "unsure" => AttemptOutcome::Unsure {
             reason: "Not sure.".to_owned(),
             output: value(more),
         },
-        "continue" => Outcome::Continue {
+        "continue" => AttemptOutcome::Continue {
             note: reason,
             output: None,
         },
-        "back" => Outcome::GivenBack,
-        "budget" => Outcome::OverBudget {
+        "back" => AttemptOutcome::GivenBack,
+        "budget" => AttemptOutcome::OverBudget {
             reason: "Too dear.".to_owned(),
         },
         _ => return None,

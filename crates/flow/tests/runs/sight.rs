@@ -1,4 +1,4 @@
-//! What expressions see, where a task stands.
+//! The values that expressions see at a task.
 
 use serde_json::json;
 

@@ -35,10 +35,11 @@ fn a_paused_run_is_not_claimed_from_and_ends_what_is_under_way() {
 fn a_run_is_pinned_to_its_text() {
     let mut stage = Stage::new(&[("main", "graph TD\n A[x] --> B[y]")], json!({}));
     let other = flow::parse("graph TD\n A[x] --> C[z]").unwrap();
-    let claim = flow::engine::Command::Claim {
+    let claim = flow::engine::EngineCommand::Claim {
         task: "r/A".parse().unwrap(),
         worker: "w".to_owned(),
         lease_ms: 1,
+        rates: Vec::new(),
     };
     let refusal = stage.memory.execute(&other, &claim, 2_000).unwrap_err();
     assert_eq!(refusal.kind, flow::engine::RefusalKind::WrongWorkflow);
@@ -47,7 +48,7 @@ fn a_run_is_pinned_to_its_text() {
 #[test]
 fn a_second_start_is_refused_and_so_is_what_is_not_there() {
     let mut stage = Stage::new(&[("main", "graph TD\n A[x]")], json!({}));
-    let start = flow::engine::Command::Start(flow::engine::Start::new("r", json!({})));
+    let start = flow::engine::EngineCommand::Start(flow::engine::RunStart::new("r", json!({})));
     let refusal = stage.execute(&start).unwrap_err();
     assert_eq!(json!(refusal.kind), "already_started");
     for line in [

@@ -41,8 +41,8 @@ fn a_child_that_fails_follows_the_error_rule_of_its_step() {
     );
 }
 
-/// What the step of a child that failed is told, more of the diagram, what happens then, and what comes
-/// of it.
+/// The settings of a step whose child failed, more of the diagram, the commands, and the expected
+/// state.
 const AFTER_A_FAILURE: &[(&str, &str, &str, &str)] = &[
     // Without a rule, both wait for a person, and resuming the parent goes on in the child.
     (
@@ -57,7 +57,7 @@ const AFTER_A_FAILURE: &[(&str, &str, &str, &str)] = &[
         "resume\n fire\n done @1/X 5\n fire\n expect S output 5",
         "A:completed B:pending S:completed run:running @1/X:completed @1/run:completed",
     ),
-    // Whoever goes on in the child goes on in the parent.
+    // Resuming the child resumes the parent.
     (
         "{}",
         "",
@@ -225,17 +225,17 @@ fn whoever_saw_to_an_earlier_child_does_not_take_away_the_next() {
         stage.line(line);
     }
     // They come back after the step was tried again: with the child they knew, and its timer.
-    let flow::engine::Due::StartChild { child } = first.due.clone() else {
+    let flow::engine::TimerPurpose::StartChild { child } = first.due.clone() else {
         panic!("{first:?}");
     };
-    let start = flow::engine::Command::Start(flow::engine::Start {
+    let start = flow::engine::EngineCommand::Start(flow::engine::RunStart {
         parent: Some(child.parent.clone()),
         depth: child.depth,
-        ..flow::engine::Start::new(child.run, child.input)
+        ..flow::engine::RunStart::new(child.run, child.input)
     });
     let refusal = stage.execute(&start).unwrap_err();
     assert_eq!(json!(refusal.kind), "wrong_status", "{refusal}");
-    let fire = flow::engine::Command::Fire {
+    let fire = flow::engine::EngineCommand::Fire {
         run: first.run.clone(),
         key: first.key.clone(),
     };
@@ -249,7 +249,7 @@ fn whoever_saw_to_an_earlier_child_does_not_take_away_the_next() {
 #[test]
 fn the_end_of_an_earlier_child_is_not_that_of_the_next() {
     let workflow = parent("{}");
-    // Somebody could not start it, somebody else had.
+    // One worker could not start the child, another had started it.
     check_with(
         &[("main", &workflow), ("child", CHILD)],
         json!({}),

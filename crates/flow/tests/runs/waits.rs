@@ -57,7 +57,7 @@ fn a_wait_may_be_until_a_time_that_a_step_gave() {
             "A:completed B:pending W:completed run:running",
         );
     }
-    // What is past is over, and what is no time is said.
+    // A time in the past ends the wait at once; a value that is no time is reported.
     check(
         &workflow,
         "done A {\"at\": 1}\n fire",
@@ -202,7 +202,9 @@ fn an_input_is_checked_and_its_defaults_are_filled_in() {
         let wrong = parsed.checked_input(input).unwrap_err();
         assert!(wrong.contains(says), "{wrong}");
     }
-    let start = flow::engine::Command::Start(flow::engine::Start::new("x", json!({})));
-    let refusal = flow::Memory::new().execute(&parsed, &start, 1).unwrap_err();
+    let start = flow::engine::EngineCommand::Start(flow::engine::RunStart::new("x", json!({})));
+    let refusal = flow::MemoryRows::new()
+        .execute(&parsed, &start, 1)
+        .unwrap_err();
     assert_eq!(json!(refusal.kind), "bad_input", "{refusal}");
 }

@@ -1,10 +1,12 @@
-//! Those who work with the store: workers, those who tend timers and leases, whoever hands notices on,
-//! and people. Each does one thing at a time with what they saw before, and may die in between.
+//! The actors that use the store: workers, processes that handle timers and leases, the reader of
+//! notices, and people. Each does one thing at a time with the state it saw before, and may die in
+//! between.
 
-use flow::Execution;
+use flow::ExecutionMode;
 use flow::engine::{
-    Answer, ChildRun, Command, Due, Failure, FailureClass, Notice, Outcome, Refusal, RefusalKind,
-    Report, Start, TaskKind, TaskStatus, TimerRow,
+    AttemptFailure, AttemptOutcome, AttemptReport, ChildRun, CommandRefusal, EngineCommand,
+    FailureClass, Notice, RefusalKind, RunStart, TaskAnswer, TaskStatus, TimerPurpose, TimerRow,
+    WorkflowTaskKind,
 };
 use flow::{RunId, TaskId};
 use serde_json::{Value, json};
@@ -18,7 +20,7 @@ pub(crate) struct Held {
     pub(crate) fence: u64,
 }
 
-/// Somebody, and how far they are.
+/// An actor, and its progress.
 #[derive(Clone)]
 pub(crate) enum Actor {
     Worker(Worker),
@@ -35,7 +37,7 @@ pub(crate) enum Worker {
     /// The work is done; whether the report came through is not known.
     Reporting {
         held: Held,
-        outcome: Outcome,
+        outcome: AttemptOutcome,
         committed: bool,
     },
 }
@@ -77,7 +79,7 @@ impl Actor {
 }
 
 impl World {
-    /// Somebody goes one step on.
+    /// Lets a random actor take one step.
     pub(crate) fn act(&mut self) {
         let at = usize::try_from(self.chance.up_to(self.actors.len() as u64)).unwrap();
         let next = match self.actors[at].clone() {
@@ -88,7 +90,7 @@ impl World {
         self.actors[at] = next;
     }
 
-    /// Somebody dies, and what they knew with them. Another takes their place.
+    /// Kills a random actor with everything it knew. Another takes its place.
     pub(crate) fn kill(&mut self) {
         let at = usize::try_from(self.chance.up_to(self.actors.len() as u64)).unwrap();
         self.actors[at] = match self.actors[at] {
@@ -137,10 +139,11 @@ impl World {
     }
 
     pub(crate) fn claim(&mut self, task: TaskId) -> Option<Held> {
-        let claim = Command::Claim {
+        let claim = EngineCommand::Claim {
             task: task.clone(),
             worker: "w".to_owned(),
             lease_ms: LEASE_MS,
+            rates: Vec::new(),
         };
         match self.send(&claim) {
             Answered::Committed => {
@@ -148,7 +151,11 @@ impl World {
                 Some(Held { task, fence })
             }
             Answered::Refused(refusal) => {
-                let fine = [RefusalKind::WrongStatus, RefusalKind::NotReady];
+                let fine = [
+                    RefusalKind::WrongStatus,
+                    RefusalKind::NotReady,
+                    RefusalKind::NoRoom,
+                ];
                 assert!(fine.contains(&refusal.kind), "{refusal}");
                 None
             }
@@ -157,11 +164,11 @@ impl World {
     }
 
     /// The worker says how it went, again where it does not know whether it was heard.
-    fn say(&mut self, held: Held, outcome: Outcome, committed: bool) -> Worker {
-        let report = Command::Report {
+    fn say(&mut self, held: Held, outcome: AttemptOutcome, committed: bool) -> Worker {
+        let report = EngineCommand::Report {
             task: held.task.clone(),
             fence: held.fence,
-            report: Report::of(outcome.clone()),
+            report: AttemptReport::of(outcome.clone()),
         };
         match self.send(&report) {
             Answered::Committed if self.chance.one_in(8) => {
@@ -189,11 +196,15 @@ impl World {
         }
     }
 
-    pub(crate) fn report(&mut self, held: &Held, outcome: Outcome) -> Result<(), Refusal> {
-        let result = self.execute(&Command::Report {
+    pub(crate) fn report(
+        &mut self,
+        held: &Held,
+        outcome: AttemptOutcome,
+    ) -> Result<(), CommandRefusal> {
+        let result = self.execute(&EngineCommand::Report {
             task: held.task.clone(),
             fence: held.fence,
-            report: Report::of(outcome),
+            report: AttemptReport::of(outcome),
         });
         if let Err(refusal) = &result {
             assert_eq!(refusal.kind, RefusalKind::StaleFence, "{refusal}");
@@ -202,7 +213,7 @@ impl World {
     }
 
     fn beat(&mut self, held: Held) -> Worker {
-        let beat = Command::Heartbeat {
+        let beat = EngineCommand::Heartbeat {
             task: held.task.clone(),
             fence: held.fence,
             lease_ms: LEASE_MS,
@@ -234,7 +245,7 @@ impl World {
         assert_eq!(told.is_ok(), still, "a report under an old fence was taken");
     }
 
-    /// What workers hold, taken from them.
+    /// Takes all tasks away from the workers.
     pub(crate) fn put_down(&mut self) -> Vec<Held> {
         let mut taken = Vec::new();
         for actor in &mut self.actors {
@@ -246,11 +257,11 @@ impl World {
         taken
     }
 
-    pub(crate) fn outcome(&mut self) -> Outcome {
+    pub(crate) fn outcome(&mut self) -> AttemptOutcome {
         let reason = "Because.".to_owned();
         let failure = |class| {
             let message = "It failed.".to_owned();
-            Outcome::Failed(Failure { class, message })
+            AttemptOutcome::Failed(AttemptFailure { class, message })
         };
         match self.chance.up_to(30) {
             0 => failure(FailureClass::Timeout),
@@ -258,21 +269,21 @@ impl World {
             2 => failure(FailureClass::UnparsableReply),
             3 | 4 => failure(FailureClass::Failed),
             5 => failure(FailureClass::Auth),
-            6 => Outcome::Asked {
+            6 => AttemptOutcome::Asked {
                 reason,
                 output: None,
             },
-            7 => Outcome::Unsure {
+            7 => AttemptOutcome::Unsure {
                 reason,
                 output: json!({ "list": [] }),
             },
-            8 => Outcome::Continue {
+            8 => AttemptOutcome::Continue {
                 note: reason,
                 output: None,
             },
-            9 => Outcome::OverBudget { reason },
-            11 => Outcome::GivenBack,
-            10 => Outcome::Completed {
+            9 => AttemptOutcome::OverBudget { reason },
+            11 => AttemptOutcome::GivenBack,
+            10 => AttemptOutcome::Completed {
                 output: Value::Null,
                 partial: false,
             },
@@ -292,7 +303,7 @@ impl World {
                 let Some(timer) = timers.pop() else {
                     return Tender::Idle;
                 };
-                if let Due::StartChild { child } = &timer.due {
+                if let TimerPurpose::StartChild { child } = &timer.due {
                     self.start_child(child);
                     return Tender::Started(Box::new(timer), timers);
                 }
@@ -313,10 +324,10 @@ impl World {
         }
     }
 
-    pub(crate) fn lease_lost(&mut self, task: TaskId, fence: u64) -> Result<(), Refusal> {
-        let lost = self.execute(&Command::LeaseLost { task, fence });
+    pub(crate) fn lease_lost(&mut self, task: TaskId, fence: u64) -> Result<(), CommandRefusal> {
+        let lost = self.execute(&EngineCommand::LeaseLost { task, fence });
         if let Err(refusal) = &lost {
-            // Somebody was faster, or the clock went back.
+            // Another actor was faster, or the clock went back.
             let fine = [RefusalKind::StaleFence, RefusalKind::NotReady];
             assert!(fine.contains(&refusal.kind), "{refusal}");
         }
@@ -328,10 +339,10 @@ impl World {
             "self" => self.main.clone(),
             _ => self.child.clone(),
         };
-        let start = Command::Start(Start {
+        let start = EngineCommand::Start(RunStart {
             parent: Some(child.parent.clone()),
             depth: child.depth,
-            ..Start::new(child.run.clone(), child.input.clone())
+            ..RunStart::new(child.run.clone(), child.input.clone())
         });
         if let Answered::Refused(refusal) = self.send_in(&workflow, &start) {
             let fine = [RefusalKind::AlreadyStarted, RefusalKind::WrongStatus];
@@ -340,14 +351,14 @@ impl World {
     }
 
     pub(crate) fn fire(&mut self, timer: &TimerRow) {
-        // Nobody fires for a child that they do not know to have begun.
-        if let Due::StartChild { child } = &timer.due
+        // An actor fires this timer only if it knows that the child has begun.
+        if let TimerPurpose::StartChild { child } = &timer.due
             && !self.memory.runs.contains_key(&child.run)
             && self.waits(&child.parent)
         {
             return;
         }
-        let fire = Command::Fire {
+        let fire = EngineCommand::Fire {
             run: timer.run.clone(),
             key: timer.key.clone(),
         };
@@ -359,7 +370,7 @@ impl World {
                 RefusalKind::NotReady,
             ];
             assert!(fine.contains(&refusal.kind), "{refusal}");
-            // What a run refuses for good is taken away by whoever fires timers.
+            // The actor that fires timers removes one that the run refuses for good.
             if refusal.kind == RefusalKind::WrongStatus {
                 self.memory
                     .timers
@@ -407,7 +418,8 @@ impl World {
 
     fn for_people(&self) -> Vec<TaskId> {
         let rows = self.memory.tasks.values().filter(|row| {
-            let pending = row.status == TaskStatus::Pending && row.execution == Execution::Manual;
+            let pending =
+                row.status == TaskStatus::Pending && row.execution == ExecutionMode::Manual;
             pending || row.status == TaskStatus::OnHold
         });
         rows.map(|row| row.id.clone()).collect()
@@ -419,45 +431,44 @@ impl World {
             return;
         };
         let by = "me".to_owned();
-        let answer = |answer| Command::Answer {
+        let answer = |answer| EngineCommand::Answer {
             task: task.clone(),
             by,
             answer,
         };
         let command = match self.chance.up_to(10) {
-            0 => answer(Answer::Failed {
+            0 => answer(TaskAnswer::Failed {
                 message: "No.".to_owned(),
             }),
-            1 | 2 => answer(Answer::Accept),
-            3..=5 => Command::Retry { task },
-            6 => Command::Assign {
+            1 | 2 => answer(TaskAnswer::Accept),
+            3..=5 => EngineCommand::Retry { task, with: None },
+            6 => EngineCommand::Assign {
                 task,
                 assignee: Some("ann".to_owned()),
             },
             _ => {
                 let output = json!({ "a": self.chance.one_in(2), "n": 7, "list": [1] });
-                answer(Answer::Done { output })
+                answer(TaskAnswer::Done { output })
             }
         };
         let _ = self.execute(&command);
     }
 
     pub(crate) fn let_people_work(&mut self) {
-        let waits = self
-            .memory
-            .tasks
-            .values()
-            .filter(|row| row.kind == TaskKind::Wait && row.status == TaskStatus::Waiting);
+        let waits =
+            self.memory.tasks.values().filter(|row| {
+                row.kind == WorkflowTaskKind::Wait && row.status == TaskStatus::Waiting
+            });
         let runs: Vec<RunId> = waits.map(|row| row.id.run.clone()).collect();
         for run in runs {
-            // Nobody waits for it where all waits are for a time.
+            // The signal has no receiver where all waits are for a time.
             let _ = self.execute(&signal(run));
         }
         for task in self.for_people() {
             let output = json!({ "a": false, "n": 1, "list": [1] });
             let by = "me".to_owned();
-            let answer = Answer::Done { output };
-            if let Err(refusal) = self.execute(&Command::Answer { task, by, answer }) {
+            let answer = TaskAnswer::Done { output };
+            if let Err(refusal) = self.execute(&EngineCommand::Answer { task, by, answer }) {
                 assert_eq!(refusal.kind, RefusalKind::WrongStatus, "{refusal}");
             }
         }
@@ -469,11 +480,19 @@ impl World {
         let reason = "So be it.".to_owned();
         let command = match self.chance.up_to(14) {
             12 | 13 => signal(run),
-            0 => Command::Cancel { run, reason },
-            1..=3 => Command::Pause { run, reason },
-            4..=7 => Command::Resume { run },
+            0 => EngineCommand::Cancel { run, reason },
+            1..=3 => EngineCommand::Pause { run, reason },
+            4..=6 => EngineCommand::Resume { run },
+            7 => EngineCommand::Move {
+                seq: self.memory.runs[&run].seq,
+                to: match self.memory.runs[&run].workflow == *self.main.hash() {
+                    true => self.other.hash().clone(),
+                    false => self.main.hash().clone(),
+                },
+                run,
+            },
             _ => match self.any_task() {
-                Some(task) => Command::Rerun { task },
+                Some(task) => EngineCommand::Rerun { task },
                 None => return,
             },
         };
@@ -481,8 +500,8 @@ impl World {
     }
 }
 
-fn signal(run: RunId) -> Command {
-    Command::Signal {
+fn signal(run: RunId) -> EngineCommand {
+    EngineCommand::Signal {
         run,
         name: "go".to_owned(),
         payload: json!({ "a": true, "n": 1, "list": [1] }),

@@ -4,17 +4,18 @@
 use std::sync::Arc;
 
 use flow::engine::{
-    Action, Batch, Changes, Command, Lookup, Report, Rows as _, Stop, TaskRow, TaskStatus, decide,
+    AttemptReport, DecisionStop, EngineAction, EngineCommand, RowCache, RowChanges, RowLookup,
+    RowSource as _, TaskRow, TaskStatus, decide,
 };
-use flow::{Memory, RunId};
+use flow::{MemoryRows, RunId};
 
 use crate::actors::{Actor, Held};
 use crate::world::{LEASE_MS, World};
 
-/// What a process knows, and the tasks that it works on.
+/// The cache of a process, and the tasks that it works on.
 #[derive(Default)]
 pub(crate) struct Desk {
-    known: Batch,
+    known: RowCache,
     held: Vec<Held>,
 }
 
@@ -32,7 +33,7 @@ impl World {
         self.look_again(&mut desk.known);
         let decided = self.decide_through(&mut desk.known, &commands);
         let changes = desk.known.flush();
-        let mut fresh = Batch::new();
+        let mut fresh = RowCache::new();
         self.decide_through(&mut fresh, &commands);
         assert_eq!(
             told(&changes),
@@ -40,8 +41,8 @@ impl World {
             "what is remembered is not so"
         );
         if self.chance.one_in(20) {
-            // What is not committed is not known either.
-            desk.known = Batch::new();
+            // The cache must not keep rows that were not committed.
+            desk.known = RowCache::new();
             self.desks[at] = desk;
             return;
         }
@@ -50,7 +51,7 @@ impl World {
                 let (task, fence) = (row.id.clone(), row.fence);
                 let held = Held { task, fence };
                 match self.chance.one_in(40) {
-                    // Whoever claimed it here says elsewhere how it ended.
+                    // The task is claimed here, and another actor reports it later.
                     true => self.actors.push(Actor::holding(held)),
                     false => desk.held.push(held),
                 }
@@ -68,8 +69,8 @@ impl World {
         }
     }
 
-    /// What a process has to say, and what it claims.
-    fn commands(&mut self, desk: &mut Desk) -> Vec<Command> {
+    /// Returns the reports and claims of a process.
+    fn commands(&mut self, desk: &mut Desk) -> Vec<EngineCommand> {
         let mut commands = Vec::new();
         let mut done = match self.chance.one_in(20) {
             true => self.put_down(),
@@ -86,29 +87,30 @@ impl World {
                 true => self.outcome(),
                 false => self.good(),
             };
-            commands.push(Command::Report {
+            commands.push(EngineCommand::Report {
                 task: held.task,
                 fence: held.fence,
-                report: Report::of(outcome),
+                report: AttemptReport::of(outcome),
             });
         }
         let max = 1 + self.chance.up_to(4);
         let ready = self
             .memory
             .ready(self.now_ms, usize::try_from(max).unwrap());
-        commands.extend(ready.into_iter().map(|task| Command::Claim {
+        commands.extend(ready.into_iter().map(|task| EngineCommand::Claim {
             task,
             worker: "b".to_owned(),
             lease_ms: LEASE_MS,
+            rates: Vec::new(),
         }));
         commands
     }
 
     /// Finds out how far the runs have come. What is still known then is so.
-    fn look_again(&mut self, known: &mut Batch) {
+    fn look_again(&mut self, known: &mut RowCache) {
         let runs: Vec<RunId> = self.memory.runs.keys().cloned().collect();
         for run in runs {
-            self.memory.teach(known, Lookup::Run(run));
+            self.memory.teach(known, RowLookup::Run(run));
         }
         let kept = known_tasks(known, &self.memory);
         if known.was_overtaken() && kept.iter().any(|row| row.status == TaskStatus::InProgress) {
@@ -119,9 +121,9 @@ impl World {
 
     fn decide_through(
         &mut self,
-        batch: &mut Batch,
-        commands: &[Command],
-    ) -> Vec<(Command, Vec<Action>)> {
+        batch: &mut RowCache,
+        commands: &[EngineCommand],
+    ) -> Vec<(EngineCommand, Vec<EngineAction>)> {
         let mut decided = Vec::new();
         for command in commands {
             let workflow = self.workflow_of(command);
@@ -132,8 +134,8 @@ impl World {
                         batch.commit(decision);
                         break;
                     }
-                    Err(Stop::Refused(_)) => break,
-                    Err(Stop::Rows(lookup)) => self.memory.teach(batch, lookup),
+                    Err(DecisionStop::Refused(_)) => break,
+                    Err(DecisionStop::Rows(lookup)) => self.memory.teach(batch, lookup),
                 }
             }
         }
@@ -142,7 +144,7 @@ impl World {
 }
 
 /// All of it but how quiet it was: that depends on who decides.
-pub(crate) fn told(changes: &Changes) -> Changes {
+pub(crate) fn told(changes: &RowChanges) -> RowChanges {
     let mut changes = changes.clone();
     for row in &mut changes.runs {
         Arc::make_mut(row).quiet_since = None;
@@ -150,14 +152,14 @@ pub(crate) fn told(changes: &Changes) -> Changes {
     changes
 }
 
-fn known_tasks(known: &mut Batch, memory: &Memory) -> Vec<Arc<TaskRow>> {
+fn known_tasks(known: &mut RowCache, memory: &MemoryRows) -> Vec<Arc<TaskRow>> {
     let tasks = memory.tasks.keys();
     let known = tasks.filter_map(|task| known.task(task).ok().flatten());
     known.collect()
 }
 
-/// What a batch knows is what is in the store, but for leases, which are kept without a word.
-fn is_so(known: &mut Batch, memory: &mut Memory) {
+/// Checks that a cache equals the store, except for leases, which are renewed without an event.
+fn is_so(known: &mut RowCache, memory: &mut MemoryRows) {
     let bare = |row: &Arc<TaskRow>| TaskRow {
         lease: None,
         ..TaskRow::clone(row)

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::chance::Chance;
 
-/// How many steps a drawing has, about.
+/// The approximate number of steps of a drawing.
 const STEPS: u64 = 14;
 
 pub(crate) fn draw(chance: &mut Chance) -> String {
@@ -78,6 +78,9 @@ impl Drawing<'_> {
         }
         if self.chance.one_in(30) {
             config["failFast"] = json!(true);
+        }
+        if !manual && self.chance.one_in(6) {
+            config["concurrency"] = json!({ "key": "{{run.depth}}", "max": 2 });
         }
         if manual && self.chance.one_in(3) {
             config["timeout"] = json!("30s");

@@ -1,13 +1,14 @@
-//! What must hold of every run, whatever goes wrong: told by rules of its own, not by the engine's.
+//! Invariants of every run, whatever goes wrong: written as rules of their own, independent of the
+//! engine.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use flow::engine::{
-    Action, Command, Due, HoldKind, ItemStatus, Move, Pause, RunStatus, TaskKind, TaskRow,
-    TaskStatus,
+    EngineAction, EngineCommand, HoldKind, ItemStatus, PauseCause, RunStatus, StatusMove, TaskRow,
+    TaskStatus, TimerPurpose, WorkflowTaskKind,
 };
-use flow::{Memory, Path, RunId, Skeleton, StepId, TaskId, TextHash, Workflow, replay};
+use flow::{ItemPath, MemoryRows, RunId, RunSkeleton, StepId, TaskId, TextHash, Workflow, replay};
 use serde_json::json;
 
 use crate::chance::Chance;
@@ -53,7 +54,7 @@ const MOVES: [(TaskStatus, &[TaskStatus]); 4] = [
 pub(crate) struct Law {
     /// The statuses of all tasks, as their moves say it.
     statuses: HashMap<TaskId, TaskStatus>,
-    /// How often an item has ended; reopening it takes one away.
+    /// The number of times an item has ended, minus the times it was reopened.
     ended: BTreeMap<(TaskId, u32), i32>,
     /// The foreach steps that were joined.
     joined: HashSet<TaskId>,
@@ -64,7 +65,7 @@ pub(crate) struct Law {
 }
 
 impl Law {
-    pub(crate) fn of(workflows: [&Arc<Workflow>; 2]) -> Law {
+    pub(crate) fn of(workflows: [&Arc<Workflow>; 3]) -> Law {
         let ways = workflows.map(|workflow| {
             let steps = workflow.steps().iter();
             let ways = steps.map(|step| (step.id.clone(), onward(workflow, &step.id)));
@@ -80,20 +81,20 @@ impl Law {
     }
 
     /// The kinds of what was decided.
-    pub(crate) fn kinds(&self, actions: &[Action]) -> Vec<String> {
+    pub(crate) fn kinds(&self, actions: &[EngineAction]) -> Vec<String> {
         let kinds = actions.iter().filter_map(|action| match action {
-            Action::MoveTask { by, .. } => Some(format!("{by:?}")),
-            Action::CreateTask(task) => {
+            EngineAction::MoveTask { by, .. } => Some(format!("{by:?}")),
+            EngineAction::CreateTask(task) => {
                 let hold = task.hold.as_ref()?;
                 Some(format!("hold {:?}", hold.kind))
             }
-            Action::Append(event) => Some(
+            EngineAction::Append(event) => Some(
                 json!(event.what)["what"]
                     .as_str()
                     .unwrap_or_default()
                     .to_owned(),
             ),
-            Action::SetTask { change, .. } => {
+            EngineAction::SetTask { change, .. } => {
                 let hold = change.hold.as_ref()?.as_ref()?;
                 Some(format!("hold {:?}", hold.kind))
             }
@@ -102,21 +103,21 @@ impl Law {
         kinds.collect()
     }
 
-    /// What must never be decided: a step execution twice, a move that is none, an item that ends
-    /// twice, a foreach that is joined twice.
-    pub(crate) fn watch(&mut self, command: &Command, actions: &[Action]) {
+    /// Checks that a decision never creates a task twice, makes an impossible transition, ends an
+    /// item twice, or joins a foreach twice.
+    pub(crate) fn watch(&mut self, command: &EngineCommand, actions: &[EngineAction]) {
         for action in actions {
             match action {
-                Action::CreateTask(task) => {
+                EngineAction::CreateTask(task) => {
                     let old = self.statuses.insert(task.id.clone(), task.begin.status());
                     assert!(old.is_none(), "{} is created twice", task.id);
-                    if let (TaskKind::Join, Some(from)) = (task.kind, &task.from) {
+                    if let (WorkflowTaskKind::Join, Some(from)) = (task.kind, &task.from) {
                         let new = self.joined.insert(from.clone());
-                        let again = matches!(command, Command::Rerun { .. });
+                        let again = matches!(command, EngineCommand::Rerun { .. });
                         assert!(new || again, "{from} is joined twice");
                     }
                 }
-                Action::MoveTask { task, by } => {
+                EngineAction::MoveTask { task, by } => {
                     let status = self
                         .statuses
                         .get_mut(task)
@@ -126,17 +127,17 @@ impl Law {
                     assert!(to.contains(&by.to()), "{task}: {status:?} by {by:?}");
                     *status = by.to();
                 }
-                Action::EndItem { group, index, .. } => {
+                EngineAction::EndItem { group, index, .. } => {
                     let ended = self.ended.entry((group.clone(), *index)).or_default();
                     *ended += 1;
                     assert!(*ended <= 1, "item {index} of {group} ended twice");
                 }
-                Action::ContinueGroup { items, .. } => {
+                EngineAction::ContinueGroup { items, .. } => {
                     let ended = items.iter().filter(|item| item.status.is_terminal());
                     let ended = ended.map(|item| ((item.group.clone(), item.index), 1));
                     self.ended.extend(ended);
                 }
-                Action::ReopenItem { group, index } => {
+                EngineAction::ReopenItem { group, index } => {
                     *self.ended.entry((group.clone(), *index)).or_default() -= 1;
                 }
                 _ => {}
@@ -145,18 +146,23 @@ impl Law {
     }
 
     /// A foreach gives what its items gave, each once and in their order.
-    pub(crate) fn gathered(&self, memory: &Memory, command: &Command, actions: &[Action]) {
-        if matches!(command, Command::Answer { .. }) {
+    pub(crate) fn gathered(
+        &self,
+        memory: &MemoryRows,
+        command: &EngineCommand,
+        actions: &[EngineAction],
+    ) {
+        if matches!(command, EngineCommand::Answer { .. }) {
             return;
         }
         let finished = actions.iter().filter_map(|action| match action {
-            Action::MoveTask {
+            EngineAction::MoveTask {
                 task,
-                by: Move::Finish,
+                by: StatusMove::Finish,
             } => memory.tasks.get(task),
             _ => None,
         });
-        for task in finished.filter(|task| task.kind == TaskKind::Foreach) {
+        for task in finished.filter(|task| task.kind == WorkflowTaskKind::Foreach) {
             let items = memory.items.values().filter(|item| item.group == task.id);
             let (mut results, mut failed) = (Vec::new(), Vec::new());
             for item in items {
@@ -178,8 +184,8 @@ impl Law {
         }
     }
 
-    /// What is true of a run after every transaction.
-    pub(crate) fn hold_together(&self, memory: &Memory, run: &RunId, chance: &mut Chance) {
+    /// Checks the invariants after every transaction.
+    pub(crate) fn hold_together(&self, memory: &MemoryRows, run: &RunId, chance: &mut Chance) {
         let Some(row) = memory.runs.get(run) else {
             return;
         };
@@ -198,8 +204,10 @@ impl Law {
                 assert!(row.pause.is_none() && row.reason.is_none(), "{run}");
                 let is_stuck = |task: &&TaskRow| {
                     task.is_overdue()
-                        || matches!(task.kind, TaskKind::Foreach | TaskKind::Join)
-                            && task.status == TaskStatus::Waiting
+                        || matches!(
+                            task.kind,
+                            WorkflowTaskKind::Foreach | WorkflowTaskKind::Join
+                        ) && task.status == TaskStatus::Waiting
                 };
                 assert!(
                     !active.iter().all(is_stuck),
@@ -208,7 +216,7 @@ impl Law {
             }
             RunStatus::Paused => {
                 assert!(row.reason.is_some(), "{run} is paused for no reason");
-                if let Some(Pause::Task(by)) = &row.pause {
+                if let Some(PauseCause::Task(by)) = &row.pause {
                     assert_eq!(memory.tasks[by].status, TaskStatus::OnHold, "{by}");
                 }
             }
@@ -227,6 +235,7 @@ impl Law {
                 .contains_key(&(run.clone(), "cancel".to_owned()));
             assert!(waits || told, "{run} runs for nobody");
         }
+        held_room(memory);
         for task in &active {
             self.explained(memory, task, &active);
             wanted(memory, task);
@@ -236,22 +245,22 @@ impl Law {
         }
         if chance.one_in(30) {
             let replayed = replay(&memory.events[run]).unwrap();
-            assert_eq!(replayed, Skeleton::of(memory, run).unwrap());
+            assert_eq!(replayed, RunSkeleton::of(memory, run).unwrap());
         }
     }
 
     /// Every task that has not ended waits for something that can still happen.
-    fn explained(&self, memory: &Memory, task: &TaskRow, active: &[&TaskRow]) {
+    fn explained(&self, memory: &MemoryRows, task: &TaskRow, active: &[&TaskRow]) {
         let id = &task.id;
         let leased = task.status == TaskStatus::InProgress;
         assert_eq!(task.lease.is_some(), leased, "{id}: {:?}", task.lease);
         match (task.status, task.kind) {
             (TaskStatus::OnHold, _) => assert!(task.hold.is_some(), "{id} is on hold for nothing"),
-            (TaskStatus::Waiting, TaskKind::Foreach) => {
+            (TaskStatus::Waiting, WorkflowTaskKind::Foreach) => {
                 let group = &memory.groups[id];
                 assert!(group.running > 0 && !group.closed, "{id}: {group:?}");
             }
-            (TaskStatus::Waiting, TaskKind::Join) => {
+            (TaskStatus::Waiting, WorkflowTaskKind::Join) => {
                 assert!(task.from.is_none(), "{id} waits for a foreach that is over");
                 let ways = &self.ways[&memory.runs[&id.run].workflow];
                 let comes = active.iter().any(|other| {
@@ -261,32 +270,32 @@ impl Law {
                 });
                 assert!(comes, "{id} waits for nobody");
             }
-            (TaskStatus::Waiting, TaskKind::Subflow) => {
+            (TaskStatus::Waiting, WorkflowTaskKind::Subflow) => {
                 let child = RunId::child_of(id, task.fence);
                 let lives = memory.runs.get(&child);
                 let lives = lives.is_some_and(|run| !run.status.is_terminal());
                 let due = memory.timers.values().any(|timer| match &timer.due {
-                    Due::StartChild { child } => child.parent == *id,
-                    Due::ChildEnded { child: ended, .. } => *ended == child,
+                    TimerPurpose::StartChild { child } => child.parent == *id,
+                    TimerPurpose::ChildEnded { child: ended, .. } => *ended == child,
                     _ => false,
                 });
                 assert!(lives || due, "{id} waits for a run that is not");
             }
-            (TaskStatus::Waiting, TaskKind::Wait) => {
+            (TaskStatus::Waiting, WorkflowTaskKind::Wait) => {
                 let key = (id.run.clone(), format!("wake:{id}"));
                 let ends = memory.timers.contains_key(&key) || self.signalled.contains(&id.step);
                 assert!(ends, "{id} waits for nothing");
             }
-            (TaskStatus::Waiting, TaskKind::Work) => panic!("{id} works and waits"),
+            (TaskStatus::Waiting, WorkflowTaskKind::Work) => panic!("{id} works and waits"),
             _ => {}
         }
     }
 
-    /// What is true when everything has ended.
-    pub(crate) fn look_back(&self, memory: &Memory) {
+    /// Checks the invariants when everything has ended.
+    pub(crate) fn look_back(&self, memory: &MemoryRows) {
         for (run, row) in &memory.runs {
             let replayed = replay(&memory.events[run]).unwrap();
-            assert_eq!(replayed, Skeleton::of(memory, run).unwrap());
+            assert_eq!(replayed, RunSkeleton::of(memory, run).unwrap());
             assert_eq!(row.active, 0, "{run}");
             counted(memory, run);
         }
@@ -311,8 +320,8 @@ impl Law {
     }
 }
 
-/// Where a foreach is over, nothing is left of its items but what somebody is still working on.
-fn wanted(memory: &Memory, task: &TaskRow) {
+/// Checks that after the end of a foreach only tasks in progress are left of its items.
+fn wanted(memory: &MemoryRows, task: &TaskRow) {
     let mut at = task.id.clone();
     while let Some((group, _)) = at.group() {
         let over = memory.groups[&group].closed || memory.tasks[&group].status.is_terminal();
@@ -322,8 +331,9 @@ fn wanted(memory: &Memory, task: &TaskRow) {
     }
 }
 
-/// The counters of a run's foreach steps and items are what they count, and its timers are somebody's.
-fn counted(memory: &Memory, run: &RunId) {
+/// Checks that the counters of foreach steps and items are right, and that every timer has an
+/// owner.
+fn counted(memory: &MemoryRows, run: &RunId) {
     for group in memory.groups.values().filter(|group| group.id.run == *run) {
         let items: Vec<_> = memory
             .items
@@ -348,18 +358,24 @@ fn counted(memory: &Memory, run: &RunId) {
         }
     }
     for timer in memory.timers.values().filter(|timer| timer.run == *run) {
-        if let Due::Timeout { task } | Due::Remind { task } | Due::Wake { task } = &timer.due {
+        if let TimerPurpose::Timeout { task }
+        | TimerPurpose::Remind { task }
+        | TimerPurpose::Wake { task } = &timer.due
+        {
             let status = memory.tasks[task].status;
             assert!(!status.is_terminal(), "{} is over and timed", task);
         }
     }
 }
 
-fn tasks_of<'m>(memory: &'m Memory, run: &RunId) -> impl Iterator<Item = &'m TaskRow> + use<'m> {
+fn tasks_of<'m>(
+    memory: &'m MemoryRows,
+    run: &RunId,
+) -> impl Iterator<Item = &'m TaskRow> + use<'m> {
     let run = run.clone();
     let first = TaskId {
         run: run.clone(),
-        path: Path::default(),
+        path: ItemPath::default(),
         step: "".into(),
         visit: 0,
     };
@@ -378,4 +394,31 @@ fn onward(workflow: &Workflow, from: &StepId) -> HashSet<StepId> {
         }
     }
     found
+}
+
+/// Room is held by tasks in a worker's hands, by each that needs it, and by no more than may.
+fn held_room(memory: &MemoryRows) {
+    let mut held: BTreeMap<&str, usize> = BTreeMap::new();
+    for row in memory.tasks.values() {
+        let Some(wish) = row.slot.as_deref() else {
+            continue;
+        };
+        let slot = memory.slots.get(&(wish.key.clone(), row.id.to_string()));
+        let is_claimed = row.status == TaskStatus::InProgress && row.lease.is_some();
+        assert!(
+            slot.is_some() || !is_claimed,
+            "{} works without room",
+            row.id
+        );
+        assert!(
+            slot.is_none() || row.status == TaskStatus::InProgress,
+            "{} keeps its room",
+            row.id
+        );
+        if slot.is_some() {
+            *held.entry(&wish.key).or_default() += 1;
+        }
+    }
+    assert!(held.values().all(|count| *count <= 2), "{held:?}");
+    assert_eq!(held.values().sum::<usize>(), memory.slots.len());
 }

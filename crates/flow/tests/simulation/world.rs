@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use flow::engine::{
-    Batch, Command, Decision, Due, Outcome, Refusal, RefusalKind, RunStatus, Start, Stop,
-    TaskStatus, decide,
+    AttemptOutcome, CommandRefusal, DecisionStop, EngineCommand, EngineDecision, RefusalKind,
+    RowCache, RunStart, RunStatus, TaskStatus, TimerPurpose, decide,
 };
-use flow::{Memory, RunId, Surroundings, TaskId, TextHash, Workflow};
+use flow::{CheckSurroundings, MemoryRows, RunId, TaskId, TextHash, Workflow};
 use serde_json::json;
 
 use crate::actors::Actor;
@@ -24,11 +24,11 @@ const STEPS_TO_THE_END: usize = 20_000;
 /// One of so many commits is lost, and one of so many answers.
 const LOST_ONE_IN: u64 = 50;
 
-/// What becomes of a command.
+/// The outcome of a command.
 pub(crate) enum Answered {
     Committed,
-    Refused(Refusal),
-    /// Whoever sent it will never know: the process died before the commit or after it.
+    Refused(CommandRefusal),
+    /// The sender never learns the outcome: its process died before the commit or after it.
     Lost {
         committed: bool,
     },
@@ -36,16 +36,17 @@ pub(crate) enum Answered {
 
 pub(crate) struct World {
     pub(crate) chance: Chance,
-    pub(crate) memory: Memory,
+    pub(crate) memory: MemoryRows,
     pub(crate) desks: [Desk; 3],
     /// Most of what happens, the desks do.
     is_quiet: bool,
     pub(crate) by_hash: BTreeMap<TextHash, Arc<Workflow>>,
     pub(crate) main: Arc<Workflow>,
     pub(crate) child: Arc<Workflow>,
+    pub(crate) other: Arc<Workflow>,
     pub(crate) now_ms: u64,
     pub(crate) actors: Vec<Actor>,
-    /// How often each notice of the outbox was handed on, and whether that is known.
+    /// The number of deliveries of each notice, and whether its reader knows.
     pub(crate) told: BTreeMap<usize, u32>,
     pub(crate) acknowledged: BTreeSet<usize>,
     /// Nothing goes wrong any more.
@@ -59,18 +60,21 @@ pub(crate) struct World {
 impl World {
     pub(crate) fn new(source: &str, chance: Chance) -> World {
         let main = flow::parse(source).unwrap_or_else(|e| panic!("{}", e.report("drawn", source)));
-        let problems = flow::check(&main, &Surroundings::default());
+        let problems = flow::check(&main, &CheckSurroundings::default());
         assert!(flow::is_fine(&problems), "{problems:?}");
         let (main, child) = (Arc::new(main), Arc::new(flow::parse(CHILD).unwrap()));
-        let by_hash = [&main, &child]
+        // The same steps in another text, which runs can be moved to.
+        let other = Arc::new(flow::parse(&format!("{source}%% other\n")).unwrap());
+        let by_hash = [&main, &child, &other]
             .map(|w| (w.hash().clone(), w.clone()))
             .into();
         let mut world = World {
             chance,
-            memory: Memory::new(),
+            memory: MemoryRows::new(),
             desks: Default::default(),
             is_quiet: false,
-            law: Law::of([&main, &child]),
+            law: Law::of([&main, &child, &other]),
+            other,
             by_hash,
             main,
             child,
@@ -83,7 +87,7 @@ impl World {
             met: BTreeSet::new(),
         };
         let workflow = world.main.clone();
-        let start = Command::Start(Start::new("r", json!({ "list": [1, 2] })));
+        let start = EngineCommand::Start(RunStart::new("r", json!({ "list": [1, 2] })));
         assert!(matches!(
             world.send_in(&workflow, &start),
             Answered::Committed
@@ -93,8 +97,8 @@ impl World {
         world
     }
 
-    /// One thing happens, or goes wrong. Whoever works with the store does one step at a time, with
-    /// what they saw before; anything may have happened since.
+    /// Lets one thing happen, or go wrong. Actors take one step at a time, with the state they saw
+    /// before; anything may have happened since.
     pub(crate) fn trouble(&mut self) {
         if self.is_quiet && !self.chance.one_in(12) {
             return self.grouped();
@@ -159,7 +163,8 @@ impl World {
         {
             let run = run.id.clone();
             let reason = "It grows.".to_owned();
-            self.execute(&Command::Cancel { run, reason }).unwrap();
+            self.execute(&EngineCommand::Cancel { run, reason })
+                .unwrap();
             self.tend_all();
         }
         self.look_back();
@@ -178,7 +183,7 @@ impl World {
             let _ = self.lease_lost(task, fence);
         }
         for timer in self.memory.due(self.now_ms) {
-            if let Due::StartChild { child } = &timer.due {
+            if let TimerPurpose::StartChild { child } = &timer.due {
                 self.start_child(child);
             }
             self.fire(&timer);
@@ -189,7 +194,7 @@ impl World {
         let runs: Vec<RunId> = self.memory.runs.keys().cloned().collect();
         for run in runs {
             if self.memory.runs[&run].status == RunStatus::Paused {
-                self.execute(&Command::Resume { run }).unwrap();
+                self.execute(&EngineCommand::Resume { run }).unwrap();
             }
         }
     }
@@ -210,10 +215,11 @@ impl World {
         let Some(task) = self.memory.ready(self.now_ms, 1).into_iter().next() else {
             return;
         };
-        let command = Command::Claim {
+        let command = EngineCommand::Claim {
             task,
             worker: "dying".to_owned(),
             lease_ms: LEASE_MS,
+            rates: Vec::new(),
         };
         let before = self.memory.clone();
         let workflow = self.workflow_of(&command);
@@ -221,20 +227,24 @@ impl World {
         assert!(self.memory == before, "deciding changed something");
     }
 
-    pub(crate) fn workflow_of(&self, command: &Command) -> Arc<Workflow> {
+    pub(crate) fn workflow_of(&self, command: &EngineCommand) -> Arc<Workflow> {
         let run = self.memory.runs.get(command.run());
-        let workflow = run.and_then(|run| self.by_hash.get(&run.workflow));
+        let hash = match command {
+            EngineCommand::Move { to, .. } => Some(to),
+            _ => run.map(|run| &run.workflow),
+        };
+        let workflow = hash.and_then(|hash| self.by_hash.get(hash));
         workflow.unwrap_or(&self.main).clone()
     }
 
-    pub(crate) fn send(&mut self, command: &Command) -> Answered {
+    pub(crate) fn send(&mut self, command: &EngineCommand) -> Answered {
         let workflow = self.workflow_of(command);
         self.send_in(&workflow, command)
     }
 
     /// The same for those who ask until they get an answer, and do not mind being told of what they
     /// did already.
-    pub(crate) fn execute(&mut self, command: &Command) -> Result<(), Refusal> {
+    pub(crate) fn execute(&mut self, command: &EngineCommand) -> Result<(), CommandRefusal> {
         loop {
             match self.send(command) {
                 Answered::Committed | Answered::Lost { committed: true } => return Ok(()),
@@ -244,18 +254,18 @@ impl World {
         }
     }
 
-    pub(crate) fn send_in(&mut self, workflow: &Workflow, command: &Command) -> Answered {
+    pub(crate) fn send_in(&mut self, workflow: &Workflow, command: &EngineCommand) -> Answered {
         let before = match self.chance.one_in(40) {
             true => Some(self.memory.clone()),
             false => None,
         };
         let decision = match decide(workflow, &mut self.memory, command, self.now_ms) {
             Ok(decision) => decision,
-            Err(Stop::Refused(refusal)) => {
+            Err(DecisionStop::Refused(refusal)) => {
                 assert_ne!(refusal.kind, RefusalKind::Broken, "{command:?}: {refusal}");
                 return Answered::Refused(refusal);
             }
-            Err(Stop::Rows(never)) => match never {},
+            Err(DecisionStop::Rows(never)) => match never {},
         };
         if let Some(before) = before {
             self.same_through_a_batch(&before, workflow, command, &decision);
@@ -278,18 +288,18 @@ impl World {
 
     fn same_through_a_batch(
         &self,
-        before: &Memory,
+        before: &MemoryRows,
         workflow: &Workflow,
-        command: &Command,
-        expected: &Decision,
+        command: &EngineCommand,
+        expected: &EngineDecision,
     ) {
         let mut memory = before.clone();
-        let mut batch = Batch::new();
+        let mut batch = RowCache::new();
         let decision = loop {
             match decide(workflow, &mut batch, command, self.now_ms) {
                 Ok(decision) => break decision,
-                Err(Stop::Rows(lookup)) => memory.teach(&mut batch, lookup),
-                Err(Stop::Refused(refusal)) => panic!("{refusal}"),
+                Err(DecisionStop::Rows(lookup)) => memory.teach(&mut batch, lookup),
+                Err(DecisionStop::Refused(refusal)) => panic!("{refusal}"),
             }
         };
         assert_eq!(
@@ -305,16 +315,16 @@ impl World {
     }
 
     /// Something well done.
-    pub(crate) fn good(&mut self) -> Outcome {
+    pub(crate) fn good(&mut self) -> AttemptOutcome {
         let most = if self.chance.one_in(4) { 8 } else { 3 };
         let list: Vec<u64> = (0..self.chance.up_to(most)).collect();
         let output =
             json!({ "a": self.chance.one_in(4), "n": self.chance.up_to(10), "list": list });
         let partial = self.chance.one_in(10);
-        Outcome::Completed { output, partial }
+        AttemptOutcome::Completed { output, partial }
     }
 
-    /// The task of any run, whatever has become of it.
+    /// Returns a random task of any run, in any state.
     pub(crate) fn any_task(&mut self) -> Option<TaskId> {
         let tasks: Vec<TaskId> = self.memory.tasks.keys().cloned().collect();
         self.chance.pick(&tasks).cloned()

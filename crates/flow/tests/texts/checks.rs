@@ -1,8 +1,8 @@
-//! What is wrong with a workflow that is clear, and with what is around it.
+//! Problems of a workflow that is clear, and of the names it uses.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use flow::{Code, Severity, Surroundings, parse};
+use flow::{CheckSurroundings, ProblemSeverity, WorkflowProblemCode, parse};
 
 use crate::{block, problems};
 
@@ -111,14 +111,14 @@ fn around(source: &str, agents: &[&str], people: Option<&[&str]>, workflows: &[&
     let workflow = parse(source).unwrap_or_else(|e| panic!("{}", e.report("w", source)));
     let names = |names: &[&str]| names.iter().map(ToString::to_string).collect();
     let known = workflows.iter().map(|name| (name.to_string(), &workflow));
-    let around = Surroundings {
+    let around = CheckSurroundings {
         agents: Some(names(agents)),
         people: people.map(names),
         workflows: Some(known.collect()),
         name: Some("main".to_owned()),
     };
     let shown = flow::check(&workflow, &around).into_iter().map(|problem| {
-        let mark = if problem.severity == Severity::Warning {
+        let mark = if problem.severity == ProblemSeverity::Warning {
             "?"
         } else {
             ""
@@ -177,7 +177,7 @@ fn people_whom_nobody_knows_are_named() {
     );
     assert_eq!(
         around(&source, &[], Some(&["anna", "zoe"]), &[]),
-        "5:32 unknown-person? add a user of this name, or whoever looks for their tasks finds none"
+        "5:32 unknown-person? add this user with `drawloom users add`, or the task appears in no one's list"
     );
 }
 
@@ -191,20 +191,29 @@ fn workflows_that_run_each_other_need_a_depth() {
         parse(&text).unwrap()
     };
     for (one, two, expected) in [
-        (run("two", "{}"), run("one", "{}"), vec![Code::Recursion]),
+        (
+            run("two", "{}"),
+            run("one", "{}"),
+            vec![WorkflowProblemCode::Recursion],
+        ),
         (run("two", "{\"maxDepth\": 3}"), run("one", "{}"), vec![]),
         (run("two", "{}"), run("one", "{\"maxDepth\": 3}"), vec![]),
-        (run("one", "{}"), run("one", "{}"), vec![Code::Recursion]),
+        (
+            run("one", "{}"),
+            run("one", "{}"),
+            vec![WorkflowProblemCode::Recursion],
+        ),
         (run("two", "{}"), run("two", "{\"maxDepth\": 2}"), vec![]),
     ] {
         let workflows = BTreeMap::from([("one".to_owned(), &one), ("two".to_owned(), &two)]);
-        let around = Surroundings {
+        let around = CheckSurroundings {
             agents: Some(BTreeSet::new()),
             people: None,
             workflows: Some(workflows),
             name: Some("one".to_owned()),
         };
-        let codes: Vec<Code> = flow::check(&one, &around).iter().map(|p| p.code).collect();
+        let codes: Vec<WorkflowProblemCode> =
+            flow::check(&one, &around).iter().map(|p| p.code).collect();
         assert_eq!(codes, expected);
     }
 }
@@ -308,7 +317,7 @@ fn every_mistake_of_a_config_is_said_at_once_and_in_words() {
             "%% @A: { \"outputSchema\": { \"properties\": { \"s\": { \"type\": \"strng\" } } } }"
         )
     );
-    let found = flow::check(&parse(&source).unwrap(), &Surroundings::default());
+    let found = flow::check(&parse(&source).unwrap(), &CheckSurroundings::default());
     assert!(
         found[0].message.contains(
             "/properties/s/type is \"strng\", which is no type; did you mean \"string\"?"

@@ -2,7 +2,7 @@
 
 use crate::{block, found, problems, steps};
 
-/// What a person sees: the steps, and the codes of what is said about them.
+/// Checks what a person sees: the steps, and the codes of the problems.
 fn check(source: &str, expected_steps: &str, expected: &str) {
     assert_eq!(problems(source), expected, "{source}");
     if !expected_steps.is_empty() {
@@ -64,7 +64,7 @@ fn what_is_no_condition_is_not_taken_for_one() {
         let hints: String = hints.collect();
         assert!(hints.contains(hint), "{label}: {hints}");
     }
-    // Where no decision is, nothing would be decided.
+    // Without a decision, nothing would be decided.
     check(
         "flowchart TD\n A[Go] -->|if output.ok| B[b]",
         "",

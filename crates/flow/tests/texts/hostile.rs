@@ -1,6 +1,6 @@
 //! Texts that were damaged: nothing panics, and every problem stands inside of its text.
 
-use flow::{Surroundings, parse};
+use flow::{CheckSurroundings, parse};
 
 use crate::{SEED, found};
 
@@ -72,7 +72,7 @@ fn damaged_texts_are_read_or_refused_with_places_inside() {
             assert!(!problem.report("w", &text).is_empty());
         }
         if let Ok(workflow) = parse(&text) {
-            let _ = flow::check(&workflow, &Surroundings::default());
+            let _ = flow::check(&workflow, &CheckSurroundings::default());
             assert_eq!(workflow.source(), text);
         }
     }

@@ -15,7 +15,7 @@ mod hostile;
 mod places;
 mod reading;
 
-use flow::{Severity, StepId, Surroundings, parse};
+use flow::{CheckSurroundings, ProblemSeverity, StepId, parse};
 
 const SEED: &str = include_str!("../pr-review.mmd");
 
@@ -27,7 +27,7 @@ fn block(lines: &str) -> String {
 fn steps(source: &str) -> String {
     let workflow = parse(source).unwrap_or_else(|e| panic!("{}", e.report("w", source)));
     let shown = workflow.steps().iter().map(|step| {
-        let manual = if step.execution == flow::Execution::Manual {
+        let manual = if step.execution == flow::ExecutionMode::Manual {
             "m"
         } else {
             ""
@@ -43,18 +43,18 @@ fn steps(source: &str) -> String {
     shown.collect::<Vec<_>>().join(" ")
 }
 
-fn found(source: &str) -> Vec<flow::Problem> {
+fn found(source: &str) -> Vec<flow::WorkflowProblem> {
     match parse(source) {
-        Ok(workflow) => flow::check(&workflow, &Surroundings::default()),
+        Ok(workflow) => flow::check(&workflow, &CheckSurroundings::default()),
         Err(error) => error.problems().to_vec(),
     }
 }
 
-/// The problems of a text as `line code`, whoever finds them.
+/// Returns the problems of a text as `line code`, from the parser and the check alike.
 fn problems(source: &str) -> String {
     let found = found(source);
     let shown = found.iter().map(|problem| {
-        let mark = if problem.severity == Severity::Warning {
+        let mark = if problem.severity == ProblemSeverity::Warning {
             "?"
         } else {
             ""

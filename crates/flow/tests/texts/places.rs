@@ -1,4 +1,4 @@
-//! Where a problem stands: line, column, caret.
+//! The place of a problem: line, column, caret.
 
 use crate::{block, found};
 
@@ -7,7 +7,7 @@ fn problems_are_reported_with_their_place_and_a_caret() {
     let source = "graph TD\n A[x] --> D{y}\n D -->|\"output.a && Nah\"| B[b]\n D -->|default| C[c]";
     assert_eq!(
         found(source)[0].report("w.mmd", source),
-        "w.mmd:3:21: error[unknown-reference]: `Nah` at `D` is no name that a run knows.
+        "w.mmd:3:21: error[unknown-reference]: Unknown name `Nah` at `D`.
   |
 3 |  D -->|\"output.a && Nah\"| B[b]
   |                     ^^^
@@ -16,7 +16,7 @@ fn problems_are_reported_with_their_place_and_a_caret() {
     );
 }
 
-/// What every problem is about: its code and the text under its caret.
+/// Returns for every problem its code and the text under its caret.
 fn carets(source: &str) -> String {
     let shown = found(source).into_iter().map(|problem| {
         let line = source.lines().nth(problem.line - 1).unwrap_or("");

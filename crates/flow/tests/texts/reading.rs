@@ -1,4 +1,4 @@
-//! What steps are, and what is refused because it leaves open what is meant.
+//! The types of steps, and texts that are refused because they are ambiguous.
 
 use flow::{StepId, Workflow, parse};
 
@@ -243,7 +243,7 @@ fn every_setting_of_a_task_is_read() {
     assert_eq!(a.timeout.map(|timeout| timeout.ms), Some(60_000));
     assert_eq!(
         (step("A").visits_max(), step("A").handler()),
-        (7, flow::Handler::Http)
+        (7, flow::StepHandler::Http)
     );
     let budget = a.budget.unwrap();
     assert_eq!((budget.tokens, budget.money), (Some(5), Some(0.5)));
@@ -265,7 +265,7 @@ fn every_setting_of_a_foreach_and_of_a_join_is_read() {
     );
     assert_eq!(each.config.items_path.as_deref(), Some("output.x"));
     let join = &step("J").config;
-    assert_eq!(join.policy, Some(flow::Policy::Quorum));
+    assert_eq!(join.policy, Some(flow::JoinPolicy::Quorum));
     assert_eq!(
         (join.min_success_percent, join.min_count),
         (Some(50.0), None)

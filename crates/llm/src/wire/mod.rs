@@ -4,77 +4,85 @@
 //! body, and a `response`, which reads whole answers and streams with the same words.
 
 mod anthropic;
-mod body;
-mod gather;
+mod body_cache;
 mod gemini;
 mod openai;
+mod response_builder;
 mod schema;
 
 use bytes::Bytes;
 use serde_json::Value;
 
-use crate::fault::Complaint;
-use crate::model::{Observer, Request, Response};
-use crate::provider::{Format, Provider};
-use crate::quirk::{Quirk, Quirks};
+use crate::model::{ModelObserver, ModelRequest, ModelResponse};
+use crate::provider::{Provider, WireFormat};
+use crate::provider_error::ProviderError;
+use crate::quirk::{Quirk, QuirkSet};
 use crate::secret::Secret;
 use crate::sse;
 use crate::usage::Usage;
 
-pub(crate) use body::Draft;
+pub(crate) use body_cache::BodyCache;
 
 /// One request and how it is to be sent.
-pub(crate) struct Plan<'a> {
-    pub request: &'a Request,
+pub(crate) struct WireRequest<'a> {
+    pub request: &'a ModelRequest,
     pub provider: Provider,
-    pub quirks: &'a Quirks,
+    pub quirks: &'a QuirkSet,
     pub streamed: bool,
     /// Ask for JSON by a forced tool call rather than by the format's own means.
     pub force_tool: bool,
 }
 
-impl Plan<'_> {
+impl WireRequest<'_> {
     pub(crate) fn has(&self, quirk: Quirk) -> bool {
         self.quirks.contains(&quirk)
     }
 }
 
 /// A format of requests and answers.
-pub(crate) trait Wire: Send + Sync {
-    /// The path below the base URL.
-    fn path(&self, plan: &Plan<'_>) -> String;
+pub(crate) trait WireCodec: Send + Sync {
+    /// Returns the path below the base URL.
+    fn path(&self, plan: &WireRequest<'_>) -> String;
 
-    /// The body, which takes over what it can from the draft and becomes the next one.
-    fn body(&self, plan: &Plan<'_>, draft: &mut Draft) -> serde_json::Result<Bytes>;
+    /// Writes the body, which reuses what it can of the draft and becomes the next one.
+    fn body(&self, plan: &WireRequest<'_>, draft: &mut BodyCache) -> serde_json::Result<Bytes>;
 
-    fn reader(&self, plan: &Plan<'_>) -> Box<dyn Reader>;
+    fn reader(&self, plan: &WireRequest<'_>) -> Box<dyn ResponseReader>;
 }
 
 /// Reads one answer, whole or event by event.
-pub(crate) trait Reader: Send {
-    fn whole(&mut self, body: &Value, observer: &mut dyn Observer) -> Result<(), Misread>;
+pub(crate) trait ResponseReader: Send {
+    fn whole(
+        &mut self,
+        body: &Value,
+        observer: &mut dyn ModelObserver,
+    ) -> Result<(), ResponseError>;
 
-    fn event(&mut self, event: &sse::Event, observer: &mut dyn Observer) -> Result<Step, Misread>;
+    fn event(
+        &mut self,
+        event: &sse::SseEvent,
+        observer: &mut dyn ModelObserver,
+    ) -> Result<StreamStep, ResponseError>;
 
-    /// The response, if the answer came to its proper end.
-    fn finish(self: Box<Self>) -> Result<Response, Misread>;
+    /// Returns the response, if the answer is complete.
+    fn finish(self: Box<Self>) -> Result<ModelResponse, ResponseError>;
 
-    /// What the answer is known to have used so far.
+    /// Returns the usage reported so far.
     fn usage(&self) -> Usage;
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Step {
+pub(crate) enum StreamStep {
     More,
     /// The format's own last event was read.
     End,
 }
 
-/// An answer that is none.
+/// An answer that could not be read.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Misread {
+pub(crate) enum ResponseError {
     /// The provider reports a failure in place of an answer.
-    Complaint(Complaint),
+    Complaint(ProviderError),
     /// Not JSON.
     Malformed(String),
     /// JSON, but not of this format.
@@ -83,24 +91,24 @@ pub(crate) enum Misread {
     Truncated,
 }
 
-impl Misread {
-    fn shape(error: serde_json::Error) -> Misread {
-        Misread::Shape(error.to_string())
+impl ResponseError {
+    fn shape(error: serde_json::Error) -> ResponseError {
+        ResponseError::Shape(error.to_string())
     }
 }
 
-pub(crate) fn of(format: Format) -> &'static dyn Wire {
+pub(crate) fn of(format: WireFormat) -> &'static dyn WireCodec {
     match format {
-        Format::Anthropic => &anthropic::Anthropic,
-        Format::OpenAi => &openai::OpenAi,
-        Format::Gemini => &gemini::Gemini,
+        WireFormat::Anthropic => &anthropic::AnthropicCodec,
+        WireFormat::OpenAi => &openai::OpenAiCodec,
+        WireFormat::Gemini => &gemini::GeminiCodec,
     }
 }
 
-/// The headers that carry the key, and whatever else the format wants with every request.
-pub(crate) fn headers(format: Format, key: Option<&Secret>) -> Vec<(String, Secret)> {
+/// Returns the headers that carry the key, and the others that the format wants with every request.
+pub(crate) fn headers(format: WireFormat, key: Option<&Secret>) -> Vec<(String, Secret)> {
     let mut headers = Vec::new();
-    if format == Format::Anthropic {
+    if format == WireFormat::Anthropic {
         headers.push((
             "anthropic-version".to_owned(),
             Secret::new(anthropic::VERSION),
@@ -108,25 +116,25 @@ pub(crate) fn headers(format: Format, key: Option<&Secret>) -> Vec<(String, Secr
     }
     if let Some(key) = key {
         headers.push(match format {
-            Format::Anthropic => ("x-api-key".to_owned(), key.clone()),
-            Format::OpenAi => (
+            WireFormat::Anthropic => ("x-api-key".to_owned(), key.clone()),
+            WireFormat::OpenAi => (
                 "authorization".to_owned(),
                 Secret::new(format!("Bearer {}", key.expose())),
             ),
-            Format::Gemini => ("x-goog-api-key".to_owned(), key.clone()),
+            WireFormat::Gemini => ("x-goog-api-key".to_owned(), key.clone()),
         });
     }
     headers
 }
 
-/// The data of an event as JSON; a failure reported in it is a complaint.
-fn event_json(event: &sse::Event) -> Result<Value, Misread> {
-    let value =
-        serde_json::from_str(&event.data).map_err(|error| Misread::Malformed(error.to_string()))?;
+/// Parses the data of an event as JSON; a failure reported in it is a complaint.
+fn event_json(event: &sse::SseEvent) -> Result<Value, ResponseError> {
+    let value = serde_json::from_str(&event.data)
+        .map_err(|error| ResponseError::Malformed(error.to_string()))?;
     complaint_free(&value)?;
     Ok(value)
 }
 
-fn complaint_free(value: &Value) -> Result<(), Misread> {
-    Complaint::find(value).map_or(Ok(()), |complaint| Err(Misread::Complaint(complaint)))
+fn complaint_free(value: &Value) -> Result<(), ResponseError> {
+    ProviderError::find(value).map_or(Ok(()), |complaint| Err(ResponseError::Complaint(complaint)))
 }

@@ -1,8 +1,8 @@
-//! Whether a schema can be held to strictly.
+//! Decides if a provider's strict mode accepts a schema.
 
 use serde_json::{Map, Value};
 
-/// Words of JSON Schema that strict modes refuse wherever they stand.
+/// Keywords of JSON Schema that strict modes refuse anywhere.
 const REFUSED: [&str; 10] = [
     "allOf",
     "dependentRequired",
@@ -39,7 +39,7 @@ pub(crate) fn is_strict(schema: &Value) -> bool {
         })
 }
 
-/// Whether the schema allows values of this kind; `type` may be a list.
+/// True if the schema allows values of this kind; `type` may be a list.
 fn is_of(fields: &Map<String, Value>, kind: &str) -> bool {
     let stated = match fields.get("type") {
         Some(Value::Array(kinds)) => kinds.iter().any(|one| one == kind),

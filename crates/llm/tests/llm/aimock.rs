@@ -2,22 +2,24 @@
 
 use std::time::{Duration, Instant};
 
-use llm::error::Again;
+use llm::error::RetryAdvice;
 use llm::models::list;
-use llm::retry::{Retry, RetryLimits};
+use llm::retry::{RetryLimits, RetryingModel};
 use llm::{
-    Block, Client, Code, Message, Outcome, Output, Provider, Request, Secret, Stop, Tool,
-    ToolResult,
+    AiErrorCode, ChatMessage, ModelRequest, Provider, ProviderClient, ResponseFormat, Secret,
+    StopReason, SystemBlock, ToolDeclaration, ToolOutcome, ToolResult,
 };
 use serde_json::{Value, json};
 
-use crate::peer::{Running, installed};
-use crate::support::{FAULT_MS_MAX, FORMATS, KEY, LIMITS, MODES, Mode, Watcher, ask, endpoint};
+use crate::peer::{RunningPeer, installed};
+use crate::support::{
+    FAULT_MS_MAX, FORMATS, KEY, LIMITS, MODES, ModelWatcher, StreamMode, ask, endpoint,
+};
 
 /// A running aimock with the fixtures of all tests.
-struct Mock {
+struct AimockServer {
     url: String,
-    _running: Running,
+    _running: RunningPeer,
 }
 
 /// A client of the test's own, for what is said to the mock about itself.
@@ -27,8 +29,8 @@ fn plain_http() -> reqwest::Client {
     reqwest::Client::builder().no_proxy().build().unwrap()
 }
 
-impl Mock {
-    fn start(environment: &[(&str, &str)]) -> Mock {
+impl AimockServer {
+    fn start(environment: &[(&str, &str)]) -> AimockServer {
         let folder = installed("aimock").join("node_modules/@copilotkit/aimock/dist/cli.js");
         let fixtures = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/aimock.json");
         let program = folder.to_str().unwrap();
@@ -42,27 +44,27 @@ impl Mock {
             fixtures,
             "--strict",
         ];
-        let mut running = Running::start("node".as_ref(), &arguments, environment);
+        let mut running = RunningPeer::start("node".as_ref(), &arguments, environment);
         let line = running.line_with("listening on http");
         let url = line[line.find("http://").unwrap()..].trim().to_owned();
-        Mock {
+        AimockServer {
             url,
             _running: running,
         }
     }
 
-    fn client(&self, provider: Provider) -> Client {
+    fn client(&self, provider: Provider) -> ProviderClient {
         self.client_with(provider, &[])
     }
 
     /// With aimock's own headers, which make it misbehave for these requests only.
-    fn client_with(&self, provider: Provider, headers: &[(&str, &str)]) -> Client {
+    fn client_with(&self, provider: Provider, headers: &[(&str, &str)]) -> ProviderClient {
         let mut endpoint = endpoint(provider, &self.url);
         endpoint.headers = headers
             .iter()
             .map(|(name, value)| ((*name).to_owned(), Secret::new(*value)))
             .collect();
-        Client::new(&endpoint, LIMITS).unwrap()
+        ProviderClient::new(&endpoint, LIMITS).unwrap()
     }
 
     async fn next_fails(&self, status: u16, message: &str) {
@@ -101,18 +103,18 @@ fn model_of(provider: Provider) -> &'static str {
     }
 }
 
-fn request(provider: Provider, text: &str) -> Request {
-    let mut request = Request::ask(model_of(provider), text);
-    request.system = vec![Block::stable("Be brief.")];
+fn request(provider: Provider, text: &str) -> ModelRequest {
+    let mut request = ModelRequest::ask(model_of(provider), text);
+    request.system = vec![SystemBlock::stable("Be brief.")];
     request
 }
 
 #[tokio::test]
 async fn text_comes_with_usage_whole_and_streamed() {
-    let mock = Mock::start(&[]);
+    let mock = AimockServer::start(&[]);
     for provider in FORMATS {
         for mode in MODES {
-            let mut watcher = Watcher::new(mode);
+            let mut watcher = ModelWatcher::new(mode);
             let response = ask(
                 &mock.client(provider),
                 &request(provider, "say hello"),
@@ -124,7 +126,7 @@ async fn text_comes_with_usage_whole_and_streamed() {
                 response.text(),
                 "Hello there, friend of mine and of everyone!"
             );
-            assert_eq!(response.stop, Stop::EndTurn);
+            assert_eq!(response.stop, StopReason::EndTurn);
             assert_eq!(
                 (response.usage.input, response.usage.output),
                 (11, 7),
@@ -132,7 +134,7 @@ async fn text_comes_with_usage_whole_and_streamed() {
             );
             let pieces = watcher.seen.len();
             assert!(
-                if mode == Mode::Streamed {
+                if mode == StreamMode::Streamed {
                     pieces > 1
                 } else {
                     pieces == 1
@@ -171,20 +173,20 @@ async fn text_comes_with_usage_whole_and_streamed() {
 
 #[tokio::test]
 async fn tools_are_called_and_their_results_answered() {
-    let mock = Mock::start(&[]);
+    let mock = AimockServer::start(&[]);
     for provider in FORMATS {
         for mode in MODES {
             let client = mock.client(provider);
             let mut request = request(provider, "use a tool");
-            request.tools = vec![Tool {
+            request.tools = vec![ToolDeclaration {
                 name: "read_file".into(),
                 description: "Reads a file.".into(),
                 schema: json!({"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}),
             }];
-            let response = ask(&client, &request, &mut Watcher::new(mode))
+            let response = ask(&client, &request, &mut ModelWatcher::new(mode))
                 .await
                 .unwrap();
-            assert_eq!(response.stop, Stop::ToolUse, "{provider:?} {mode:?}");
+            assert_eq!(response.stop, StopReason::ToolUse, "{provider:?} {mode:?}");
             let calls: Vec<_> = response.tool_calls().cloned().collect();
             assert_eq!(calls.len(), 2, "{provider:?} {mode:?}");
             assert_eq!(calls[0].name, "read_file");
@@ -197,15 +199,17 @@ async fn tools_are_called_and_their_results_answered() {
                 id: call.id,
                 name: call.name,
                 content: "the text of the file".into(),
-                outcome: Outcome::Done,
+                outcome: ToolOutcome::Done,
             });
-            request.messages.push(Message::results(results.collect()));
-            let response = ask(&client, &request, &mut Watcher::new(mode))
+            request
+                .messages
+                .push(ChatMessage::results(results.collect()));
+            let response = ask(&client, &request, &mut ModelWatcher::new(mode))
                 .await
                 .unwrap();
             assert_eq!(
                 (response.text().as_str(), response.stop),
-                ("It says nothing new.", Stop::EndTurn)
+                ("It says nothing new.", StopReason::EndTurn)
             );
         }
     }
@@ -213,31 +217,39 @@ async fn tools_are_called_and_their_results_answered() {
 
 #[tokio::test]
 async fn an_answer_cut_by_its_length_says_so() {
-    let mock = Mock::start(&[]);
+    let mock = AimockServer::start(&[]);
     for provider in FORMATS {
         for mode in MODES {
             let request = request(provider, "go on forever");
-            let response = ask(&mock.client(provider), &request, &mut Watcher::new(mode))
-                .await
-                .unwrap();
-            assert_eq!(response.stop, Stop::MaxTokens, "{provider:?} {mode:?}");
+            let response = ask(
+                &mock.client(provider),
+                &request,
+                &mut ModelWatcher::new(mode),
+            )
+            .await
+            .unwrap();
+            assert_eq!(
+                response.stop,
+                StopReason::MaxTokens,
+                "{provider:?} {mode:?}"
+            );
         }
     }
 }
 
 #[tokio::test]
 async fn json_is_asked_for_and_given() {
-    let mock = Mock::start(&[]);
+    let mock = AimockServer::start(&[]);
     let mut request = request(Provider::OpenAi, "give me json");
     let schema = json!({"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"], "additionalProperties": false});
-    request.output = Output::Json {
+    request.output = ResponseFormat::Json {
         name: "answers".into(),
         schema,
     };
     let response = ask(
         &mock.client(Provider::OpenAi),
         &request,
-        &mut Watcher::new(Mode::Streamed),
+        &mut ModelWatcher::new(StreamMode::Streamed),
     )
     .await
     .unwrap();
@@ -246,7 +258,7 @@ async fn json_is_asked_for_and_given() {
 
 #[tokio::test]
 async fn failures_that_pass_are_waited_out_as_long_as_the_server_asks() {
-    let mock = Mock::start(&[]);
+    let mock = AimockServer::start(&[]);
     let limits = RetryLimits {
         attempts_max: 3,
         first_wait_ms: 10,
@@ -262,8 +274,8 @@ async fn failures_that_pass_are_waited_out_as_long_as_the_server_asks() {
             mock.next_fails(status, "not now").await;
             let before = mock.journal().await.len();
             let began = Instant::now();
-            let model = Retry::new(mock.client(provider), limits);
-            let mut watcher = Watcher::new(Mode::Streamed);
+            let model = RetryingModel::new(mock.client(provider), limits);
+            let mut watcher = ModelWatcher::new(StreamMode::Streamed);
             ask(&model, &request(provider, "say hello"), &mut watcher)
                 .await
                 .unwrap();
@@ -275,7 +287,7 @@ async fn failures_that_pass_are_waited_out_as_long_as_the_server_asks() {
             assert!(watcher.seen[0].contains("not now"), "{:?}", watcher.seen);
             assert_eq!(mock.journal().await.len(), before + 2);
             if status == 429 {
-                // aimock sends `Retry-After: 1`.
+                // aimock sends `RetryingModel-After: 1`.
                 assert!(
                     began.elapsed() >= Duration::from_secs(1),
                     "the wait is kept"
@@ -287,16 +299,20 @@ async fn failures_that_pass_are_waited_out_as_long_as_the_server_asks() {
 
 /// The fault's code, in bounded time.
 async fn check(
-    client: &Client,
+    client: &ProviderClient,
     provider: Provider,
     text: &str,
-    mode: Mode,
-    expected: (Code, Again),
+    mode: StreamMode,
+    expected: (AiErrorCode, RetryAdvice),
 ) {
     let began = Instant::now();
-    let error = ask(client, &request(provider, text), &mut Watcher::new(mode))
-        .await
-        .expect_err(text);
+    let error = ask(
+        client,
+        &request(provider, text),
+        &mut ModelWatcher::new(mode),
+    )
+    .await
+    .expect_err(text);
     assert!(began.elapsed().as_millis() < FAULT_MS_MAX, "{text}");
     assert_eq!(
         (error.code, error.again),
@@ -308,14 +324,14 @@ async fn check(
 
 #[tokio::test]
 async fn chaos_ends_in_the_right_error() {
-    let mock = Mock::start(&[]);
+    let mock = AimockServer::start(&[]);
     for provider in FORMATS {
         for mode in MODES {
             for (header, code) in [
-                ("x-aimock-chaos-drop", Code::ProviderUnavailable),
-                ("x-aimock-chaos-ratelimit", Code::RateLimited),
-                ("x-aimock-chaos-disconnect", Code::TransportFailed),
-                ("x-aimock-chaos-malformed", Code::TransportFailed),
+                ("x-aimock-chaos-drop", AiErrorCode::ProviderUnavailable),
+                ("x-aimock-chaos-ratelimit", AiErrorCode::RateLimited),
+                ("x-aimock-chaos-disconnect", AiErrorCode::TransportFailed),
+                ("x-aimock-chaos-malformed", AiErrorCode::TransportFailed),
             ] {
                 let client = mock.client_with(provider, &[(header, "1")]);
                 check(
@@ -323,27 +339,27 @@ async fn chaos_ends_in_the_right_error() {
                     provider,
                     "say hello",
                     mode,
-                    (code, Again::Worthwhile),
+                    (code, RetryAdvice::Worthwhile),
                 )
                 .await;
             }
         }
         let slow = mock.client_with(provider, &[("x-aimock-chaos-latency", "4000")]);
-        let unavailable = Code::ProviderUnavailable;
+        let unavailable = AiErrorCode::ProviderUnavailable;
         check(
             &slow,
             provider,
             "say hello",
-            Mode::Streamed,
-            (unavailable, Again::Worthwhile),
+            StreamMode::Streamed,
+            (unavailable, RetryAdvice::Worthwhile),
         )
         .await;
         check(
             &slow,
             provider,
             "say hello",
-            Mode::Whole,
-            (unavailable, Again::Pointless),
+            StreamMode::Whole,
+            (unavailable, RetryAdvice::Pointless),
         )
         .await;
     }
@@ -351,23 +367,23 @@ async fn chaos_ends_in_the_right_error() {
 
 #[tokio::test]
 async fn streams_that_break_or_stall_end_in_the_right_error() {
-    let mock = Mock::start(&[]);
+    let mock = AimockServer::start(&[]);
     for provider in FORMATS {
         let client = mock.client(provider);
         check(
             &client,
             provider,
             "be cut",
-            Mode::Streamed,
-            (Code::TransportFailed, Again::Worthwhile),
+            StreamMode::Streamed,
+            (AiErrorCode::TransportFailed, RetryAdvice::Worthwhile),
         )
         .await;
         check(
             &client,
             provider,
             "be slow",
-            Mode::Streamed,
-            (Code::ProviderUnavailable, Again::Worthwhile),
+            StreamMode::Streamed,
+            (AiErrorCode::ProviderUnavailable, RetryAdvice::Worthwhile),
         )
         .await;
     }
@@ -375,25 +391,29 @@ async fn streams_that_break_or_stall_end_in_the_right_error() {
 
 #[tokio::test]
 async fn refusals_end_in_the_right_error_with_the_servers_words() {
-    let mock = Mock::start(&[]);
+    let mock = AimockServer::start(&[]);
     for provider in FORMATS {
         for mode in MODES {
             for (status, text, code) in [
-                (400, "prompt is too long: 3 > 2", Code::ContextTooLarge),
-                (400, "no such thing", Code::GenerationFailed),
-                (404, "no such model", Code::ProviderUnavailable),
+                (
+                    400,
+                    "prompt is too long: 3 > 2",
+                    AiErrorCode::ContextTooLarge,
+                ),
+                (400, "no such thing", AiErrorCode::GenerationFailed),
+                (404, "no such model", AiErrorCode::ProviderUnavailable),
             ] {
                 mock.next_fails(status, text).await;
                 let error = ask(
                     &mock.client(provider),
                     &request(provider, "say hello"),
-                    &mut Watcher::new(mode),
+                    &mut ModelWatcher::new(mode),
                 )
                 .await;
                 let error = error.expect_err(text);
                 assert_eq!(
                     (error.code, error.again, error.status),
-                    (code, Again::Pointless, Some(status)),
+                    (code, RetryAdvice::Pointless, Some(status)),
                     "{error}"
                 );
                 assert!(error.to_string().contains(text), "{error}");
@@ -408,7 +428,7 @@ async fn refusals_end_in_the_right_error_with_the_servers_words() {
 
 #[tokio::test]
 async fn a_wrong_key_is_refused_and_not_shown() {
-    let mock = Mock::start(&[("AIMOCK_API_KEYS", "another-key")]);
+    let mock = AimockServer::start(&[("AIMOCK_API_KEYS", "another-key")]);
     for provider in FORMATS {
         for mode in MODES {
             check(
@@ -416,17 +436,17 @@ async fn a_wrong_key_is_refused_and_not_shown() {
                 provider,
                 "say hello",
                 mode,
-                (Code::ApiKeyMissing, Again::Pointless),
+                (AiErrorCode::ApiKeyMissing, RetryAdvice::Pointless),
             )
             .await;
         }
     }
-    let right = Mock::start(&[("AIMOCK_API_KEYS", KEY)]);
+    let right = AimockServer::start(&[("AIMOCK_API_KEYS", KEY)]);
     for provider in FORMATS {
         ask(
             &right.client(provider),
             &request(provider, "say hello"),
-            &mut Watcher::new(Mode::Whole),
+            &mut ModelWatcher::new(StreamMode::Whole),
         )
         .await
         .unwrap();
@@ -435,7 +455,7 @@ async fn a_wrong_key_is_refused_and_not_shown() {
 
 #[tokio::test]
 async fn models_are_listed() {
-    let mock = Mock::start(&[]);
+    let mock = AimockServer::start(&[]);
     for (provider, path) in [
         (Provider::OpenAi, ""),
         (Provider::OpenRouter, "/api/v1"),

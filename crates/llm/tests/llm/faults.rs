@@ -3,31 +3,44 @@
 
 use std::time::Instant;
 
-use llm::error::Again;
-use llm::{Client, Code, Endpoint, Limits, Provider, Request, Secret};
+use llm::error::RetryAdvice;
+use llm::{AiErrorCode, Limits, ModelRequest, Provider, ProviderClient, ProviderEndpoint, Secret};
 
-use crate::scripted::{Act, Scripted, hello, json, reply, stream, stream_dripping};
+use crate::scripted::{ProviderAct, ScriptedProvider, hello, json, reply, stream, stream_dripping};
 use crate::support::{
-    FAULT_MS_MAX, FORMATS, KEY, LIMITS, MODES, Mode, Watcher, ask, assert_no_key, client,
+    FAULT_MS_MAX, FORMATS, KEY, LIMITS, MODES, ModelWatcher, StreamMode, ask, assert_no_key, client,
 };
 
 /// What a fault must end in.
-struct Expected<'a> {
-    code: Code,
-    again: Again,
+struct ExpectedFault<'a> {
+    code: AiErrorCode,
+    again: RetryAdvice,
     /// Parts of the message.
     said: &'a [&'a str],
 }
 
-const fn expect<'a>(code: Code, again: Again, said: &'a [&'a str]) -> Expected<'a> {
-    Expected { code, again, said }
+const fn expect<'a>(
+    code: AiErrorCode,
+    again: RetryAdvice,
+    said: &'a [&'a str],
+) -> ExpectedFault<'a> {
+    ExpectedFault { code, again, said }
 }
 
-async fn check_client(client: &Client, mode: Mode, expected: &Expected<'_>, what: &str) {
+async fn check_client(
+    client: &ProviderClient,
+    mode: StreamMode,
+    expected: &ExpectedFault<'_>,
+    what: &str,
+) {
     let began = Instant::now();
-    let error = ask(client, &Request::ask("m", "q"), &mut Watcher::new(mode))
-        .await
-        .expect_err(what);
+    let error = ask(
+        client,
+        &ModelRequest::ask("m", "q"),
+        &mut ModelWatcher::new(mode),
+    )
+    .await
+    .expect_err(what);
     let took = began.elapsed().as_millis();
     assert!(took < FAULT_MS_MAX, "{what} took {took} ms");
     assert_eq!(
@@ -48,10 +61,10 @@ async fn check_client(client: &Client, mode: Mode, expected: &Expected<'_>, what
 }
 
 /// The same fault in all formats and both modes.
-async fn check(acts: &[Act], expected: Expected<'_>, what: &str) {
+async fn check(acts: &[ProviderAct], expected: ExpectedFault<'_>, what: &str) {
     for provider in FORMATS {
         for mode in MODES {
-            let server = Scripted::start(vec![acts.to_vec()]);
+            let server = ScriptedProvider::start(vec![acts.to_vec()]);
             let what = format!("{what}, {provider:?}, {mode:?}");
             check_client(&client(provider, &server.url), mode, &expected, &what).await;
         }
@@ -60,55 +73,65 @@ async fn check(acts: &[Act], expected: Expected<'_>, what: &str) {
 
 const JSON: (&str, &str) = ("content-type", "application/json");
 
-const STATUSES: [(u16, Code, Again, &str); 10] = [
+const STATUSES: [(u16, AiErrorCode, RetryAdvice, &str); 10] = [
     (
         400,
-        Code::GenerationFailed,
-        Again::Pointless,
+        AiErrorCode::GenerationFailed,
+        RetryAdvice::Pointless,
         "refused the request",
     ),
     (
         401,
-        Code::ApiKeyMissing,
-        Again::Pointless,
+        AiErrorCode::ApiKeyMissing,
+        RetryAdvice::Pointless,
         "refused the API key",
     ),
     (
         403,
-        Code::ApiKeyMissing,
-        Again::Pointless,
+        AiErrorCode::ApiKeyMissing,
+        RetryAdvice::Pointless,
         "does not allow this key",
     ),
     (
         404,
-        Code::ProviderUnavailable,
-        Again::Pointless,
+        AiErrorCode::ProviderUnavailable,
+        RetryAdvice::Pointless,
         "drawloom ai models",
     ),
-    (413, Code::ContextTooLarge, Again::Pointless, "Send less"),
-    (429, Code::RateLimited, Again::Worthwhile, "limits the rate"),
+    (
+        413,
+        AiErrorCode::ContextTooLarge,
+        RetryAdvice::Pointless,
+        "Send less",
+    ),
+    (
+        429,
+        AiErrorCode::RateLimited,
+        RetryAdvice::Worthwhile,
+        "limits the rate",
+    ),
     (
         500,
-        Code::ProviderUnavailable,
-        Again::Worthwhile,
+        AiErrorCode::ProviderUnavailable,
+        RetryAdvice::Worthwhile,
         "cannot answer now",
     ),
     (
         502,
-        Code::ProviderUnavailable,
-        Again::Worthwhile,
+        AiErrorCode::ProviderUnavailable,
+        RetryAdvice::Worthwhile,
         "cannot answer now",
     ),
     (
         503,
-        Code::ProviderUnavailable,
-        Again::Worthwhile,
+        AiErrorCode::ProviderUnavailable,
+        RetryAdvice::Worthwhile,
         "cannot answer now",
     ),
     (
         529,
-        Code::ProviderUnavailable,
-        Again::Worthwhile,
+        AiErrorCode::ProviderUnavailable,
+        RetryAdvice::Worthwhile,
         "cannot answer now",
     ),
 ];
@@ -130,9 +153,9 @@ async fn error_statuses() {
 
 #[tokio::test]
 async fn bodies_that_are_no_answers() {
-    use Again::{Pointless, Worthwhile};
-    let malformed = |said| expect(Code::TransportFailed, Worthwhile, said);
-    let shape = |said| expect(Code::TransportFailed, Pointless, said);
+    use RetryAdvice::{Pointless, Worthwhile};
+    let malformed = |said| expect(AiErrorCode::TransportFailed, Worthwhile, said);
+    let shape = |said| expect(AiErrorCode::TransportFailed, Pointless, said);
     check(
         &json(r#"{"id":"m1","cont"#),
         malformed(&["not JSON", "{\"id\":\"m1\",\"cont"]),
@@ -201,13 +224,13 @@ async fn answers_of_another_format_are_not_read_as_empty_ones() {
         for other in FORMATS.into_iter().filter(|other| *other != provider) {
             let (whole, streamed) = hello(other);
             for (acts, mode) in [
-                (json(whole), Mode::Whole),
-                (stream(streamed), Mode::Streamed),
+                (json(whole), StreamMode::Whole),
+                (stream(streamed), StreamMode::Streamed),
             ] {
-                let server = Scripted::start(vec![acts]);
+                let server = ScriptedProvider::start(vec![acts]);
                 let expected = expect(
-                    Code::TransportFailed,
-                    Again::Pointless,
+                    AiErrorCode::TransportFailed,
+                    RetryAdvice::Pointless,
                     &["not an answer of its API"],
                 );
                 let what = format!("{other:?} to {provider:?}");
@@ -220,7 +243,13 @@ async fn answers_of_another_format_are_not_read_as_empty_ones() {
 #[tokio::test]
 async fn errors_inside_a_200() {
     let overloaded = r#"{"type":"error","error":{"type":"overloaded_error","message":"Too busy"}}"#;
-    let busy = || expect(Code::ProviderUnavailable, Again::Worthwhile, &["Too busy"]);
+    let busy = || {
+        expect(
+            AiErrorCode::ProviderUnavailable,
+            RetryAdvice::Worthwhile,
+            &["Too busy"],
+        )
+    };
     check(&json(overloaded), busy(), "a whole error").await;
     check(
         &stream(&format!("event: error\ndata: {overloaded}\n\n")),
@@ -230,13 +259,21 @@ async fn errors_inside_a_200() {
     .await;
     check(
         &json(r#"{"error":{"code":429,"message":"Slow down"}}"#),
-        expect(Code::RateLimited, Again::Worthwhile, &["Slow down"]),
+        expect(
+            AiErrorCode::RateLimited,
+            RetryAdvice::Worthwhile,
+            &["Slow down"],
+        ),
         "a status in the body",
     )
     .await;
     check(
         &json(r#"{"error":"boom"}"#),
-        expect(Code::GenerationFailed, Again::Pointless, &["boom"]),
+        expect(
+            AiErrorCode::GenerationFailed,
+            RetryAdvice::Pointless,
+            &["boom"],
+        ),
         "an error without a kind",
     )
     .await;
@@ -246,10 +283,11 @@ async fn errors_inside_a_200() {
         let begun = &streamed[..streamed
             .find("lo.")
             .map_or(0, |at| streamed[..at].rfind("data:").unwrap())];
-        let server = Scripted::start(vec![stream(&format!("{begun}data: {overloaded}\n\n"))]);
+        let server =
+            ScriptedProvider::start(vec![stream(&format!("{begun}data: {overloaded}\n\n"))]);
         check_client(
             &client(provider, &server.url),
-            Mode::Streamed,
+            StreamMode::Streamed,
             &busy(),
             "in the middle",
         )
@@ -257,15 +295,15 @@ async fn errors_inside_a_200() {
     }
     // OpenRouter's way.
     let choice = r#"{"choices":[{"delta":{},"finish_reason":"error","error":{"code":502,"message":"Upstream broke"}}]}"#;
-    let server = Scripted::start(vec![stream(&format!("data: {choice}\n\n"))]);
+    let server = ScriptedProvider::start(vec![stream(&format!("data: {choice}\n\n"))]);
     let expected = expect(
-        Code::ProviderUnavailable,
-        Again::Worthwhile,
+        AiErrorCode::ProviderUnavailable,
+        RetryAdvice::Worthwhile,
         &["Upstream broke"],
     );
     check_client(
         &client(Provider::OpenRouter, &server.url),
-        Mode::Streamed,
+        StreamMode::Streamed,
         &expected,
         "in a choice",
     )
@@ -274,9 +312,9 @@ async fn errors_inside_a_200() {
 
 #[tokio::test]
 async fn broken_connections() {
-    let cut = |said| expect(Code::TransportFailed, Again::Worthwhile, said);
+    let cut = |said| expect(AiErrorCode::TransportFailed, RetryAdvice::Worthwhile, said);
     check(
-        &[Act::Break],
+        &[ProviderAct::Break],
         cut(&["broke before the answer was complete"]),
         "no answer at all",
     )
@@ -284,19 +322,19 @@ async fn broken_connections() {
     let head =
         "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 500\r\n\r\n{\"id\":";
     check(
-        &[Act::Send(head.into())],
+        &[ProviderAct::Send(head.into())],
         cut(&["broke before"]),
         "a body cut short",
     )
     .await;
     check(
-        &[Act::Send("HTTP/1.1 200 OK\r\ncontent-ty".into())],
+        &[ProviderAct::Send("HTTP/1.1 200 OK\r\ncontent-ty".into())],
         cut(&["broke before"]),
         "a head cut short",
     )
     .await;
     check(
-        &[Act::Send("SSH-2.0-OpenSSH_9\r\n\r\n".into())],
+        &[ProviderAct::Send("SSH-2.0-OpenSSH_9\r\n\r\n".into())],
         cut(&["broke before"]),
         "not HTTP",
     )
@@ -306,51 +344,51 @@ async fn broken_connections() {
 #[tokio::test]
 async fn silence_and_slowness() {
     let silent = expect(
-        Code::ProviderUnavailable,
-        Again::Worthwhile,
+        AiErrorCode::ProviderUnavailable,
+        RetryAdvice::Worthwhile,
         &["`silence_ms_max` = 800"],
     );
     let late = expect(
-        Code::ProviderUnavailable,
-        Again::Pointless,
+        AiErrorCode::ProviderUnavailable,
+        RetryAdvice::Pointless,
         &["`call_ms_max` = 2000"],
     );
     for provider in FORMATS {
         let (_, streamed) = hello(provider);
-        let never = Scripted::start(vec![vec![Act::Pause(20_000)]]);
+        let never = ScriptedProvider::start(vec![vec![ProviderAct::Pause(20_000)]]);
         check_client(
             &client(provider, &never.url),
-            Mode::Streamed,
+            StreamMode::Streamed,
             &silent,
             "no head",
         )
         .await;
-        let stuck = Scripted::start(vec![stream_dripping(streamed, 90, 10_000)]);
+        let stuck = ScriptedProvider::start(vec![stream_dripping(streamed, 90, 10_000)]);
         check_client(
             &client(provider, &stuck.url),
-            Mode::Streamed,
+            StreamMode::Streamed,
             &silent,
             "no next piece",
         )
         .await;
         // Pieces come often enough, but the whole takes too long.
-        let endless = Scripted::start(vec![stream_dripping(
+        let endless = ScriptedProvider::start(vec![stream_dripping(
             &": keep-alive\n\n".repeat(1000),
             14,
             100,
         )]);
         check_client(
             &client(provider, &endless.url),
-            Mode::Streamed,
+            StreamMode::Streamed,
             &late,
             "no end",
         )
         .await;
     }
-    let never = Scripted::start(vec![vec![Act::Pause(20_000)]]);
+    let never = ScriptedProvider::start(vec![vec![ProviderAct::Pause(20_000)]]);
     check_client(
         &client(Provider::Anthropic, &never.url),
-        Mode::Whole,
+        StreamMode::Whole,
         &late,
         "no whole answer",
     )
@@ -361,14 +399,14 @@ async fn silence_and_slowness() {
 async fn answers_beyond_the_limit_are_not_swallowed() {
     let large = format!(r#"{{"id":"{}"}}"#, "x".repeat(LIMITS.response_bytes_max));
     let expected = expect(
-        Code::GenerationFailed,
-        Again::Pointless,
+        AiErrorCode::GenerationFailed,
+        RetryAdvice::Pointless,
         &["`response_bytes_max` = 262144"],
     );
     check(&json(&large), expected, "a large body").await;
     let expected = expect(
-        Code::GenerationFailed,
-        Again::Pointless,
+        AiErrorCode::GenerationFailed,
+        RetryAdvice::Pointless,
         &["`response_bytes_max`"],
     );
     check(
@@ -382,8 +420,8 @@ async fn answers_beyond_the_limit_are_not_swallowed() {
     check(
         &page,
         expect(
-            Code::ProviderUnavailable,
-            Again::Worthwhile,
+            AiErrorCode::ProviderUnavailable,
+            RetryAdvice::Worthwhile,
             &["so sorry", "…"],
         ),
         "a large error",
@@ -394,10 +432,14 @@ async fn answers_beyond_the_limit_are_not_swallowed() {
 #[tokio::test]
 async fn addresses_that_lead_nowhere() {
     let check_url = async |url: &str, said: &'static [&'static str]| {
-        let expected = expect(Code::ProviderUnavailable, Again::Worthwhile, said);
+        let expected = expect(
+            AiErrorCode::ProviderUnavailable,
+            RetryAdvice::Worthwhile,
+            said,
+        );
         check_client(
             &client(Provider::OpenAi, url),
-            Mode::Streamed,
+            StreamMode::Streamed,
             &expected,
             url,
         )
@@ -415,7 +457,7 @@ async fn addresses_that_lead_nowhere() {
     )
     .await;
     // TLS to a server that speaks none, and to nobody we trust.
-    let plain = Scripted::start(vec![json("{}")]);
+    let plain = ScriptedProvider::start(vec![json("{}")]);
     check_url(
         &plain.url.replace("http:", "https:"),
         &["no secure connection", "https"],
@@ -425,18 +467,18 @@ async fn addresses_that_lead_nowhere() {
 
 #[tokio::test]
 async fn redirects_are_not_followed() {
-    let elsewhere = Scripted::start(vec![json("{}")]);
+    let elsewhere = ScriptedProvider::start(vec![json("{}")]);
     for provider in FORMATS {
         let location = format!("{}/v1/chat/completions", elsewhere.url);
-        let server = Scripted::start(vec![reply(307, &[("location", &location)], "")]);
+        let server = ScriptedProvider::start(vec![reply(307, &[("location", &location)], "")]);
         let expected = expect(
-            Code::ProviderUnavailable,
-            Again::Pointless,
+            AiErrorCode::ProviderUnavailable,
+            RetryAdvice::Pointless,
             &["Redirects are not followed"],
         );
         check_client(
             &client(provider, &server.url),
-            Mode::Whole,
+            StreamMode::Whole,
             &expected,
             "a redirect",
         )
@@ -445,6 +487,8 @@ async fn redirects_are_not_followed() {
     assert!(elsewhere.received().is_empty(), "the key went along");
 }
 
+// tidy: allow long-function, because it is one table of cases
+#[expect(clippy::too_many_lines, reason = "it is one table of cases")]
 #[tokio::test]
 async fn servers_that_echo_the_key_do_not_bring_it_out() {
     let quoted = serde_json::to_string(KEY).unwrap();
@@ -460,7 +504,13 @@ async fn servers_that_echo_the_key_do_not_bring_it_out() {
     ] {
         let body =
             format!(r#"{{"error":{{"message":"Incorrect API key provided: {echo}. Try again"}}}}"#);
-        let refused = || expect(Code::ApiKeyMissing, Again::Pointless, &["[key removed]"]);
+        let refused = || {
+            expect(
+                AiErrorCode::ApiKeyMissing,
+                RetryAdvice::Pointless,
+                &["[key removed]"],
+            )
+        };
         check(
             &reply(401, &[JSON, ("request-id", KEY)], &body),
             refused(),
@@ -473,7 +523,13 @@ async fn servers_that_echo_the_key_do_not_bring_it_out() {
             "in a page",
         )
         .await;
-        let within = || expect(Code::GenerationFailed, Again::Pointless, &["[key removed]"]);
+        let within = || {
+            expect(
+                AiErrorCode::GenerationFailed,
+                RetryAdvice::Pointless,
+                &["[key removed]"],
+            )
+        };
         check(
             &json(&format!(r#"{{"error":"no {echo}"}}"#)),
             within(),
@@ -486,9 +542,21 @@ async fn servers_that_echo_the_key_do_not_bring_it_out() {
             "in an event",
         )
         .await;
-        let unreadable = || expect(Code::TransportFailed, Again::Worthwhile, &["[key removed]"]);
+        let unreadable = || {
+            expect(
+                AiErrorCode::TransportFailed,
+                RetryAdvice::Worthwhile,
+                &["[key removed]"],
+            )
+        };
         check(&json(&format!("no {echo}")), unreadable(), "in rubbish").await;
-        let unread = || expect(Code::TransportFailed, Again::Pointless, &["[key removed]"]);
+        let unread = || {
+            expect(
+                AiErrorCode::TransportFailed,
+                RetryAdvice::Pointless,
+                &["[key removed]"],
+            )
+        };
         check(
             &json(&format!(r#"{{"got":"{echo}"}}"#)),
             unread(),
@@ -499,7 +567,11 @@ async fn servers_that_echo_the_key_do_not_bring_it_out() {
         let body = format!("{}{echo}", "x".repeat(590));
         check(
             &reply(400, &[], &body),
-            expect(Code::GenerationFailed, Again::Pointless, &["xxx"]),
+            expect(
+                AiErrorCode::GenerationFailed,
+                RetryAdvice::Pointless,
+                &["xxx"],
+            ),
             "at the cut",
         )
         .await;
@@ -509,10 +581,10 @@ async fn servers_that_echo_the_key_do_not_bring_it_out() {
 #[tokio::test]
 async fn keys_that_cannot_be_sent_are_refused_without_being_shown() {
     let make = |provider, key: Option<&str>, base_url: Option<&str>| {
-        let mut endpoint = Endpoint::new(provider, key.map(Secret::new));
+        let mut endpoint = ProviderEndpoint::new(provider, key.map(Secret::new));
         endpoint.base_url = base_url.map(str::to_owned);
         assert_no_key(&format!("{endpoint:?}"));
-        Client::new(&endpoint, Limits::default())
+        ProviderClient::new(&endpoint, Limits::default())
             .err()
             .map(|error| {
                 assert_no_key(&format!("{error} {error:?}"));
@@ -556,16 +628,20 @@ async fn a_password_in_the_address_stays_there() {
         .replace('+', "%2B")
         .replace('=', "%3D");
     let echo = reply(400, &[], &format!("no {KEY} or {password}"));
-    let server = Scripted::start(vec![echo]);
+    let server = ScriptedProvider::start(vec![echo]);
     let url = server
         .url
         .replace("http://", &format!("http://user:{password}@"));
-    let mut endpoint = Endpoint::new(Provider::Compatible, None);
+    let mut endpoint = ProviderEndpoint::new(Provider::Compatible, None);
     endpoint.base_url = Some(url);
     assert_no_key(&format!("{endpoint:?}"));
-    let client = Client::new(&endpoint, LIMITS).unwrap();
-    let expected = expect(Code::GenerationFailed, Again::Pointless, &["[key removed]"]);
-    check_client(&client, Mode::Whole, &expected, "a password").await;
+    let client = ProviderClient::new(&endpoint, LIMITS).unwrap();
+    let expected = expect(
+        AiErrorCode::GenerationFailed,
+        RetryAdvice::Pointless,
+        &["[key removed]"],
+    );
+    check_client(&client, StreamMode::Whole, &expected, "a password").await;
 }
 
 #[tokio::test]
@@ -600,10 +676,14 @@ async fn servers_nobody_vouches_for_get_no_key() {
         "certificate",
         "CA certificates",
     ];
-    let expected = expect(Code::ProviderUnavailable, Again::Worthwhile, said);
+    let expected = expect(
+        AiErrorCode::ProviderUnavailable,
+        RetryAdvice::Worthwhile,
+        said,
+    );
     check_client(
         &client(Provider::OpenAi, &url),
-        Mode::Streamed,
+        StreamMode::Streamed,
         &expected,
         "a certificate of its own",
     )

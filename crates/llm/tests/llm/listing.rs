@@ -1,9 +1,9 @@
 //! What a provider offers, asked over the wire.
 
 use llm::models::list;
-use llm::{Code, Provider};
+use llm::{AiErrorCode, Provider};
 
-use crate::scripted::{Scripted, json, reply};
+use crate::scripted::{ScriptedProvider, json, reply};
 use crate::support::{KEY, LIMITS, assert_no_key, endpoint};
 
 #[tokio::test]
@@ -46,7 +46,7 @@ async fn lists_are_read_page_by_page_from_where_each_provider_has_them() {
             vec!["qwen3:8b"],
         ),
     ] {
-        let server = Scripted::start(pages.into_iter().map(json).collect());
+        let server = ScriptedProvider::start(pages.into_iter().map(json).collect());
         let offers = list(&endpoint(provider, &server.url), LIMITS)
             .await
             .unwrap();
@@ -71,12 +71,12 @@ async fn lists_are_read_page_by_page_from_where_each_provider_has_them() {
 #[tokio::test]
 async fn a_list_that_is_none_says_so() {
     for (acts, code) in [
-        (json("<html>"), Code::TransportFailed),
-        (json("{}"), Code::TransportFailed),
-        (reply(401, &[], KEY), Code::ApiKeyMissing),
-        (reply(503, &[], ""), Code::ProviderUnavailable),
+        (json("<html>"), AiErrorCode::TransportFailed),
+        (json("{}"), AiErrorCode::TransportFailed),
+        (reply(401, &[], KEY), AiErrorCode::ApiKeyMissing),
+        (reply(503, &[], ""), AiErrorCode::ProviderUnavailable),
     ] {
-        let server = Scripted::start(vec![acts]);
+        let server = ScriptedProvider::start(vec![acts]);
         let error = list(&endpoint(Provider::OpenAi, &server.url), LIMITS)
             .await
             .unwrap_err();

@@ -28,14 +28,14 @@ pub(crate) fn installed(peer: &str) -> PathBuf {
 
 /// A running program. Its stdin is a pipe from here: when the test goes, however it goes, the
 /// pipe closes and the shell around the program ends it.
-pub(crate) struct Running(Child);
+pub(crate) struct RunningPeer(Child);
 
-impl Running {
+impl RunningPeer {
     pub(crate) fn start(
         program: &Path,
         arguments: &[&str],
         environment: &[(&str, &str)],
-    ) -> Running {
+    ) -> RunningPeer {
         let mut command = Command::new("sh");
         command.args([
             "-c",
@@ -50,7 +50,7 @@ impl Running {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null());
-        Running(command.spawn().unwrap())
+        RunningPeer(command.spawn().unwrap())
     }
 
     /// The first line of output with this in it. The rest is read too, or the peer would choke.
@@ -69,7 +69,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningPeer {
     fn drop(&mut self) {
         drop(self.0.stdin.take());
         let _ = self.0.wait();

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 /// What to do with one request.
 #[derive(Clone, Debug)]
-pub(crate) enum Act {
+pub(crate) enum ProviderAct {
     Send(Vec<u8>),
     Pause(u64),
     /// Closes with data unread, so that the peer sees a reset.
@@ -19,7 +19,7 @@ pub(crate) enum Act {
 
 /// A request as it arrived.
 #[derive(Clone, Debug)]
-pub(crate) struct Received {
+pub(crate) struct ReceivedRequest {
     /// Method and path.
     pub(crate) line: String,
     /// Names in lower case.
@@ -27,7 +27,7 @@ pub(crate) struct Received {
     pub(crate) body: Value,
 }
 
-impl Received {
+impl ReceivedRequest {
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers
             .iter()
@@ -36,14 +36,14 @@ impl Received {
     }
 }
 
-pub(crate) struct Scripted {
+pub(crate) struct ScriptedProvider {
     pub(crate) url: String,
-    received: Arc<Mutex<Vec<Received>>>,
+    received: Arc<Mutex<Vec<ReceivedRequest>>>,
 }
 
-impl Scripted {
+impl ScriptedProvider {
     /// Answers one request after the other; the last answer is given again and again.
-    pub(crate) fn start(answers: Vec<Vec<Act>>) -> Scripted {
+    pub(crate) fn start(answers: Vec<Vec<ProviderAct>>) -> ScriptedProvider {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let received = Arc::new(Mutex::new(Vec::new()));
@@ -62,17 +62,17 @@ impl Scripted {
                 thread::spawn(move || perform(stream, answer));
             }
         });
-        Scripted { url, received }
+        ScriptedProvider { url, received }
     }
 
-    pub(crate) fn received(&self) -> Vec<Received> {
+    pub(crate) fn received(&self) -> Vec<ReceivedRequest> {
         self.received.lock().unwrap().clone()
     }
 }
 
 const TLS_HANDSHAKE: u8 = 0x16;
 
-fn receive(stream: &mut TcpStream) -> Option<Received> {
+fn receive(stream: &mut TcpStream) -> Option<ReceivedRequest> {
     stream.set_read_timeout(Some(Duration::from_secs(5))).ok()?;
     let mut bytes = Vec::new();
     let mut piece = [0; 4096];
@@ -108,17 +108,17 @@ fn receive(stream: &mut TcpStream) -> Option<Received> {
         body.extend(&piece[..n]);
     }
     let body = serde_json::from_slice(&body).unwrap_or(Value::Null);
-    Some(Received {
+    Some(ReceivedRequest {
         line,
         headers,
         body,
     })
 }
 
-fn perform(mut stream: TcpStream, acts: Vec<Act>) {
+fn perform(mut stream: TcpStream, acts: Vec<ProviderAct>) {
     for act in acts {
         match act {
-            Act::Send(bytes) => {
+            ProviderAct::Send(bytes) => {
                 if stream
                     .write_all(&bytes)
                     .and_then(|()| stream.flush())
@@ -127,8 +127,8 @@ fn perform(mut stream: TcpStream, acts: Vec<Act>) {
                     return;
                 }
             }
-            Act::Pause(ms) => thread::sleep(Duration::from_millis(ms)),
-            Act::Break => return,
+            ProviderAct::Pause(ms) => thread::sleep(Duration::from_millis(ms)),
+            ProviderAct::Break => return,
         }
     }
     let _ = stream.shutdown(std::net::Shutdown::Write);
@@ -137,7 +137,7 @@ fn perform(mut stream: TcpStream, acts: Vec<Act>) {
 }
 
 /// A whole answer.
-pub(crate) fn reply(status: u16, headers: &[(&str, &str)], body: &str) -> Vec<Act> {
+pub(crate) fn reply(status: u16, headers: &[(&str, &str)], body: &str) -> Vec<ProviderAct> {
     let mut head = format!(
         "HTTP/1.1 {status} X\r\nconnection: close\r\ncontent-length: {}\r\n",
         body.len()
@@ -145,10 +145,10 @@ pub(crate) fn reply(status: u16, headers: &[(&str, &str)], body: &str) -> Vec<Ac
     for (name, value) in headers {
         head.push_str(&format!("{name}: {value}\r\n"));
     }
-    vec![Act::Send(format!("{head}\r\n{body}").into_bytes())]
+    vec![ProviderAct::Send(format!("{head}\r\n{body}").into_bytes())]
 }
 
-pub(crate) fn json(body: &str) -> Vec<Act> {
+pub(crate) fn json(body: &str) -> Vec<ProviderAct> {
     reply(200, &[("content-type", "application/json")], body)
 }
 
@@ -163,37 +163,37 @@ fn chunk(bytes: &[u8]) -> Vec<u8> {
 }
 
 /// A stream that comes to its proper HTTP end, whatever its events say.
-pub(crate) fn stream(events: &str) -> Vec<Act> {
+pub(crate) fn stream(events: &str) -> Vec<ProviderAct> {
     let mut bytes = STREAM_HEAD.as_bytes().to_vec();
     bytes.extend(chunk(events.as_bytes()));
     bytes.extend(b"0\r\n\r\n");
-    vec![Act::Send(bytes)]
+    vec![ProviderAct::Send(bytes)]
 }
 
 /// A stream whose connection breaks after so many bytes of it.
-pub(crate) fn stream_cut(events: &str, at: usize) -> Vec<Act> {
+pub(crate) fn stream_cut(events: &str, at: usize) -> Vec<ProviderAct> {
     let mut bytes = STREAM_HEAD.as_bytes().to_vec();
     if at > 0 {
         bytes.extend(chunk(&events.as_bytes()[..at]));
     }
-    vec![Act::Send(bytes)]
+    vec![ProviderAct::Send(bytes)]
 }
 
 /// A stream in small pieces with pauses between.
-pub(crate) fn stream_dripping(events: &str, piece: usize, pause_ms: u64) -> Vec<Act> {
-    let mut acts = vec![Act::Send(STREAM_HEAD.as_bytes().to_vec())];
+pub(crate) fn stream_dripping(events: &str, piece: usize, pause_ms: u64) -> Vec<ProviderAct> {
+    let mut acts = vec![ProviderAct::Send(STREAM_HEAD.as_bytes().to_vec())];
     for bytes in events.as_bytes().chunks(piece) {
-        acts.push(Act::Send(chunk(bytes)));
-        acts.push(Act::Pause(pause_ms));
+        acts.push(ProviderAct::Send(chunk(bytes)));
+        acts.push(ProviderAct::Pause(pause_ms));
     }
-    acts.push(Act::Send(b"0\r\n\r\n".to_vec()));
+    acts.push(ProviderAct::Send(b"0\r\n\r\n".to_vec()));
     acts
 }
 
 /// The simplest whole answer and the simplest stream of each format, both saying "Hello.".
 pub(crate) fn hello(provider: llm::Provider) -> (&'static str, &'static str) {
     match provider.format() {
-        llm::Format::Anthropic => (
+        llm::WireFormat::Anthropic => (
             r#"{"id":"m1","type":"message","model":"m","content":[{"type":"text","text":"Hello."}],"stop_reason":"end_turn","usage":{"input_tokens":3,"output_tokens":2}}"#,
             concat!(
                 "event: message_start\n",
@@ -215,7 +215,7 @@ pub(crate) fn hello(provider: llm::Provider) -> (&'static str, &'static str) {
                 "\n\n"
             ),
         ),
-        llm::Format::OpenAi => (
+        llm::WireFormat::OpenAi => (
             r#"{"id":"m1","model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"Hello."},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":2}}"#,
             concat!(
                 r#"data: {"id":"m1","model":"m","choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]}"#,
@@ -230,7 +230,7 @@ pub(crate) fn hello(provider: llm::Provider) -> (&'static str, &'static str) {
                 "\n\ndata: [DONE]\n\n"
             ),
         ),
-        llm::Format::Gemini => (
+        llm::WireFormat::Gemini => (
             r#"{"candidates":[{"content":{"role":"model","parts":[{"text":"Hello."}]},"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":3,"candidatesTokenCount":2},"modelVersion":"m","responseId":"m1"}"#,
             concat!(
                 r#"data: {"candidates":[{"content":{"role":"model","parts":[{"text":"Hel"}]}}],"usageMetadata":{"promptTokenCount":3,"candidatesTokenCount":1},"modelVersion":"m","responseId":"m1"}"#,

@@ -1,22 +1,23 @@
 //! What is sent, in each format.
 
 use llm::{
-    Arguments, Block, Cache, Client, JsonVia, Message, Outcome, Output, Part, Provider, Request,
-    Secret, Stop, Tool, ToolCall, ToolChoice, ToolResult,
+    CacheControl, ChatMessage, JsonVia, MessagePart, ModelRequest, Provider, ProviderClient,
+    ResponseFormat, Secret, StopReason, SystemBlock, ToolArguments, ToolCall, ToolChoice,
+    ToolDeclaration, ToolOutcome, ToolResult,
 };
 use serde_json::{Value, json};
 
-use crate::scripted::{Received, Scripted, hello, json as answer, reply};
-use crate::support::{KEY, LIMITS, Mode, Watcher, ask, client, endpoint};
+use crate::scripted::{ReceivedRequest, ScriptedProvider, hello, json as answer, reply};
+use crate::support::{KEY, LIMITS, ModelWatcher, StreamMode, ask, client, endpoint};
 
 /// A request with something of everything.
-fn full() -> Request {
-    let mut request = Request::ask("m", "read a");
+fn full() -> ModelRequest {
+    let mut request = ModelRequest::ask("m", "read a");
     request.system = vec![
-        Block::stable("You are brief."),
-        Block::text("Today is a day."),
+        SystemBlock::stable("You are brief."),
+        SystemBlock::text("Today is a day."),
     ];
-    request.tools = vec![Tool {
+    request.tools = vec![ToolDeclaration {
         name: "read_file".into(),
         description: "Reads a file.".into(),
         schema: json!({"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}),
@@ -28,30 +29,30 @@ fn full() -> Request {
     let call = ToolCall {
         id: "c.1".into(),
         name: "read_file".into(),
-        arguments: Arguments::read(r#"{"path":"a"}"#),
+        arguments: ToolArguments::read(r#"{"path":"a"}"#),
         signature: None,
     };
-    let mut said = Message::assistant("I look.");
-    said.parts.push(Part::ToolCall(call));
+    let mut said = ChatMessage::assistant("I look.");
+    said.parts.push(MessagePart::ToolCall(call));
     let result = ToolResult {
         id: "c.1".into(),
         name: "read_file".into(),
         content: "none".into(),
-        outcome: Outcome::Failed,
+        outcome: ToolOutcome::Failed,
     };
-    let mut results = Message::results(vec![result]);
-    results.cache = Cache::UpToHere;
+    let mut results = ChatMessage::results(vec![result]);
+    results.cache = CacheControl::UpToHere;
     request.messages.extend([said, results]);
     request
 }
 
-async fn sent(provider: Provider, mode: Mode, request: &Request) -> Received {
+async fn sent(provider: Provider, mode: StreamMode, request: &ModelRequest) -> ReceivedRequest {
     let (whole, _) = hello(provider);
-    let server = Scripted::start(vec![answer(whole)]);
+    let server = ScriptedProvider::start(vec![answer(whole)]);
     ask(
         &client(provider, &server.url),
         request,
-        &mut Watcher::new(mode),
+        &mut ModelWatcher::new(mode),
     )
     .await
     .unwrap();
@@ -60,7 +61,7 @@ async fn sent(provider: Provider, mode: Mode, request: &Request) -> Received {
 
 #[tokio::test]
 async fn anthropic_gets_its_own_form() {
-    let sent = sent(Provider::Anthropic, Mode::Streamed, &full()).await;
+    let sent = sent(Provider::Anthropic, StreamMode::Streamed, &full()).await;
     assert_eq!(sent.line, "POST /v1/messages");
     assert_eq!(sent.header("x-api-key"), Some(KEY));
     assert_eq!(sent.header("anthropic-version"), Some("2023-06-01"));
@@ -97,7 +98,7 @@ async fn anthropic_gets_its_own_form() {
 
 #[tokio::test]
 async fn openai_gets_its_own_form() {
-    let sent = sent(Provider::OpenAi, Mode::Streamed, &full()).await;
+    let sent = sent(Provider::OpenAi, StreamMode::Streamed, &full()).await;
     assert_eq!(sent.line, "POST /v1/chat/completions");
     assert_eq!(
         sent.header("authorization"),
@@ -129,7 +130,7 @@ async fn openai_gets_its_own_form() {
 
 #[tokio::test]
 async fn google_gets_its_own_form() {
-    let sent_whole = sent(Provider::Google, Mode::Whole, &full()).await;
+    let sent_whole = sent(Provider::Google, StreamMode::Whole, &full()).await;
     assert_eq!(sent_whole.line, "POST /v1beta/models/m:generateContent");
     assert_eq!(sent_whole.header("x-goog-api-key"), Some(KEY));
     assert_eq!(
@@ -152,7 +153,7 @@ async fn google_gets_its_own_form() {
             "generationConfig": {"maxOutputTokens": 50, "temperature": 0.5, "stopSequences": ["END"]},
         })
     );
-    let streamed = sent(Provider::Google, Mode::Streamed, &full()).await;
+    let streamed = sent(Provider::Google, StreamMode::Streamed, &full()).await;
     assert_eq!(
         streamed.line,
         "POST /v1beta/models/m:streamGenerateContent?alt=sse"
@@ -161,9 +162,9 @@ async fn google_gets_its_own_form() {
 
 #[tokio::test]
 async fn a_model_name_cannot_leave_its_place_in_the_path() {
-    let mut request = Request::ask("../../x?key=1#y %2e", "q");
+    let mut request = ModelRequest::ask("../../x?key=1#y %2e", "q");
     request.max_tokens = 5;
-    let sent = sent(Provider::Google, Mode::Whole, &request).await;
+    let sent = sent(Provider::Google, StreamMode::Whole, &request).await;
     assert_eq!(sent.line, "POST /v1beta///xkey=1y2e:generateContent");
 }
 
@@ -171,9 +172,9 @@ fn schema() -> Value {
     json!({"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"], "additionalProperties": false})
 }
 
-fn asking_for_json() -> Request {
-    let mut request = Request::ask("m", "q");
-    request.output = Output::Json {
+fn asking_for_json() -> ModelRequest {
+    let mut request = ModelRequest::ask("m", "q");
+    request.output = ResponseFormat::Json {
         name: "answers".into(),
         schema: schema(),
     };
@@ -183,18 +184,24 @@ fn asking_for_json() -> Request {
 #[tokio::test]
 async fn json_is_asked_for_by_each_formats_own_means() {
     let request = asking_for_json();
-    let body = sent(Provider::Anthropic, Mode::Whole, &request).await.body;
+    let body = sent(Provider::Anthropic, StreamMode::Whole, &request)
+        .await
+        .body;
     assert_eq!(
         body["output_config"],
         json!({"format": {"type": "json_schema", "schema": schema()}})
     );
-    let body = sent(Provider::OpenAi, Mode::Whole, &request).await.body;
+    let body = sent(Provider::OpenAi, StreamMode::Whole, &request)
+        .await
+        .body;
     let strict = json!({"name": "answers", "strict": true, "schema": schema()});
     assert_eq!(
         body["response_format"],
         json!({"type": "json_schema", "json_schema": strict})
     );
-    let body = sent(Provider::Google, Mode::Whole, &request).await.body;
+    let body = sent(Provider::Google, StreamMode::Whole, &request)
+        .await
+        .body;
     assert_eq!(
         body["generationConfig"]["responseMimeType"],
         "application/json"
@@ -206,15 +213,19 @@ async fn json_is_asked_for_by_each_formats_own_means() {
 async fn a_forced_tool_call_stands_in_for_json() {
     let called = r#"{"id":"m1","model":"m","content":[{"type":"text","text":"Here:"},
         {"type":"tool_use","id":"t","name":"answers","input":{"a":"b"}}],"stop_reason":"tool_use"}"#;
-    let server = Scripted::start(vec![answer(called)]);
+    let server = ScriptedProvider::start(vec![answer(called)]);
     let mut endpoint = endpoint(Provider::Anthropic, &server.url);
     endpoint.json = JsonVia::ForcedTool;
-    let client = Client::new(&endpoint, LIMITS).unwrap();
-    let response = ask(&client, &asking_for_json(), &mut Watcher::new(Mode::Whole))
-        .await
-        .unwrap();
+    let client = ProviderClient::new(&endpoint, LIMITS).unwrap();
+    let response = ask(
+        &client,
+        &asking_for_json(),
+        &mut ModelWatcher::new(StreamMode::Whole),
+    )
+    .await
+    .unwrap();
     assert_eq!(response.text(), r#"{"a":"b"}"#);
-    assert_eq!(response.stop, Stop::EndTurn);
+    assert_eq!(response.stop, StopReason::EndTurn);
     let body = &server.received()[0].body;
     assert_eq!(
         body["tool_choice"],
@@ -233,7 +244,7 @@ async fn what_a_model_does_not_take_is_left_out_and_remembered() {
     };
     let called = r#"{"id":"m1","model":"m","content":[{"type":"tool_use","id":"t","name":"answers","input":{"a":"b"}}],
         "stop_reason":"tool_use"}"#;
-    let server = Scripted::start(vec![
+    let server = ScriptedProvider::start(vec![
         refusal("`temperature` is deprecated for this model."),
         refusal("output_config: Extra inputs are not permitted"),
         answer(called),
@@ -241,7 +252,7 @@ async fn what_a_model_does_not_take_is_left_out_and_remembered() {
     let client = client(Provider::Anthropic, &server.url);
     let mut request = asking_for_json();
     request.temperature = Some(0.2);
-    let mut watcher = Watcher::new(Mode::Whole);
+    let mut watcher = ModelWatcher::new(StreamMode::Whole);
     let response = ask(&client, &request, &mut watcher).await.unwrap();
     assert_eq!(response.text(), r#"{"a":"b"}"#);
     let adapted: Vec<_> = watcher
@@ -257,7 +268,7 @@ async fn what_a_model_does_not_take_is_left_out_and_remembered() {
         ]
     );
 
-    ask(&client, &request, &mut Watcher::new(Mode::Whole))
+    ask(&client, &request, &mut ModelWatcher::new(StreamMode::Whole))
         .await
         .unwrap();
     let bodies: Vec<_> = server
@@ -291,14 +302,14 @@ async fn what_a_model_does_not_take_is_left_out_and_remembered() {
 #[tokio::test]
 async fn gateways_get_their_headers_and_openrouter_its_cache_marks() {
     let (whole, _) = hello(Provider::OpenRouter);
-    let server = Scripted::start(vec![answer(whole)]);
+    let server = ScriptedProvider::start(vec![answer(whole)]);
     let mut endpoint = endpoint(
         Provider::OpenRouter,
         &format!("{}/api/v1?tenant=7", server.url),
     );
     endpoint.headers = vec![("X-Title".into(), Secret::new("drawloom"))];
-    let client = Client::new(&endpoint, LIMITS).unwrap();
-    ask(&client, &full(), &mut Watcher::new(Mode::Whole))
+    let client = ProviderClient::new(&endpoint, LIMITS).unwrap();
+    ask(&client, &full(), &mut ModelWatcher::new(StreamMode::Whole))
         .await
         .unwrap();
     let sent = server.received().remove(0);
@@ -313,14 +324,14 @@ async fn gateways_get_their_headers_and_openrouter_its_cache_marks() {
 
 #[tokio::test]
 async fn anthropic_gets_no_more_cache_marks_than_it_takes() {
-    let mut request = Request::ask("m", "0");
-    request.system = vec![Block::stable("s")];
+    let mut request = ModelRequest::ask("m", "0");
+    request.system = vec![SystemBlock::stable("s")];
     for turn in 0..6 {
-        let mut message = Message::user(turn.to_string());
-        message.cache = Cache::UpToHere;
+        let mut message = ChatMessage::user(turn.to_string());
+        message.cache = CacheControl::UpToHere;
         request.messages.push(message);
     }
-    let body = sent(Provider::Anthropic, Mode::Whole, &request)
+    let body = sent(Provider::Anthropic, StreamMode::Whole, &request)
         .await
         .body
         .to_string();

@@ -1,16 +1,16 @@
 //! Two formats against a real, very small model: what it says is not judged, how it says it is.
 
-use llm::error::Again;
+use llm::error::RetryAdvice;
 use llm::models::list;
-use llm::retry::{Retry, RetryLimits};
+use llm::retry::{RetryLimits, RetryingModel};
 use llm::{
-    Client, Code, JsonVia, Limits, Message, Model, Outcome, Output, Provider, Request, Stop, Tool,
-    ToolChoice, ToolResult,
+    AiErrorCode, ChatMessage, JsonVia, Limits, Model, ModelRequest, Provider, ProviderClient,
+    ResponseFormat, StopReason, ToolChoice, ToolDeclaration, ToolOutcome, ToolResult,
 };
 use serde_json::{Value, json};
 
-use crate::peer::{Running, free_port, installed, until};
-use crate::support::{MODES, Mode, Watcher, ask, endpoint};
+use crate::peer::{RunningPeer, free_port, installed, until};
+use crate::support::{MODES, ModelWatcher, StreamMode, ask, endpoint};
 
 /// One thread of a shared machine: minutes, not seconds.
 const PATIENT: Limits = Limits {
@@ -23,13 +23,13 @@ const PATIENT: Limits = Limits {
 /// The formats this server speaks.
 const SPOKEN: [Provider; 2] = [Provider::Compatible, Provider::Anthropic];
 
-struct Smol {
+struct SmolPeer {
     url: String,
-    _running: Running,
+    _running: RunningPeer,
 }
 
-impl Smol {
-    async fn start() -> Smol {
+impl SmolPeer {
+    async fn start() -> SmolPeer {
         let folder = installed("smollm");
         let packages = std::fs::read_dir(folder.join("lib"))
             .unwrap()
@@ -45,8 +45,8 @@ impl Smol {
             format!("{peers}/chatml-fewshot.jinja"),
         );
         let arguments = [script.as_str(), model.to_str().unwrap(), &port, &template];
-        let running = Running::start(&folder.join("bin/python"), &arguments, &[]);
-        let smol = Smol {
+        let running = RunningPeer::start(&folder.join("bin/python"), &arguments, &[]);
+        let smol = SmolPeer {
             url: format!("http://127.0.0.1:{port}"),
             _running: running,
         };
@@ -57,7 +57,7 @@ impl Smol {
         })
         .await;
         // It listens before it has loaded, and says 503 until then.
-        let model = Retry::new(
+        let model = RetryingModel::new(
             smol.client(Provider::Compatible),
             RetryLimits {
                 attempts_max: 1_000,
@@ -67,19 +67,19 @@ impl Smol {
             },
         );
         model
-            .respond(&short("Hi."), &mut llm::Silent)
+            .respond(&short("Hi."), &mut llm::NoModelObserver)
             .await
             .unwrap();
         smol
     }
 
-    fn client(&self, provider: Provider) -> Client {
-        Client::new(&endpoint(provider, &self.url), PATIENT).unwrap()
+    fn client(&self, provider: Provider) -> ProviderClient {
+        ProviderClient::new(&endpoint(provider, &self.url), PATIENT).unwrap()
     }
 }
 
-fn short(text: &str) -> Request {
-    let mut request = Request::ask("smollm2", text);
+fn short(text: &str) -> ModelRequest {
+    let mut request = ModelRequest::ask("smollm2", text);
     request.max_tokens = 12;
     request.temperature = Some(0.0);
     request
@@ -87,7 +87,7 @@ fn short(text: &str) -> Request {
 
 #[tokio::test]
 async fn a_real_model_keeps_to_the_protocols() {
-    let smol = Smol::start().await;
+    let smol = SmolPeer::start().await;
     text(&smol).await;
     json_by_schema(&smol).await;
     tool_calls(&smol).await;
@@ -98,11 +98,11 @@ async fn a_real_model_keeps_to_the_protocols() {
     assert_eq!(offers[0].model, "smollm2");
 }
 
-async fn text(smol: &Smol) {
+async fn text(smol: &SmolPeer) {
     for provider in SPOKEN {
         let mut said = Vec::new();
         for mode in MODES {
-            let mut watcher = Watcher::new(mode);
+            let mut watcher = ModelWatcher::new(mode);
             let response = ask(
                 &smol.client(provider),
                 &short("Count to one hundred."),
@@ -113,7 +113,7 @@ async fn text(smol: &Smol) {
             assert!(!response.text().is_empty(), "{provider:?} {mode:?}");
             assert_eq!(watcher.text(), response.text());
             assert!(
-                matches!(response.stop, Stop::MaxTokens | Stop::EndTurn),
+                matches!(response.stop, StopReason::MaxTokens | StopReason::EndTurn),
                 "{:?}",
                 response.stop
             );
@@ -123,7 +123,7 @@ async fn text(smol: &Smol) {
                 "{usage:?}"
             );
             assert_eq!(
-                response.stop == Stop::MaxTokens,
+                response.stop == StopReason::MaxTokens,
                 usage.output == 12,
                 "{:?} {usage:?}",
                 response.stop
@@ -138,7 +138,7 @@ async fn text(smol: &Smol) {
     }
 }
 
-async fn json_by_schema(smol: &Smol) {
+async fn json_by_schema(smol: &SmolPeer) {
     let schema = json!({
         "type": "object",
         "properties": {"name": {"type": "string", "maxLength": 8}, "size": {"enum": ["small", "large"]}},
@@ -148,12 +148,12 @@ async fn json_by_schema(smol: &Smol) {
     for mode in MODES {
         let mut request = short("Describe a cat as JSON with name and size.");
         request.max_tokens = 200;
-        request.output = Output::Json {
+        request.output = ResponseFormat::Json {
             name: "cat".into(),
             schema: schema.clone(),
         };
         let client = smol.client(Provider::Compatible);
-        let response = ask(&client, &request, &mut Watcher::new(mode))
+        let response = ask(&client, &request, &mut ModelWatcher::new(mode))
             .await
             .unwrap();
         let value: Value = serde_json::from_str(&response.text()).unwrap();
@@ -161,16 +161,16 @@ async fn json_by_schema(smol: &Smol) {
             value["name"].is_string() && value["size"].is_string(),
             "{mode:?} {value}"
         );
-        assert_eq!(response.stop, Stop::EndTurn);
+        assert_eq!(response.stop, StopReason::EndTurn);
         // Its Anthropic side knows no schemas and forces no tools: it answers all the same, in
         // whatever form, and whoever asked has to look.
         let mut endpoint = endpoint(Provider::Anthropic, &smol.url);
         for json in [JsonVia::Native, JsonVia::ForcedTool] {
             endpoint.json = json;
             request.max_tokens = 20;
-            let client = Client::new(&endpoint, PATIENT).unwrap();
+            let client = ProviderClient::new(&endpoint, PATIENT).unwrap();
             assert!(
-                !ask(&client, &request, &mut Watcher::new(mode))
+                !ask(&client, &request, &mut ModelWatcher::new(mode))
                     .await
                     .unwrap()
                     .text()
@@ -180,23 +180,23 @@ async fn json_by_schema(smol: &Smol) {
     }
 }
 
-async fn tool_calls(smol: &Smol) {
+async fn tool_calls(smol: &SmolPeer) {
     for provider in SPOKEN {
         for mode in MODES {
             let mut request = short("Use the tool read_file.");
             request.max_tokens = 120;
-            request.tools = vec![Tool {
+            request.tools = vec![ToolDeclaration {
                 name: "read_file".into(),
                 description: "Reads a file.".into(),
                 schema: json!({"type": "object", "properties": {"path": {"type": "string", "maxLength": 16}}, "required": ["path"]}),
             }];
             let client = smol.client(provider);
-            let response = ask(&client, &request, &mut Watcher::new(mode))
+            let response = ask(&client, &request, &mut ModelWatcher::new(mode))
                 .await
                 .unwrap();
             assert_eq!(
                 response.stop,
-                Stop::ToolUse,
+                StopReason::ToolUse,
                 "{provider:?} {mode:?} {response:?}"
             );
             let calls: Vec<_> = response.tool_calls().cloned().collect();
@@ -212,11 +212,13 @@ async fn tool_calls(smol: &Smol) {
                 id: call.id,
                 name: call.name,
                 content: "milk, eggs".into(),
-                outcome: Outcome::Done,
+                outcome: ToolOutcome::Done,
             });
-            request.messages.push(Message::results(results.collect()));
+            request
+                .messages
+                .push(ChatMessage::results(results.collect()));
             request.max_tokens = 12;
-            ask(&client, &request, &mut Watcher::new(mode))
+            ask(&client, &request, &mut ModelWatcher::new(mode))
                 .await
                 .unwrap();
         }
@@ -225,10 +227,10 @@ async fn tool_calls(smol: &Smol) {
 }
 
 /// Without a bound on the text the model writes until its length ends it, in the middle of JSON.
-async fn cut_call(smol: &Smol) {
+async fn cut_call(smol: &SmolPeer) {
     let mut request = short("Write a long story into the file story.txt with the tool.");
     request.max_tokens = 16;
-    request.tools = vec![Tool {
+    request.tools = vec![ToolDeclaration {
         name: "write_file".into(),
         description: "Writes a file.".into(),
         schema: json!({"type": "object", "properties": {"content": {"type": "string", "minLength": 400}}, "required": ["content"]}),
@@ -238,11 +240,11 @@ async fn cut_call(smol: &Smol) {
         let response = ask(
             &smol.client(Provider::Compatible),
             &request,
-            &mut Watcher::new(mode),
+            &mut ModelWatcher::new(mode),
         )
         .await
         .unwrap();
-        assert_eq!(response.stop, Stop::MaxTokens, "{response:?}");
+        assert_eq!(response.stop, StopReason::MaxTokens, "{response:?}");
         assert_eq!(
             response.usage.output, 16,
             "the usage is not lost with the call"
@@ -250,16 +252,20 @@ async fn cut_call(smol: &Smol) {
     }
 }
 
-async fn too_much(smol: &Smol) {
+async fn too_much(smol: &SmolPeer) {
     for provider in SPOKEN {
         let request = short(&"far too many words ".repeat(4_000));
         let client = smol.client(provider);
-        let error = ask(&client, &request, &mut Watcher::new(Mode::Streamed))
-            .await
-            .unwrap_err();
+        let error = ask(
+            &client,
+            &request,
+            &mut ModelWatcher::new(StreamMode::Streamed),
+        )
+        .await
+        .unwrap_err();
         assert_eq!(
             (error.code, error.again),
-            (Code::ContextTooLarge, Again::Pointless),
+            (AiErrorCode::ContextTooLarge, RetryAdvice::Pointless),
             "{provider:?} {error}"
         );
     }

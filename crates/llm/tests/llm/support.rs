@@ -4,8 +4,8 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use llm::{
-    Client, Endpoint, Error, Event, Limits, Model, Observer, Part, Provider, Request, Response,
-    Secret,
+    Error, Limits, MessagePart, Model, ModelEvent, ModelObserver, ModelRequest, ModelResponse,
+    Provider, ProviderClient, ProviderEndpoint, Secret,
 };
 
 /// The key of every test. It must never be seen outside a request's header.
@@ -21,36 +21,36 @@ pub(crate) const LIMITS: Limits = Limits {
 /// No fault may take longer than this, whatever the server does.
 pub(crate) const FAULT_MS_MAX: u128 = 8_000;
 
-pub(crate) fn endpoint(provider: Provider, base_url: &str) -> Endpoint {
-    let mut endpoint = Endpoint::new(provider, Some(Secret::new(KEY)));
+pub(crate) fn endpoint(provider: Provider, base_url: &str) -> ProviderEndpoint {
+    let mut endpoint = ProviderEndpoint::new(provider, Some(Secret::new(KEY)));
     endpoint.base_url = Some(base_url.to_owned());
     endpoint
 }
 
-pub(crate) fn client(provider: Provider, base_url: &str) -> Client {
-    Client::new(&endpoint(provider, base_url), LIMITS).unwrap()
+pub(crate) fn client(provider: Provider, base_url: &str) -> ProviderClient {
+    ProviderClient::new(&endpoint(provider, base_url), LIMITS).unwrap()
 }
 
 /// The providers that stand for the three formats.
 pub(crate) const FORMATS: [Provider; 3] = [Provider::Anthropic, Provider::OpenAi, Provider::Google];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Mode {
+pub(crate) enum StreamMode {
     Whole,
     Streamed,
 }
 
-pub(crate) const MODES: [Mode; 2] = [Mode::Whole, Mode::Streamed];
+pub(crate) const MODES: [StreamMode; 2] = [StreamMode::Whole, StreamMode::Streamed];
 
 /// Remembers what it was told, as lines.
-pub(crate) struct Watcher {
-    pub(crate) mode: Mode,
+pub(crate) struct ModelWatcher {
+    pub(crate) mode: StreamMode,
     pub(crate) seen: Vec<String>,
 }
 
-impl Watcher {
-    pub(crate) fn new(mode: Mode) -> Watcher {
-        Watcher {
+impl ModelWatcher {
+    pub(crate) fn new(mode: StreamMode) -> ModelWatcher {
+        ModelWatcher {
             mode,
             seen: Vec::new(),
         }
@@ -65,18 +65,18 @@ impl Watcher {
     }
 }
 
-impl Observer for Watcher {
+impl ModelObserver for ModelWatcher {
     fn wants_stream(&self) -> bool {
-        self.mode == Mode::Streamed
+        self.mode == StreamMode::Streamed
     }
 
-    fn notice(&mut self, event: Event<'_>) {
+    fn notice(&mut self, event: ModelEvent<'_>) {
         let seen = match event {
-            Event::Text(text) => format!("text {text}"),
-            Event::Reasoning(text) => format!("thought {text}"),
-            Event::ToolCall { name } => format!("call {name}"),
-            Event::ToolArguments(text) => format!("arguments {text}"),
-            Event::Waiting {
+            ModelEvent::Text(text) => format!("text {text}"),
+            ModelEvent::Reasoning(text) => format!("thought {text}"),
+            ModelEvent::ToolCall { name } => format!("call {name}"),
+            ModelEvent::ToolArguments(text) => format!("arguments {text}"),
+            ModelEvent::Waiting {
                 attempt,
                 attempts_max,
                 wait,
@@ -88,10 +88,10 @@ impl Observer for Watcher {
                     error.code
                 )
             }
-            Event::Adapted { without } => format!("adapted without {without}"),
-            Event::Fallback { from, to, error } => format!("fallback {from} -> {to}: {error}"),
+            ModelEvent::Adapted { without } => format!("adapted without {without}"),
+            ModelEvent::Fallback { from, to, error } => format!("fallback {from} -> {to}: {error}"),
             // What is counted is asserted on the meter.
-            Event::Counted(_) => return,
+            ModelEvent::Counted(_) => return,
         };
         self.seen.push(seen);
     }
@@ -100,10 +100,10 @@ impl Observer for Watcher {
 /// Asks, and makes sure that no key is in anything that could be shown or stored.
 pub(crate) async fn ask(
     model: &dyn Model,
-    request: &Request,
-    watcher: &mut Watcher,
-) -> Result<Response, Error> {
-    Listener::listen();
+    request: &ModelRequest,
+    watcher: &mut ModelWatcher,
+) -> Result<ModelResponse, Error> {
+    LogListener::listen();
     let answer =
         tokio::time::timeout(Duration::from_secs(300), model.respond(request, watcher)).await;
     let answer = answer.expect("a call takes no longer than its limits");
@@ -123,11 +123,11 @@ pub(crate) async fn ask(
 
 /// Reads every log line of every crate below, at the most talkative level, and keeps those with
 /// a key in them.
-struct Listener(Mutex<Vec<String>>);
+struct LogListener(Mutex<Vec<String>>);
 
-static LISTENER: Listener = Listener(Mutex::new(Vec::new()));
+static LISTENER: LogListener = LogListener(Mutex::new(Vec::new()));
 
-impl Listener {
+impl LogListener {
     fn listen() {
         // Fails from the second test on, when it listens already.
         let _ = log::set_logger(&LISTENER);
@@ -135,7 +135,7 @@ impl Listener {
     }
 }
 
-impl log::Log for Listener {
+impl log::Log for LogListener {
     fn enabled(&self, _: &log::Metadata<'_>) -> bool {
         true
     }
@@ -167,19 +167,19 @@ fn has_key(text: &str) -> bool {
 }
 
 /// A response on one line per part, to compare with.
-pub(crate) fn show(response: &Response) -> String {
+pub(crate) fn show(response: &ModelResponse) -> String {
     let mut lines: Vec<_> = response
         .parts
         .iter()
         .map(|part| match part {
-            Part::Text(text) => format!("text {text}"),
-            Part::Reasoning(reasoning) => {
+            MessagePart::Text(text) => format!("text {text}"),
+            MessagePart::Reasoning(reasoning) => {
                 let block = reasoning.block.as_ref().map(|(_, block)| block.to_string());
                 format!("thought {} {}", reasoning.text, block.unwrap_or_default())
                     .trim_end()
                     .to_owned()
             }
-            Part::ToolCall(call) => {
+            MessagePart::ToolCall(call) => {
                 let valid = if call.arguments.value().is_ok() {
                     "call"
                 } else {
@@ -187,7 +187,7 @@ pub(crate) fn show(response: &Response) -> String {
                 };
                 format!("{valid} {} {} {}", call.id, call.name, call.arguments.raw())
             }
-            Part::ToolResult(_) => panic!("models give no tool results"),
+            MessagePart::ToolResult(_) => panic!("models give no tool results"),
         })
         .collect();
     let usage = response.usage;

@@ -1,21 +1,21 @@
 //! What each format's answers are read as, and that a cut one never passes for a whole one.
 
-use llm::{Code, Part, Provider, Request};
+use llm::{AiErrorCode, MessagePart, ModelRequest, Provider};
 
-use crate::scripted::{Scripted, hello, json, stream, stream_cut, stream_dripping};
-use crate::support::{FORMATS, Mode, Watcher, ask, client, show};
+use crate::scripted::{ScriptedProvider, hello, json, stream, stream_cut, stream_dripping};
+use crate::support::{FORMATS, ModelWatcher, StreamMode, ask, client, show};
 
 /// One answer of a provider, and what it is read as.
-async fn check(provider: Provider, mode: Mode, answer: &str, expected: &str) {
+async fn check(provider: Provider, mode: StreamMode, answer: &str, expected: &str) {
     let acts = match mode {
-        Mode::Whole => json(answer),
-        Mode::Streamed => stream(answer),
+        StreamMode::Whole => json(answer),
+        StreamMode::Streamed => stream(answer),
     };
-    let server = Scripted::start(vec![acts]);
-    let mut watcher = Watcher::new(mode);
+    let server = ScriptedProvider::start(vec![acts]);
+    let mut watcher = ModelWatcher::new(mode);
     let response = ask(
         &client(provider, &server.url),
-        &Request::ask("m", "q"),
+        &ModelRequest::ask("m", "q"),
         &mut watcher,
     )
     .await
@@ -41,8 +41,8 @@ async fn the_simplest_answer_is_the_same_in_all_formats_and_modes() {
     for provider in FORMATS {
         let (whole, streamed) = hello(provider);
         let expected = "text Hello.\nEndTurn in 3 out 2 read 0 write 0 thinking 0\nm m1";
-        check(provider, Mode::Whole, whole, expected).await;
-        check(provider, Mode::Streamed, streamed, expected).await;
+        check(provider, StreamMode::Whole, whole, expected).await;
+        check(provider, StreamMode::Streamed, streamed, expected).await;
     }
 }
 
@@ -66,7 +66,7 @@ async fn anthropic_tools_thoughts_and_caches() {
     // An empty object is written as no arguments, which is what the stream says too.
     check(
         Provider::Anthropic,
-        Mode::Whole,
+        StreamMode::Whole,
         whole,
         &expected.replace("list_files {}", "list_files "),
     )
@@ -90,7 +90,13 @@ async fn anthropic_tools_thoughts_and_caches() {
         r#"{"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":30,"output_tokens_details":{"thinking_tokens":12}}}"#,
         r#"{"type":"message_stop"}"#,
     ]);
-    check(Provider::Anthropic, Mode::Streamed, &streamed, expected).await;
+    check(
+        Provider::Anthropic,
+        StreamMode::Streamed,
+        &streamed,
+        expected,
+    )
+    .await;
 }
 
 #[tokio::test]
@@ -105,7 +111,7 @@ async fn openai_tools_come_in_pieces_and_by_index() {
         {"id":"c2","type":"function","function":{"name":"list_files","arguments":{}}}]},"finish_reason":"tool_calls"}],
         "usage":{"prompt_tokens":100,"completion_tokens":9,"prompt_tokens_details":{"cached_tokens":30,
         "cache_write_tokens":10},"completion_tokens_details":{"reasoning_tokens":4}}}"#;
-    check(Provider::OpenAi, Mode::Whole, whole, expected).await;
+    check(Provider::OpenAi, StreamMode::Whole, whole, expected).await;
     let streamed = events(&[
         r#"{"id":"m1","model":"gpt-x","choices":[{"delta":{"role":"assistant","content":"Look."}}]}"#,
         r#"{"id":"m1","model":"gpt-x","choices":[{"delta":{"tool_calls":[{"index":0,"id":"c1","function":{"name":"read_file","arguments":""}}]}}]}"#,
@@ -116,7 +122,7 @@ async fn openai_tools_come_in_pieces_and_by_index() {
         r#"{"id":"m1","model":"gpt-x","choices":[{"delta":{},"finish_reason":"stop"}]}"#,
         r#"{"id":"m1","model":"gpt-x","choices":[],"usage":{"prompt_tokens":100,"completion_tokens":9,"prompt_tokens_details":{"cached_tokens":30,"cache_write_tokens":10},"completion_tokens_details":{"reasoning_tokens":4}}}"#,
     ]) + "data: [DONE]\n\n";
-    check(Provider::OpenAi, Mode::Streamed, &streamed, expected).await;
+    check(Provider::OpenAi, StreamMode::Streamed, &streamed, expected).await;
 }
 
 #[tokio::test]
@@ -131,7 +137,7 @@ async fn openai_servers_that_number_badly_are_understood() {
     ]);
     let expected = "call a f {\"n\":1}\ncall b f {\"n\":2}\ncall c g {}\n\
                     ToolUse in 0 out 0 read 0 write 0 thinking 0\nm -";
-    check(Provider::OpenAi, Mode::Streamed, &streamed, expected).await;
+    check(Provider::OpenAi, StreamMode::Streamed, &streamed, expected).await;
 }
 
 #[tokio::test]
@@ -143,14 +149,20 @@ async fn openai_thoughts_go_by_several_names_and_back_under_their_own() {
     ]);
     let expected = "thought hm\ntext So.\nthought  {\"reasoning_content\":\"hm\"}\n\
                     EndTurn in 0 out 0 read 0 write 0 thinking 0\nm -";
-    check(Provider::Compatible, Mode::Streamed, &streamed, expected).await;
+    check(
+        Provider::Compatible,
+        StreamMode::Streamed,
+        &streamed,
+        expected,
+    )
+    .await;
     let whole = r#"{"model":"m","choices":[{"message":{"content":"So.","reasoning":"hm",
         "reasoning_details":[{"type":"reasoning.encrypted","data":"xx"}]},"finish_reason":"stop"}],
         "usage":{"prompt_tokens":1,"completion_tokens":2,"cost":0.00125}}"#;
     let expected = "thought hm\ntext So.\n\
                     thought  {\"reasoning_details\":[{\"type\":\"reasoning.encrypted\",\"data\":\"xx\"}]}\n\
                     EndTurn in 1 out 2 read 0 write 0 thinking 0\nm -";
-    check(Provider::OpenRouter, Mode::Whole, whole, expected).await;
+    check(Provider::OpenRouter, StreamMode::Whole, whole, expected).await;
 }
 
 #[tokio::test]
@@ -167,12 +179,12 @@ async fn gemini_calls_keep_their_signatures() {
                     call r1_0 read_file {\"path\":\"a\"}\ncall given list_files {}\n\
                     thought  {\"text\":\"\",\"thoughtSignature\":\"last==\"}\n\
                     ToolUse in 70 out 14 read 30 write 0 thinking 5\ngemini-x r1";
-    check(Provider::Google, Mode::Whole, whole, expected).await;
+    check(Provider::Google, StreamMode::Whole, whole, expected).await;
 
-    let server = Scripted::start(vec![json(whole)]);
+    let server = ScriptedProvider::start(vec![json(whole)]);
     let google = client(Provider::Google, &server.url);
-    let mut request = Request::ask("gemini-x", "q");
-    let said = ask(&google, &request, &mut Watcher::new(Mode::Whole))
+    let mut request = ModelRequest::ask("gemini-x", "q");
+    let said = ask(&google, &request, &mut ModelWatcher::new(StreamMode::Whole))
         .await
         .unwrap();
     let signed: Vec<_> = said
@@ -181,7 +193,7 @@ async fn gemini_calls_keep_their_signatures() {
         .collect();
     assert_eq!(signed, [Some("sig==".to_owned()), None]);
     request.messages.push(said.into_message());
-    ask(&google, &request, &mut Watcher::new(Mode::Whole))
+    ask(&google, &request, &mut ModelWatcher::new(StreamMode::Whole))
         .await
         .unwrap();
     let sent = &server.received()[1].body["contents"][1]["parts"];
@@ -200,11 +212,17 @@ async fn malformed_arguments_are_kept_and_lose_nothing_else() {
     ]);
     let expected = "malformed call t1 write_file {\"path\":\"a\n\
                     MaxTokens in 5 out 7 read 0 write 0 thinking 0\nm m1";
-    check(Provider::Anthropic, Mode::Streamed, &anthropic, expected).await;
+    check(
+        Provider::Anthropic,
+        StreamMode::Streamed,
+        &anthropic,
+        expected,
+    )
+    .await;
     let openai = r#"{"id":"m1","model":"m","choices":[{"message":{"tool_calls":[{"id":"t1","function":
         {"name":"write_file","arguments":"{\"path\":\"a"}}]},"finish_reason":"length"}],
         "usage":{"prompt_tokens":5,"completion_tokens":7}}"#;
-    check(Provider::OpenAi, Mode::Whole, openai, expected).await;
+    check(Provider::OpenAi, StreamMode::Whole, openai, expected).await;
 }
 
 #[tokio::test]
@@ -252,7 +270,7 @@ async fn refusals_and_odd_stops_are_said_as_the_provider_says_them() {
         ),
     ] {
         let expected = format!("{stop} in 0 out 0 read 0 write 0 thinking 0\nm -");
-        check(provider, Mode::Whole, answer, &expected).await;
+        check(provider, StreamMode::Whole, answer, &expected).await;
     }
 }
 
@@ -261,11 +279,11 @@ async fn a_stream_cut_at_any_byte_is_an_error_and_never_a_short_answer() {
     for provider in FORMATS {
         let (_, streamed) = hello(provider);
         for at in (0..streamed.len()).step_by(11) {
-            let server = Scripted::start(vec![stream_cut(streamed, at)]);
-            let mut watcher = Watcher::new(Mode::Streamed);
+            let server = ScriptedProvider::start(vec![stream_cut(streamed, at)]);
+            let mut watcher = ModelWatcher::new(StreamMode::Streamed);
             let error = ask(
                 &client(provider, &server.url),
-                &Request::ask("m", "q"),
+                &ModelRequest::ask("m", "q"),
                 &mut watcher,
             )
             .await;
@@ -273,10 +291,10 @@ async fn a_stream_cut_at_any_byte_is_an_error_and_never_a_short_answer() {
                 error.expect_err(&format!("{provider:?} cut at {at} of {}", streamed.len()));
             assert_eq!(
                 error.code,
-                Code::TransportFailed,
+                AiErrorCode::TransportFailed,
                 "{provider:?} at {at}: {error}"
             );
-            assert_eq!(error.again, llm::error::Again::Worthwhile);
+            assert_eq!(error.again, llm::error::RetryAdvice::Worthwhile);
             assert!("Hello.".starts_with(&watcher.text()));
         }
     }
@@ -294,15 +312,15 @@ async fn a_stream_that_ends_politely_but_early_is_an_error_with_what_was_used() 
         } else {
             &streamed[..end]
         };
-        let server = Scripted::start(vec![stream(early)]);
+        let server = ScriptedProvider::start(vec![stream(early)]);
         let error = ask(
             &client(provider, &server.url),
-            &Request::ask("m", "q"),
-            &mut Watcher::new(Mode::Streamed),
+            &ModelRequest::ask("m", "q"),
+            &mut ModelWatcher::new(StreamMode::Streamed),
         )
         .await;
         let error = error.expect_err("the end is missing");
-        assert_eq!(error.code, Code::TransportFailed, "{error}");
+        assert_eq!(error.code, AiErrorCode::TransportFailed, "{error}");
         assert!(
             error.to_string().contains("stopped before its end"),
             "{error}"
@@ -321,11 +339,11 @@ async fn a_stream_that_ends_politely_but_early_is_an_error_with_what_was_used() 
 async fn a_slow_stream_is_read_however_it_drips() {
     for provider in FORMATS {
         let (_, streamed) = hello(provider);
-        let server = Scripted::start(vec![stream_dripping(streamed, 29, 2)]);
-        let mut watcher = Watcher::new(Mode::Streamed);
+        let server = ScriptedProvider::start(vec![stream_dripping(streamed, 29, 2)]);
+        let mut watcher = ModelWatcher::new(StreamMode::Streamed);
         let response = ask(
             &client(provider, &server.url),
-            &Request::ask("m", "q"),
+            &ModelRequest::ask("m", "q"),
             &mut watcher,
         )
         .await
@@ -339,16 +357,16 @@ async fn a_slow_stream_is_read_however_it_drips() {
 async fn a_server_that_does_not_stream_when_asked_is_read_all_the_same() {
     for provider in FORMATS {
         let (whole, _) = hello(provider);
-        let server = Scripted::start(vec![json(whole)]);
-        let mut watcher = Watcher::new(Mode::Streamed);
+        let server = ScriptedProvider::start(vec![json(whole)]);
+        let mut watcher = ModelWatcher::new(StreamMode::Streamed);
         let response = ask(
             &client(provider, &server.url),
-            &Request::ask("m", "q"),
+            &ModelRequest::ask("m", "q"),
             &mut watcher,
         )
         .await
         .unwrap();
-        assert!(matches!(&response.parts[..], [Part::Text(text)] if text == "Hello."));
+        assert!(matches!(&response.parts[..], [MessagePart::Text(text)] if text == "Hello."));
         assert_eq!(watcher.text(), "Hello.");
     }
 }
@@ -357,17 +375,18 @@ async fn a_server_that_does_not_stream_when_asked_is_read_all_the_same() {
 async fn a_stream_that_is_not_called_one_is_read_all_the_same() {
     for provider in FORMATS {
         let (_, streamed) = hello(provider);
-        let server = Scripted::start(vec![json(streamed), json(&streamed[..streamed.len() / 2])]);
+        let server =
+            ScriptedProvider::start(vec![json(streamed), json(&streamed[..streamed.len() / 2])]);
         let client = client(provider, &server.url);
-        let mut watcher = Watcher::new(Mode::Streamed);
+        let mut watcher = ModelWatcher::new(StreamMode::Streamed);
         assert_eq!(
-            ask(&client, &Request::ask("m", "q"), &mut watcher)
+            ask(&client, &ModelRequest::ask("m", "q"), &mut watcher)
                 .await
                 .unwrap()
                 .text(),
             "Hello."
         );
-        let error = ask(&client, &Request::ask("m", "q"), &mut watcher)
+        let error = ask(&client, &ModelRequest::ask("m", "q"), &mut watcher)
             .await
             .unwrap_err();
         assert!(

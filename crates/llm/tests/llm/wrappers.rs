@@ -4,15 +4,17 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, UNIX_EPOCH};
 
-use llm::budget::{Budget, Entry, Ledger, Limit, Meter, Metered, Purse, Spent};
-use llm::price::{Prices, Rates};
-use llm::record::{Record, Replay, Tape, name};
-use llm::retry::{Retry, RetryLimits};
-use llm::router::Router;
-use llm::{Code, Cost, Model, Provider, Request, Secret};
+use llm::budget::{
+    Meter, MeteredModel, SpendBudget, SpendEntry, SpendGuard, SpendLimit, SpendLog, SpentTotal,
+};
+use llm::price::{PriceList, TokenRates};
+use llm::record::{RecordingModel, ReplayModel, Tape, name};
+use llm::retry::{RetryLimits, RetryingModel};
+use llm::router::ModelRouter;
+use llm::{AiErrorCode, CallCost, Model, ModelRequest, Provider, Secret};
 
-use crate::scripted::{Act, Scripted, hello, json, reply, stream, stream_cut};
-use crate::support::{KEY, Mode, Watcher, ask, assert_no_key, client};
+use crate::scripted::{ProviderAct, ScriptedProvider, hello, json, reply, stream, stream_cut};
+use crate::support::{KEY, ModelWatcher, StreamMode, ask, assert_no_key, client};
 
 const QUICK: RetryLimits = RetryLimits {
     attempts_max: 4,
@@ -21,11 +23,11 @@ const QUICK: RetryLimits = RetryLimits {
     total_ms_max: 2_000,
 };
 
-fn retrying(server: &Scripted, limits: RetryLimits) -> Retry<llm::Client> {
-    Retry::new(client(Provider::Anthropic, &server.url), limits)
+fn retrying(server: &ScriptedProvider, limits: RetryLimits) -> RetryingModel<llm::ProviderClient> {
+    RetryingModel::new(client(Provider::Anthropic, &server.url), limits)
 }
 
-fn failing(status: u16, headers: &[(&str, &str)]) -> Vec<Act> {
+fn failing(status: u16, headers: &[(&str, &str)]) -> Vec<ProviderAct> {
     reply(
         status,
         headers,
@@ -33,22 +35,22 @@ fn failing(status: u16, headers: &[(&str, &str)]) -> Vec<Act> {
     )
 }
 
-fn good() -> Vec<Act> {
+fn good() -> Vec<ProviderAct> {
     json(hello(Provider::Anthropic).0)
 }
 
 #[tokio::test]
 async fn what_may_pass_is_tried_again_and_said() {
-    let server = Scripted::start(vec![
+    let server = ScriptedProvider::start(vec![
         failing(529, &[]),
         failing(500, &[]),
-        vec![Act::Break],
+        vec![ProviderAct::Break],
         good(),
     ]);
-    let mut watcher = Watcher::new(Mode::Whole);
+    let mut watcher = ModelWatcher::new(StreamMode::Whole);
     let response = ask(
         &retrying(&server, QUICK),
-        &Request::ask("m", "q"),
+        &ModelRequest::ask("m", "q"),
         &mut watcher,
     )
     .await
@@ -71,14 +73,14 @@ async fn what_may_pass_is_tried_again_and_said() {
 #[tokio::test]
 async fn a_cut_stream_is_begun_again_and_the_observer_told_so() {
     let streamed = hello(Provider::Anthropic).1;
-    let server = Scripted::start(vec![
+    let server = ScriptedProvider::start(vec![
         stream_cut(streamed, streamed.find("lo.").unwrap()),
         stream(streamed),
     ]);
-    let mut watcher = Watcher::new(Mode::Streamed);
+    let mut watcher = ModelWatcher::new(StreamMode::Streamed);
     let response = ask(
         &retrying(&server, QUICK),
-        &Request::ask("m", "q"),
+        &ModelRequest::ask("m", "q"),
         &mut watcher,
     )
     .await
@@ -95,12 +97,12 @@ async fn a_cut_stream_is_begun_again_and_the_observer_told_so() {
 
 #[tokio::test]
 async fn a_wait_that_is_asked_for_is_kept() {
-    let server = Scripted::start(vec![failing(429, &[("retry-after-ms", "250")]), good()]);
+    let server = ScriptedProvider::start(vec![failing(429, &[("retry-after-ms", "250")]), good()]);
     let began = Instant::now();
-    let mut watcher = Watcher::new(Mode::Whole);
+    let mut watcher = ModelWatcher::new(StreamMode::Whole);
     ask(
         &retrying(&server, QUICK),
-        &Request::ask("m", "q"),
+        &ModelRequest::ask("m", "q"),
         &mut watcher,
     )
     .await
@@ -114,13 +116,18 @@ async fn a_wait_that_is_asked_for_is_kept() {
 }
 
 /// Fails with these answers; the calls made and the limit in the message are as said.
-async fn check_given_up(answers: Vec<Vec<Act>>, limits: RetryLimits, calls: usize, said: &str) {
-    let server = Scripted::start(answers);
+async fn check_given_up(
+    answers: Vec<Vec<ProviderAct>>,
+    limits: RetryLimits,
+    calls: usize,
+    said: &str,
+) {
+    let server = ScriptedProvider::start(answers);
     let began = Instant::now();
     let error = ask(
         &retrying(&server, limits),
-        &Request::ask("m", "q"),
-        &mut Watcher::new(Mode::Whole),
+        &ModelRequest::ask("m", "q"),
+        &mut ModelWatcher::new(StreamMode::Whole),
     )
     .await;
     let error = error.expect_err(said);
@@ -180,11 +187,12 @@ async fn what_cannot_succeed_is_asked_once() {
     check_given_up(vec![quota], QUICK, 1, "waiting does not help").await;
 }
 
-fn routed(first: &Scripted, second: &Scripted) -> Router {
-    let model =
-        |server: &Scripted, provider| -> Arc<dyn Model> { Arc::new(client(provider, &server.url)) };
+fn routed(first: &ScriptedProvider, second: &ScriptedProvider) -> ModelRouter {
+    let model = |server: &ScriptedProvider, provider| -> Arc<dyn Model> {
+        Arc::new(client(provider, &server.url))
+    };
     let fallback = ("other".to_owned(), model(second, Provider::OpenAi));
-    Router::new(
+    ModelRouter::new(
         ("first".to_owned(), model(first, Provider::Anthropic)),
         vec![fallback],
     )
@@ -196,15 +204,15 @@ async fn fallbacks_are_asked_when_the_provider_fails() {
         failing(503, &[]),
         failing(429, &[]),
         failing(404, &[]),
-        vec![Act::Break],
+        vec![ProviderAct::Break],
         json("{}"),
     ] {
-        let first = Scripted::start(vec![answer]);
-        let second = Scripted::start(vec![json(hello(Provider::OpenAi).0)]);
-        let mut watcher = Watcher::new(Mode::Whole);
+        let first = ScriptedProvider::start(vec![answer]);
+        let second = ScriptedProvider::start(vec![json(hello(Provider::OpenAi).0)]);
+        let mut watcher = ModelWatcher::new(StreamMode::Whole);
         let response = ask(
             &routed(&first, &second),
-            &Request::ask("x", "q"),
+            &ModelRequest::ask("x", "q"),
             &mut watcher,
         )
         .await
@@ -223,25 +231,25 @@ async fn fallbacks_are_asked_when_the_provider_fails() {
 #[tokio::test]
 async fn fallbacks_are_not_asked_for_our_own_mistakes() {
     for status in [400, 401, 413] {
-        let first = Scripted::start(vec![failing(status, &[])]);
-        let second = Scripted::start(vec![json(hello(Provider::OpenAi).0)]);
+        let first = ScriptedProvider::start(vec![failing(status, &[])]);
+        let second = ScriptedProvider::start(vec![json(hello(Provider::OpenAi).0)]);
         ask(
             &routed(&first, &second),
-            &Request::ask("x", "q"),
-            &mut Watcher::new(Mode::Whole),
+            &ModelRequest::ask("x", "q"),
+            &mut ModelWatcher::new(StreamMode::Whole),
         )
         .await
         .unwrap_err();
         assert!(second.received().is_empty());
     }
     let (first, second) = (
-        Scripted::start(vec![failing(500, &[])]),
-        Scripted::start(vec![failing(529, &[])]),
+        ScriptedProvider::start(vec![failing(500, &[])]),
+        ScriptedProvider::start(vec![failing(529, &[])]),
     );
     let error = ask(
         &routed(&first, &second),
-        &Request::ask("x", "q"),
-        &mut Watcher::new(Mode::Whole),
+        &ModelRequest::ask("x", "q"),
+        &mut ModelWatcher::new(StreamMode::Whole),
     )
     .await;
     assert!(
@@ -253,22 +261,22 @@ async fn fallbacks_are_not_asked_for_our_own_mistakes() {
     );
 }
 
-fn prices() -> Prices {
-    let rates = Rates {
+fn prices() -> PriceList {
+    let rates = TokenRates {
         input: 1_000.0,
         output: 10_000.0,
         cache_read: None,
         cache_write: None,
     };
-    Prices::new(
+    PriceList::new(
         UNIX_EPOCH + Duration::from_secs(1_794_000_000),
         BTreeMap::from([("m".to_owned(), rates)]),
     )
 }
 
-fn metered(server: &Scripted, meter: &Arc<Meter>) -> Metered<llm::Client> {
+fn metered(server: &ScriptedProvider, meter: &Arc<Meter>) -> MeteredModel<llm::ProviderClient> {
     let client = client(Provider::Anthropic, &server.url);
-    Metered::new(
+    MeteredModel::new(
         client,
         Arc::clone(meter),
         Provider::Anthropic,
@@ -276,34 +284,40 @@ fn metered(server: &Scripted, meter: &Arc<Meter>) -> Metered<llm::Client> {
     )
 }
 
-fn short(model: &str) -> Request {
-    let mut request = Request::ask(model, "q");
+fn short(model: &str) -> ModelRequest {
+    let mut request = ModelRequest::ask(model, "q");
     request.max_tokens = 10;
     request
 }
 
+// tidy: allow long-function, because it is one story from call to call
+#[expect(clippy::too_many_lines, reason = "it is one story from call to call")]
 #[tokio::test]
 async fn calls_are_counted_for_the_run_and_the_day() {
     let streamed = hello(Provider::Anthropic).1;
     let cut = stream_cut(streamed, streamed.find("lo.").unwrap());
     let unreported =
         json(r#"{"content":[{"type":"text","text":"1234567"}],"stop_reason":"end_turn"}"#);
-    let server = Scripted::start(vec![good(), cut, unreported]);
-    let before = Spent {
+    let server = ScriptedProvider::start(vec![good(), cut, unreported]);
+    let before = SpentTotal {
         calls: 5,
         tokens: 100,
         micro_usd: 7,
         unpriced_calls: 0,
     };
-    let meter = Arc::new(Meter::new(Budget::default(), prices(), before));
+    let meter = Arc::new(Meter::new(SpendBudget::default(), prices(), before));
     let model = metered(&server, &meter);
-    ask(&model, &short("m"), &mut Watcher::new(Mode::Whole))
-        .await
-        .unwrap();
+    ask(
+        &model,
+        &short("m"),
+        &mut ModelWatcher::new(StreamMode::Whole),
+    )
+    .await
+    .unwrap();
     // 3 tokens in at 1 000 and 2 out at 10 000 dollars per million.
     assert_eq!(
         meter.run(),
-        Spent {
+        SpentTotal {
             calls: 1,
             tokens: 5,
             micro_usd: 23_000,
@@ -312,7 +326,7 @@ async fn calls_are_counted_for_the_run_and_the_day() {
     );
     assert_eq!(
         meter.day(),
-        Spent {
+        SpentTotal {
             calls: 6,
             tokens: 105,
             micro_usd: 23_007,
@@ -320,12 +334,16 @@ async fn calls_are_counted_for_the_run_and_the_day() {
         }
     );
     // The cut one had been read by the model and had begun to be answered.
-    ask(&model, &short("m"), &mut Watcher::new(Mode::Streamed))
-        .await
-        .unwrap_err();
+    ask(
+        &model,
+        &short("m"),
+        &mut ModelWatcher::new(StreamMode::Streamed),
+    )
+    .await
+    .unwrap_err();
     assert_eq!(
         meter.run(),
-        Spent {
+        SpentTotal {
             calls: 2,
             tokens: 9,
             micro_usd: 36_000,
@@ -333,24 +351,28 @@ async fn calls_are_counted_for_the_run_and_the_day() {
         }
     );
     // Nothing reported: tokens by size, and the price unknown rather than nothing.
-    ask(&model, &short("m"), &mut Watcher::new(Mode::Whole))
-        .await
-        .unwrap();
+    ask(
+        &model,
+        &short("m"),
+        &mut ModelWatcher::new(StreamMode::Whole),
+    )
+    .await
+    .unwrap();
     assert_eq!(
         meter.run(),
-        Spent {
+        SpentTotal {
             calls: 3,
             tokens: 12,
             micro_usd: 36_000,
             unpriced_calls: 1
         }
     );
-    assert_eq!(meter.run().cost(), Cost::Unknown);
+    assert_eq!(meter.run().cost(), CallCost::Unknown);
     let entries = meter.take_entries();
     assert_eq!(entries.len(), 3);
     assert_eq!(
         (entries[0].model.as_str(), entries[0].cost),
-        ("m", Cost::Known(23_000))
+        ("m", CallCost::Known(23_000))
     );
     assert!(meter.take_entries().is_empty());
 }
@@ -359,32 +381,40 @@ async fn calls_are_counted_for_the_run_and_the_day() {
 async fn a_bill_from_the_provider_beats_the_list() {
     let body = r#"{"model":"m","choices":[{"message":{"content":"x"},"finish_reason":"stop"}],
         "usage":{"prompt_tokens":10,"completion_tokens":10,"cost":0.00125}}"#;
-    let server = Scripted::start(vec![json(body)]);
-    let meter = Arc::new(Meter::new(Budget::default(), prices(), Spent::default()));
-    let model = Metered::new(
+    let server = ScriptedProvider::start(vec![json(body)]);
+    let meter = Arc::new(Meter::new(
+        SpendBudget::default(),
+        prices(),
+        SpentTotal::default(),
+    ));
+    let model = MeteredModel::new(
         client(Provider::OpenRouter, &server.url),
         Arc::clone(&meter),
         Provider::OpenRouter,
         None,
     );
-    ask(&model, &short("m"), &mut Watcher::new(Mode::Whole))
-        .await
-        .unwrap();
-    assert_eq!(meter.run().cost(), Cost::Known(1_250));
+    ask(
+        &model,
+        &short("m"),
+        &mut ModelWatcher::new(StreamMode::Whole),
+    )
+    .await
+    .unwrap();
+    assert_eq!(meter.run().cost(), CallCost::Known(1_250));
 }
 
 /// The budget refuses the call, nothing is sent, and the message says this.
-async fn check_refused(budget: Budget, day: Spent, model: &str, said: &str) {
-    let server = Scripted::start(vec![good()]);
+async fn check_refused(budget: SpendBudget, day: SpentTotal, model: &str, said: &str) {
+    let server = ScriptedProvider::start(vec![good()]);
     let meter = Arc::new(Meter::new(budget, prices(), day));
     let error = ask(
         &metered(&server, &meter),
         &short(model),
-        &mut Watcher::new(Mode::Whole),
+        &mut ModelWatcher::new(StreamMode::Whole),
     )
     .await
     .unwrap_err();
-    assert_eq!(error.code, Code::BudgetExceeded);
+    assert_eq!(error.code, AiErrorCode::BudgetExceeded);
     assert!(error.to_string().contains(said), "{error}");
     assert!(
         server.received().is_empty(),
@@ -394,25 +424,25 @@ async fn check_refused(budget: Budget, day: Spent, model: &str, said: &str) {
 
 #[tokio::test]
 async fn the_budget_is_kept_before_each_call() {
-    let limit = |tokens_max, micro_usd_max| Limit {
+    let limit = |tokens_max, micro_usd_max| SpendLimit {
         tokens_max,
         micro_usd_max,
     };
-    let run = |limit| Budget {
+    let run = |limit| SpendBudget {
         run: limit,
-        day: Limit::default(),
+        day: SpendLimit::default(),
     };
-    let day = |limit| Budget {
-        run: Limit::default(),
+    let day = |limit| SpendBudget {
+        run: SpendLimit::default(),
         day: limit,
     };
-    let spent = Spent {
+    let spent = SpentTotal {
         calls: 1,
         tokens: 990,
         micro_usd: 900_000,
         unpriced_calls: 0,
     };
-    let none = Spent::default();
+    let none = SpentTotal::default();
     let said = "ai.budget.run_tokens_max = 10: 0 tokens are spent and this call may take 11";
     check_refused(run(limit(Some(10), None)), none, "m", said).await;
     let said = "ai.budget.run_usd_max = $0.1000: $0.0000 is spent and this call may cost $0.1010";
@@ -435,66 +465,86 @@ async fn the_budget_is_kept_before_each_call() {
     check_refused(run(limit(None, Some(1_000_000))), none, "mystery", said).await;
 
     // What fits goes through, until it no longer does.
-    let server = Scripted::start(vec![good()]);
+    let server = ScriptedProvider::start(vec![good()]);
     let meter = Arc::new(Meter::new(run(limit(Some(20), None)), prices(), none));
     let model = metered(&server, &meter);
-    ask(&model, &short("m"), &mut Watcher::new(Mode::Whole))
-        .await
-        .unwrap();
-    ask(&model, &short("m"), &mut Watcher::new(Mode::Whole))
-        .await
-        .unwrap();
-    let error = ask(&model, &short("m"), &mut Watcher::new(Mode::Whole))
-        .await
-        .unwrap_err();
+    ask(
+        &model,
+        &short("m"),
+        &mut ModelWatcher::new(StreamMode::Whole),
+    )
+    .await
+    .unwrap();
+    ask(
+        &model,
+        &short("m"),
+        &mut ModelWatcher::new(StreamMode::Whole),
+    )
+    .await
+    .unwrap();
+    let error = ask(
+        &model,
+        &short("m"),
+        &mut ModelWatcher::new(StreamMode::Whole),
+    )
+    .await
+    .unwrap_err();
     assert!(error.to_string().contains("10 tokens are spent"), "{error}");
     assert_eq!(server.received().len(), 2);
 }
 
 /// Pays for so many calls, and notes what each was expected to cost and has cost.
 #[derive(Debug)]
-struct Allowance {
+struct TestGuard {
     calls_max: usize,
-    seen: Mutex<Vec<(&'static str, Cost)>>,
+    seen: Mutex<Vec<(&'static str, CallCost)>>,
 }
 
-impl Purse for Allowance {
-    fn allow(&self, expected: Cost) -> Result<(), llm::Error> {
+impl SpendGuard for TestGuard {
+    fn allow(&self, expected: CallCost) -> Result<(), llm::Error> {
         let mut seen = self.seen.lock().unwrap();
         seen.push(("allow", expected));
         let paid = seen.iter().filter(|(what, _)| *what == "pay").count();
         match paid < self.calls_max {
             true => Ok(()),
             false => Err(llm::Error::new(
-                Code::BudgetExceeded,
+                AiErrorCode::BudgetExceeded,
                 "all is spent",
                 "Wait.",
             )),
         }
     }
 
-    fn pay(&self, entry: &Entry) {
+    fn pay(&self, entry: &SpendEntry) {
         self.seen.lock().unwrap().push(("pay", entry.cost));
     }
 }
 
 #[tokio::test]
 async fn a_purse_is_asked_before_each_call_and_told_after_it() {
-    let server = Scripted::start(vec![good()]);
-    let purse = Arc::new(Allowance {
+    let server = ScriptedProvider::start(vec![good()]);
+    let purse = Arc::new(TestGuard {
         calls_max: 1,
         seen: Mutex::default(),
     });
-    let meter = Meter::new(Budget::default(), prices(), Spent::default());
-    let meter = Arc::new(meter.with_purse(Some(Arc::<Allowance>::clone(&purse))));
+    let meter = Meter::new(SpendBudget::default(), prices(), SpentTotal::default());
+    let meter = Arc::new(meter.with_purse(Some(Arc::<TestGuard>::clone(&purse))));
     let model = metered(&server, &meter);
-    ask(&model, &short("m"), &mut Watcher::new(Mode::Whole))
-        .await
-        .unwrap();
-    let error = ask(&model, &short("mystery"), &mut Watcher::new(Mode::Whole))
-        .await
-        .unwrap_err();
-    assert_eq!(error.code, Code::BudgetExceeded);
+    ask(
+        &model,
+        &short("m"),
+        &mut ModelWatcher::new(StreamMode::Whole),
+    )
+    .await
+    .unwrap();
+    let error = ask(
+        &model,
+        &short("mystery"),
+        &mut ModelWatcher::new(StreamMode::Whole),
+    )
+    .await
+    .unwrap_err();
+    assert_eq!(error.code, AiErrorCode::BudgetExceeded);
     assert_eq!(
         server.received().len(),
         1,
@@ -503,18 +553,18 @@ async fn a_purse_is_asked_before_each_call_and_told_after_it() {
     let seen = purse.seen.lock().unwrap();
     let words: Vec<&str> = seen.iter().map(|(what, _)| *what).collect();
     assert_eq!(words, ["allow", "pay", "allow"]);
-    assert_ne!(seen[0].1, Cost::Unknown);
+    assert_ne!(seen[0].1, CallCost::Unknown);
     assert_eq!(
         seen[2].1,
-        Cost::Unknown,
+        CallCost::Unknown,
         "a price that nobody knows is said to be so"
     );
 }
 
 #[derive(Clone, Default)]
-struct Memory(Arc<Mutex<HashMap<String, String>>>);
+struct MemoryTape(Arc<Mutex<HashMap<String, String>>>);
 
-impl Tape for Memory {
+impl Tape for MemoryTape {
     fn get(&self, name: &str) -> Result<Option<String>, String> {
         Ok(self.0.lock().unwrap().get(name).cloned())
     }
@@ -534,40 +584,40 @@ async fn a_recorded_run_is_played_back_without_a_server() {
         r#"{{"content":[{{"type":"text","text":"your key is {KEY}"}}],"stop_reason":"end_turn"}}"#
     );
     let second = hello(Provider::Anthropic).0.replace("Hello.", "Again.");
-    let server = Scripted::start(vec![good(), json(&second), json(&echo)]);
-    let tape = Memory::default();
-    let record = Record::new(
+    let server = ScriptedProvider::start(vec![good(), json(&second), json(&echo)]);
+    let tape = MemoryTape::default();
+    let record = RecordingModel::new(
         client(Provider::Anthropic, &server.url),
         tape.clone(),
         vec![Secret::new(KEY)],
     );
     let (plain, telling) = (
-        Request::ask("m", "q"),
-        Request::ask("m", format!("my key is {KEY}")),
+        ModelRequest::ask("m", "q"),
+        ModelRequest::ask("m", format!("my key is {KEY}")),
     );
     let mut answers = Vec::new();
     for _ in 0..2 {
         answers.push(
-            ask(&record, &plain, &mut Watcher::new(Mode::Whole))
+            ask(&record, &plain, &mut ModelWatcher::new(StreamMode::Whole))
                 .await
                 .unwrap(),
         );
     }
-    let mut silent = llm::Silent;
+    let mut silent = llm::NoModelObserver;
     record.respond(&telling, &mut silent).await.unwrap();
     for text in tape.0.lock().unwrap().values() {
         assert_no_key(text);
     }
 
-    let replay = Replay::new(tape.clone());
-    let mut watcher = Watcher::new(Mode::Streamed);
+    let replay = ReplayModel::new(tape.clone());
+    let mut watcher = ModelWatcher::new(StreamMode::Streamed);
     // The third time is one more than was recorded: the last answer stands.
     for expected in [&answers[0], &answers[1], &answers[1]] {
         assert_eq!(&ask(&replay, &plain, &mut watcher).await.unwrap(), expected);
     }
     assert_eq!(watcher.seen, ["text Hello.", "text Again.", "text Again."]);
     assert!(
-        ask(&replay, &telling, &mut Watcher::new(Mode::Whole))
+        ask(&replay, &telling, &mut ModelWatcher::new(StreamMode::Whole))
             .await
             .unwrap()
             .text()
@@ -577,8 +627,8 @@ async fn a_recorded_run_is_played_back_without_a_server() {
 
     let error = ask(
         &replay,
-        &Request::ask("m", "something else"),
-        &mut Watcher::new(Mode::Whole),
+        &ModelRequest::ask("m", "something else"),
+        &mut ModelWatcher::new(StreamMode::Whole),
     )
     .await
     .unwrap_err();
@@ -593,18 +643,22 @@ async fn a_recorded_run_is_played_back_without_a_server() {
         "{error}"
     );
     tape.put(&name(&plain).unwrap(), "{").unwrap();
-    let error = ask(&Replay::new(tape), &plain, &mut Watcher::new(Mode::Whole))
-        .await
-        .unwrap_err();
+    let error = ask(
+        &ReplayModel::new(tape),
+        &plain,
+        &mut ModelWatcher::new(StreamMode::Whole),
+    )
+    .await
+    .unwrap_err();
     assert!(error.to_string().contains("cannot be read"), "{error}");
 }
 
 #[test]
 fn a_recording_is_found_by_what_was_asked_and_nothing_else() {
     let with = |schema: &str| {
-        let mut request = Request::ask("m", "q");
+        let mut request = ModelRequest::ask("m", "q");
         let schema = serde_json::from_str(schema).unwrap();
-        request.output = llm::Output::Json {
+        request.output = llm::ResponseFormat::Json {
             name: "a".into(),
             schema,
         };
@@ -616,11 +670,11 @@ fn a_recording_is_found_by_what_was_asked_and_nothing_else() {
     );
     assert_ne!(with(r#"{"a":1}"#), with(r#"{"a":2}"#));
     assert_ne!(
-        name(&Request::ask("m", "q")).unwrap(),
-        name(&Request::ask("n", "q")).unwrap()
+        name(&ModelRequest::ask("m", "q")).unwrap(),
+        name(&ModelRequest::ask("n", "q")).unwrap()
     );
     // Recordings are kept with projects: the name must not change by accident.
-    let pinned = name(&Request::ask("m", "q")).unwrap();
+    let pinned = name(&ModelRequest::ask("m", "q")).unwrap();
     assert_eq!(
         pinned,
         "d0741e86c63eb55bd03f0cc4a89646bca682a56be35872cb12c25eca7647b825"
@@ -628,14 +682,14 @@ fn a_recording_is_found_by_what_was_asked_and_nothing_else() {
 }
 
 /// A ledger that others write to as well.
-struct Shared(Arc<Mutex<Result<Spent, String>>>);
+struct SharedLog(Arc<Mutex<Result<SpentTotal, String>>>);
 
-impl Ledger for Shared {
-    fn day(&self) -> Result<Spent, String> {
+impl SpendLog for SharedLog {
+    fn day(&self) -> Result<SpentTotal, String> {
         self.0.lock().unwrap().clone()
     }
 
-    fn book(&self, entry: &Entry) {
+    fn book(&self, entry: &SpendEntry) {
         if let Ok(spent) = &mut *self.0.lock().unwrap() {
             spent.add(entry.usage.total(), entry.cost);
         }
@@ -644,30 +698,30 @@ impl Ledger for Shared {
 
 #[tokio::test]
 async fn the_day_is_read_from_the_ledger_before_each_call() {
-    let server = Scripted::start(vec![good()]);
-    let ledger = Arc::new(Mutex::new(Ok(Spent::default())));
-    let budget = Budget {
-        day: Limit {
+    let server = ScriptedProvider::start(vec![good()]);
+    let ledger = Arc::new(Mutex::new(Ok(SpentTotal::default())));
+    let budget = SpendBudget {
+        day: SpendLimit {
             tokens_max: Some(10_000),
-            ..Limit::default()
+            ..SpendLimit::default()
         },
-        ..Budget::default()
+        ..SpendBudget::default()
     };
-    let meter = Meter::new(budget, prices(), Spent::default())
-        .with_ledger(Box::new(Shared(Arc::clone(&ledger))));
+    let meter = Meter::new(budget, prices(), SpentTotal::default())
+        .with_ledger(Box::new(SharedLog(Arc::clone(&ledger))));
     let client = client(Provider::Anthropic, &server.url);
-    let model = Metered::new(client, Arc::new(meter), Provider::Anthropic, None);
-    let request = Request::ask("m", "q");
-    let mut watcher = Watcher::new(Mode::Whole);
+    let model = MeteredModel::new(client, Arc::new(meter), Provider::Anthropic, None);
+    let request = ModelRequest::ask("m", "q");
+    let mut watcher = ModelWatcher::new(StreamMode::Whole);
     ask(&model, &request, &mut watcher).await.unwrap();
     assert_eq!(ledger.lock().unwrap().as_ref().unwrap().calls, 1);
     // Another process spends.
-    *ledger.lock().unwrap() = Ok(Spent {
+    *ledger.lock().unwrap() = Ok(SpentTotal {
         tokens: 9_999,
-        ..Spent::default()
+        ..SpentTotal::default()
     });
     let error = ask(&model, &request, &mut watcher).await.unwrap_err();
-    assert_eq!(error.code, Code::BudgetExceeded);
+    assert_eq!(error.code, AiErrorCode::BudgetExceeded);
     assert!(
         error.to_string().contains("9999 tokens are spent"),
         "{error}"
@@ -675,7 +729,7 @@ async fn the_day_is_read_from_the_ledger_before_each_call() {
     // What cannot be read is not taken for nothing.
     *ledger.lock().unwrap() = Err("the ledger is a folder".into());
     let error = ask(&model, &request, &mut watcher).await.unwrap_err();
-    assert_eq!(error.code, Code::BudgetExceeded);
+    assert_eq!(error.code, AiErrorCode::BudgetExceeded);
     assert!(
         error.to_string().contains("the ledger is a folder"),
         "{error}"

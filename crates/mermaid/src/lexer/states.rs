@@ -1,40 +1,40 @@
-//! The rules of each state but the outermost one: what stands in brackets, quotes and links.
+//! The rules of each state but the outermost one: the insides of brackets, quotes and links.
 
 use super::rules::{CLOSINGS, dotted, solid, starts_word, waves};
-use super::{Found, Lexer, State};
+use super::{DiagramLexer, LexerState, TokenMatch};
 use crate::chars::is_space;
-use crate::token::Kind;
+use crate::token::DiagramTokenKind;
 
-impl Lexer<'_> {
-    pub(super) fn direction(&mut self) -> Found {
+impl DiagramLexer<'_> {
+    pub(super) fn direction(&mut self) -> TokenMatch {
         let rest = self.rest();
         if rest.starts_with('"') {
             return self.quote(rest);
         }
         let space = self.spaces();
         if let Some(newline) = rest[..space].rfind('\n') {
-            return self.pop(newline + 1, Some(Kind::NoDir));
+            return self.pop(newline + 1, Some(DiagramTokenKind::NoDir));
         }
         let word = &rest[space..];
         for known in ["LR", "RL", "TB", "BT", "TD", "BR", "v"] {
             if starts_word(word, known) {
-                return self.pop(space + known.len(), Some(Kind::Dir));
+                return self.pop(space + known.len(), Some(DiagramTokenKind::Dir));
             }
         }
         if word.starts_with(['<', '>', '^']) {
-            return self.pop(space + 1, Some(Kind::Dir));
+            return self.pop(space + 1, Some(DiagramTokenKind::Dir));
         }
         None
     }
 
-    pub(super) fn line_value(&mut self, kind: Kind) -> Found {
+    pub(super) fn line_value(&mut self, kind: DiagramTokenKind) -> TokenMatch {
         let rest = self.rest();
         let bytes = rest.find('\n').unwrap_or(rest.len());
         self.pop(bytes, Some(kind))
     }
 
-    /// Everything up to a closing mark as one token, then the mark.
-    pub(super) fn until(&mut self, mark: char, kind: Kind) -> Found {
+    /// Matches everything up to a closing mark as one token, then the mark.
+    pub(super) fn until(&mut self, mark: char, kind: DiagramTokenKind) -> TokenMatch {
         let rest = self.rest();
         if rest.starts_with(mark) {
             return self.pop(1, None);
@@ -42,28 +42,32 @@ impl Lexer<'_> {
         Some((rest.find(mark).unwrap_or(rest.len()), Some(kind)))
     }
 
-    pub(super) fn shape_data(&mut self) -> Found {
+    pub(super) fn shape_data(&mut self) -> TokenMatch {
         let rest = self.rest();
         if rest.starts_with('"') {
-            return self.push(State::ShapeString, 1, Some(Kind::ShapeData));
+            return self.push(
+                LexerState::ShapeString,
+                1,
+                Some(DiagramTokenKind::ShapeData),
+            );
         }
         if rest.starts_with('}') {
             return self.pop(1, None);
         }
         let bytes = rest.find(['}', '^', '"']).unwrap_or(rest.len());
-        (bytes > 0).then_some((bytes, Some(Kind::ShapeData)))
+        (bytes > 0).then_some((bytes, Some(DiagramTokenKind::ShapeData)))
     }
 
-    pub(super) fn shape_string(&mut self) -> Found {
+    pub(super) fn shape_string(&mut self) -> TokenMatch {
         let rest = self.rest();
         if rest.starts_with('"') {
-            return self.pop(1, Some(Kind::ShapeData));
+            return self.pop(1, Some(DiagramTokenKind::ShapeData));
         }
         let bytes = rest.find('"').unwrap_or(rest.len());
-        (bytes > 0).then_some((bytes, Some(Kind::ShapeData)))
+        (bytes > 0).then_some((bytes, Some(DiagramTokenKind::ShapeData)))
     }
 
-    pub(super) fn callback_name(&mut self) -> Found {
+    pub(super) fn callback_name(&mut self) -> TokenMatch {
         let rest = self.rest();
         if let Some(after) = rest.strip_prefix('(') {
             let inner = after.trim_start_matches(is_space);
@@ -71,15 +75,15 @@ impl Lexer<'_> {
                 return self.pop(rest.len() - inner.len() + 1, None);
             }
             self.states.pop();
-            return self.push(State::CallbackArgs, 1, None);
+            return self.push(LexerState::CallbackArgs, 1, None);
         }
         Some((
             rest.find('(').unwrap_or(rest.len()),
-            Some(Kind::CallbackName),
+            Some(DiagramTokenKind::CallbackName),
         ))
     }
 
-    pub(super) fn click(&mut self) -> Found {
+    pub(super) fn click(&mut self) -> TokenMatch {
         let rest = self.rest();
         if rest.starts_with('"') {
             return self.quote(rest);
@@ -88,14 +92,14 @@ impl Lexer<'_> {
             return self.pop(space.len_utf8(), None);
         }
         let bytes = rest.find(is_space).unwrap_or(rest.len());
-        Some((bytes, Some(Kind::Click)))
+        Some((bytes, Some(DiagramTokenKind::Click)))
     }
 
-    pub(super) fn markdown(&mut self) -> Found {
+    pub(super) fn markdown(&mut self) -> TokenMatch {
         let rest = self.rest();
         let bytes = rest.find(['`', '"']).unwrap_or(rest.len());
         if bytes > 0 {
-            return Some((bytes, Some(Kind::MdStr)));
+            return Some((bytes, Some(DiagramTokenKind::MdStr)));
         }
         if rest.starts_with("`\"") {
             return self.pop(2, None);
@@ -106,20 +110,20 @@ impl Lexer<'_> {
         None
     }
 
-    pub(super) fn quoted(&mut self) -> Found {
+    pub(super) fn quoted(&mut self) -> TokenMatch {
         let rest = self.rest();
         if rest.starts_with("\"`") {
-            return self.push(State::Markdown, 2, None);
+            return self.push(LexerState::Markdown, 2, None);
         }
         if rest.starts_with('"') {
             return self.pop(1, None);
         }
         let bytes = rest.find('"').unwrap_or(rest.len());
-        (bytes > 0).then_some((bytes, Some(Kind::Str)))
+        (bytes > 0).then_some((bytes, Some(DiagramTokenKind::Str)))
     }
 
-    /// The text in the middle of a link, up to the link's second half.
-    pub(super) fn edge(&mut self) -> Found {
+    /// Matches the text in the middle of a link, up to the link's second half.
+    pub(super) fn edge(&mut self) -> TokenMatch {
         let rest = self.rest();
         if rest.starts_with('"') {
             return self.quote(rest);
@@ -131,32 +135,32 @@ impl Lexer<'_> {
             let ends = self.edge_end(&rest[bytes..]);
             self.at = start;
             if let (0, Some(end)) = (bytes, ends) {
-                return self.pop(end, Some(Kind::Link));
+                return self.pop(end, Some(DiagramTokenKind::Link));
             }
             if ends.is_some() || c == '"' || !self.edge_may_hold(c, &rest[bytes + c.len_utf8()..]) {
                 break;
             }
             bytes += c.len_utf8();
         }
-        (bytes > 0).then_some((bytes, Some(Kind::EdgeText)))
+        (bytes > 0).then_some((bytes, Some(DiagramTokenKind::EdgeText)))
     }
 
     pub(super) fn edge_may_hold(&self, c: char, next: &str) -> bool {
         match self.state() {
-            State::ThickEdge => c != '=',
-            State::DottedEdge => c != '.',
+            LexerState::ThickEdge => c != '=',
+            LexerState::DottedEdge => c != '.',
             _ => c != '-' || !next.starts_with('-'),
         }
     }
 
-    /// The second half of the link whose text is being read.
+    /// Matches the second half of the link whose text is being read.
     pub(super) fn edge_end(&mut self, rest: &str) -> Option<usize> {
         let space = self.spaces();
         let after = &rest[space..];
         let head = after.strip_prefix(['x', 'o', '<']).unwrap_or(after);
         let bytes = match self.state() {
-            State::ThickEdge => solid(head, '='),
-            State::DottedEdge => dotted(head),
+            LexerState::ThickEdge => solid(head, '='),
+            LexerState::DottedEdge => dotted(head),
             _ => solid(head, '-'),
         }?;
         let tail = &head[bytes..];
@@ -164,8 +168,8 @@ impl Lexer<'_> {
         Some(rest.len() - tail.len() + trailing)
     }
 
-    /// The text of a node or of `|…|`.
-    pub(super) fn bracketed(&mut self) -> Found {
+    /// Matches the text of a node or of `|…|`.
+    pub(super) fn bracketed(&mut self) -> TokenMatch {
         let rest = self.rest();
         if rest.starts_with('"') {
             return self.quote(rest);
@@ -183,11 +187,11 @@ impl Lexer<'_> {
         }
         let stops = ['[', ']', '(', ')', '{', '}', '|', '"'];
         let bytes = rest.find(stops).unwrap_or(rest.len());
-        (bytes > 0).then_some((bytes, Some(Kind::Text)))
+        (bytes > 0).then_some((bytes, Some(DiagramTokenKind::Text)))
     }
 
-    /// The text of the shapes with slanted sides.
-    pub(super) fn slanted(&mut self) -> Found {
+    /// Matches the text of the shapes with slanted sides.
+    pub(super) fn slanted(&mut self) -> TokenMatch {
         let rest = self.rest();
         if rest.starts_with('"') {
             return self.quote(rest);
@@ -202,26 +206,26 @@ impl Lexer<'_> {
             if second == Some(']') {
                 match first {
                     Some('\\' | '(' | '?' | '=' | ']' | ')') => {
-                        return self.pop(2, Some(Kind::BackslashClose));
+                        return self.pop(2, Some(DiagramTokenKind::BackslashClose));
                     }
-                    Some('/') => return self.pop(2, Some(Kind::SlashClose)),
+                    Some('/') => return self.pop(2, Some(DiagramTokenKind::SlashClose)),
                     _ => {}
                 }
             }
             if matches!(first, Some('/' | '\\')) {
-                return Some((1, Some(Kind::Text)));
+                return Some((1, Some(DiagramTokenKind::Text)));
             }
             let stops = ['\\', '[', ']', '(', ')', '{', '}', '/'];
             let bytes = rest.find(stops).unwrap_or(rest.len());
             if bytes > 0 {
-                return Some((bytes, Some(Kind::Text)));
+                return Some((bytes, Some(DiagramTokenKind::Text)));
             }
         }
         self.nested(rest)
     }
 
-    /// The text between `(-` and `-)`.
-    pub(super) fn ellipse(&mut self) -> Found {
+    /// Matches the text between `(-` and `-)`.
+    pub(super) fn ellipse(&mut self) -> TokenMatch {
         let rest = self.rest();
         if rest.starts_with('"') {
             return self.quote(rest);
@@ -238,7 +242,7 @@ impl Lexer<'_> {
             }
             let closes = matches!(c, '-' | '/' | ')') && here[1..].starts_with(')');
             if closes && bytes == 0 {
-                return self.pop(2, Some(Kind::EllipseClose));
+                return self.pop(2, Some(DiagramTokenKind::EllipseClose));
             }
             if closes || link.is_some() || matches!(c, '(' | ')' | '[' | ']' | '{' | '}' | '"') {
                 break;
@@ -248,15 +252,15 @@ impl Lexer<'_> {
         if bytes == 0 {
             return self.nested(rest);
         }
-        Some((bytes, Some(Kind::Text)))
+        Some((bytes, Some(DiagramTokenKind::Text)))
     }
 
-    pub(super) fn invisible(&mut self, rest: &str) -> Found {
+    pub(super) fn invisible(&mut self, rest: &str) -> TokenMatch {
         let space = self.spaces();
         let after = &rest[space..];
         let bytes = waves(after)?;
         let tail = &after[bytes..];
         let trailing = tail.find(|c| !is_space(c)).unwrap_or(tail.len());
-        Some((space + bytes + trailing, Some(Kind::Link)))
+        Some((space + bytes + trailing, Some(DiagramTokenKind::Link)))
     }
 }

@@ -1,8 +1,8 @@
-//! Writes the renderer's picture again, with nothing in it but what is on a list.
+//! Writes the renderer's picture again, with only the parts that are on a list.
 //!
-//! A diagram is somebody's text, and its picture is shown in pages. So no element, attribute, style
-//! or link passes because nobody thought of it: forms, images, scripts, foreign objects and
-//! `target` are not on the lists. Labels become `<text>`, which every viewer shows.
+//! A diagram may come from a stranger, and its picture is shown in pages. So no element, attribute,
+//! style or link passes by oversight: forms, images, scripts, foreign objects and `target` are not
+//! on the lists. Labels become `<text>`, which every viewer shows.
 
 use std::fmt::Write as _;
 
@@ -11,7 +11,7 @@ use roxmltree::{Document, Node};
 use super::css;
 use super::labels;
 
-/// How deep elements may be inside each other.
+/// Depth to which elements may nest.
 pub(super) const DEPTH_MAX: usize = 256;
 
 const ELEMENTS: [&str; 24] = [
@@ -104,11 +104,11 @@ const ATTRIBUTES: [&str; 60] = [
     "filter",
 ];
 
-/// The picture with only what is on the lists, or nothing where it is no XML or too deep.
+/// Returns the picture with only the parts on the lists, or `None` if it is no XML or too deep.
 pub(super) fn clean(svg: &str) -> Option<String> {
     let document = Document::parse(svg).ok()?;
     let root = document.root_element();
-    let mut writer = Writer {
+    let mut writer = SvgWriter {
         scope: format!("#{}", root.attribute("id").unwrap_or_default()),
         out: String::with_capacity(svg.len()),
     };
@@ -116,13 +116,13 @@ pub(super) fn clean(svg: &str) -> Option<String> {
     Some(writer.out)
 }
 
-struct Writer {
-    /// What every rule of the style sheet must begin with.
+struct SvgWriter {
+    /// The selector that every rule of the style sheet must begin with.
     scope: String,
     out: String,
 }
 
-impl Writer {
+impl SvgWriter {
     fn element(&mut self, node: Node<'_, '_>, depth: usize) -> Option<()> {
         let name = node.tag_name().name();
         if depth > DEPTH_MAX {
@@ -202,7 +202,7 @@ impl Writer {
     }
 }
 
-/// Where a link leads, if that is a page.
+/// Returns the target of a link, if it is a page.
 fn link_of<'a>(node: Node<'a, '_>) -> Option<&'a str> {
     let mut hrefs = node
         .attributes()
@@ -219,7 +219,7 @@ fn text_of(node: Node<'_, '_>) -> String {
     node.children().filter_map(|child| child.text()).collect()
 }
 
-/// A text for XML.
+/// Escapes a text for XML.
 pub(super) fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {

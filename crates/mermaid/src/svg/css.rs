@@ -29,7 +29,7 @@ const PROPERTIES: [&str; 26] = [
     "flood-color",
 ];
 
-/// The declarations of a `style` that may stay.
+/// Keeps the allowed declarations of a `style`.
 pub(super) fn declarations(style: &str) -> String {
     let kept = style.split(';').filter_map(|declaration| {
         let (name, value) = declaration.split_once(':')?;
@@ -41,7 +41,7 @@ pub(super) fn declarations(style: &str) -> String {
     kept.collect::<Vec<_>>().join(";")
 }
 
-/// The rules of a style sheet that may stay: below the picture's own id, with known properties.
+/// Keeps the allowed rules of a style sheet: below the picture's own id, with known properties.
 pub(super) fn sheet(text: &str, scope: &str) -> String {
     let text = without_comments(text);
     let mut rules = String::new();
@@ -66,7 +66,7 @@ pub(super) fn sheet(text: &str, scope: &str) -> String {
     rules
 }
 
-/// Whether a value of an attribute leads nowhere: `url()` only to a part of the same picture.
+/// True if a value of an attribute leads nowhere: `url()` only to a part of the same picture.
 pub(super) fn is_harmless(value: &str) -> bool {
     let lower = value.to_ascii_lowercase();
     let is_reference = lower.starts_with("url(#")
@@ -80,7 +80,7 @@ pub(super) fn is_harmless(value: &str) -> bool {
     is_reference || !has_danger
 }
 
-/// Whether a value of a property has nothing but words, numbers, colours and simple functions.
+/// True if a value of a property has only words, numbers, colours and simple functions.
 fn is_plain(value: &str) -> bool {
     let lower = value.to_ascii_lowercase();
     let is_known = |c: char| c.is_alphanumeric() || " .,#%()!'\"-+".contains(c);
@@ -109,7 +109,7 @@ fn is_selector(selector: &str, scope: &str) -> bool {
             .all(|c| c.is_alphanumeric() || " .#>_-*[]=\"".contains(c))
 }
 
-/// What stands before the brace that closes a block, and what follows it.
+/// Splits a text at the brace that closes a block.
 fn block(text: &str) -> Option<(&str, &str)> {
     let mut depth = 1_usize;
     for (at, c) in text.char_indices() {

@@ -12,7 +12,7 @@ use super::css;
 /// little smaller than measured, so that a wider font fits too.
 const LINE_HEIGHT: f64 = 24.0;
 const FONT_SIZE: f64 = 14.0;
-/// How far below the middle of a line its letters stand.
+/// Distance from the middle of a line down to its baseline.
 const BASELINE: f64 = 0.35 * FONT_SIZE;
 /// Elements that begin a line of their own.
 const BLOCKS: [&str; 8] = ["br", "p", "div", "li", "ul", "ol", "tr", "hr"];
@@ -69,7 +69,7 @@ pub(super) fn write(object: Node<'_, '_>, out: &mut String) {
     out.push_str("</text>");
 }
 
-/// The paragraphs of a label.
+/// Reads the paragraphs of a label.
 fn read(object: Node<'_, '_>) -> Vec<String> {
     let mut text = String::new();
     let mut silent_until = 0;
@@ -91,7 +91,8 @@ fn read(object: Node<'_, '_>) -> Vec<String> {
     lines.filter(|line| !line.is_empty()).collect()
 }
 
-/// The paragraphs in at most so many lines, if that is possible, each as short as it can be.
+/// Wraps the paragraphs into at most so many lines, if that is possible, each as short as it can
+/// be.
 fn wrapped(paragraphs: &[String], rows: usize) -> Vec<String> {
     if rows <= paragraphs.len() {
         return paragraphs.to_vec();
@@ -112,7 +113,7 @@ fn wrapped(paragraphs: &[String], rows: usize) -> Vec<String> {
     broken(paragraphs, limits.1)
 }
 
-/// The paragraphs broken at spaces into lines of at most so many characters, where words allow.
+/// Breaks the paragraphs at spaces into lines of at most so many characters, where words allow.
 fn broken(paragraphs: &[String], limit: usize) -> Vec<String> {
     let mut lines = Vec::new();
     for paragraph in paragraphs {
@@ -132,7 +133,7 @@ fn broken(paragraphs: &[String], limit: usize) -> Vec<String> {
     lines
 }
 
-/// The colour that a diagram gives a label, which HTML and SVG call by different names.
+/// Returns the colour that a diagram gives a label, which HTML and SVG call by different names.
 fn colour(object: Node<'_, '_>) -> Option<String> {
     let styles = object
         .descendants()

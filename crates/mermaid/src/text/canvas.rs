@@ -2,17 +2,17 @@
 
 use unicode_width::UnicodeWidthChar as _;
 
-/// Stands in the second column of a wide character.
+/// Fills the second column of a wide character.
 const TAIL: char = '\0';
 
-pub(super) struct Canvas {
+pub(super) struct TextCanvas {
     rows: Vec<Vec<char>>,
     width: usize,
 }
 
-impl Canvas {
+impl TextCanvas {
     pub(super) fn new(width: usize) -> Self {
-        Canvas {
+        TextCanvas {
             rows: Vec::new(),
             width,
         }

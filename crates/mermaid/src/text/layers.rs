@@ -1,16 +1,16 @@
-//! Which node stands in which layer, and in what order.
+//! Assigns nodes to layers, and orders each layer.
 
 use std::collections::HashMap;
 
-use crate::arrow::Stroke;
+use crate::arrow::LineStroke;
 use crate::diagram::Diagram;
 
-/// How often the order of the layers is improved.
+/// Number of passes that improve the order of the layers.
 const SWEEPS: usize = 6;
 
-/// What stands at a place of a layer.
+/// One place of a layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Item {
+pub(super) enum LayerItem {
     Node(usize),
     /// A line passing through on its way to a later layer.
     Bend,
@@ -18,24 +18,24 @@ pub(super) enum Item {
 
 /// A line from an item to one of the next layer.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Segment {
+pub(super) struct LayerSegment {
     pub(super) from: usize,
     pub(super) to: usize,
     /// The edge, where the line reaches its node.
     pub(super) arrives: Option<usize>,
 }
 
-pub(super) struct Layers {
+pub(super) struct GraphLayers {
     /// Items by number; a layer lists numbers.
-    pub(super) items: Vec<Item>,
+    pub(super) items: Vec<LayerItem>,
     pub(super) rows: Vec<Vec<usize>>,
     /// The lines below each layer.
-    pub(super) segments: Vec<Vec<Segment>>,
+    pub(super) segments: Vec<Vec<LayerSegment>>,
     /// Edges that lead back or to their own node.
     pub(super) back: Vec<usize>,
 }
 
-impl Layers {
+impl GraphLayers {
     pub(super) fn new(diagram: &Diagram) -> Self {
         let index: HashMap<&str, usize> = diagram
             .nodes
@@ -47,7 +47,7 @@ impl Layers {
             .edges
             .iter()
             .enumerate()
-            .filter(|(_, edge)| edge.arrow.stroke != Stroke::Invisible)
+            .filter(|(_, edge)| edge.arrow.stroke != LineStroke::Invisible)
             .filter_map(|(at, edge)| {
                 Some((
                     at,
@@ -62,8 +62,8 @@ impl Layers {
             .filter(|edge| !back.contains(&edge.0))
             .collect();
         let ranks = ranks(diagram.nodes.len(), &forward);
-        let mut layers = Layers {
-            items: (0..diagram.nodes.len()).map(Item::Node).collect(),
+        let mut layers = GraphLayers {
+            items: (0..diagram.nodes.len()).map(LayerItem::Node).collect(),
             rows: vec![Vec::new(); ranks.iter().max().map_or(0, |rank| rank + 1)],
             segments: Vec::new(),
             back,
@@ -88,11 +88,11 @@ impl Layers {
             let next = if arrives {
                 to
             } else {
-                self.items.push(Item::Bend);
+                self.items.push(LayerItem::Bend);
                 self.rows[rank + 1].push(self.items.len() - 1);
                 self.items.len() - 1
             };
-            self.segments[rank].push(Segment {
+            self.segments[rank].push(LayerSegment {
                 from: last,
                 to: next,
                 arrives: arrives.then_some(edge),
@@ -101,7 +101,7 @@ impl Layers {
         }
     }
 
-    /// Orders each layer by where its neighbours stand in the one before it.
+    /// Orders each layer by the positions of its neighbours in the one before it.
     fn sweep(&mut self, down: bool) {
         let count = self.rows.len();
         let order: Vec<usize> = if down {
@@ -147,7 +147,7 @@ impl Layers {
     }
 }
 
-/// The edges that close a cycle when the nodes are walked in their order.
+/// Returns the edges that close a cycle when the nodes are walked in their order.
 fn back_edges(nodes: usize, edges: &[(usize, usize, usize)]) -> Vec<usize> {
     let mut out: Vec<Vec<(usize, usize)>> = vec![Vec::new(); nodes];
     for (edge, from, to) in edges {
@@ -182,7 +182,7 @@ fn back_edges(nodes: usize, edges: &[(usize, usize, usize)]) -> Vec<usize> {
     back
 }
 
-/// How far each node is from the top: one more than the farthest node before it.
+/// Returns the rank of each node: one more than the farthest node before it.
 fn ranks(nodes: usize, edges: &[(usize, usize, usize)]) -> Vec<usize> {
     let mut ranks = vec![0; nodes];
     let mut waiting = vec![0_usize; nodes];

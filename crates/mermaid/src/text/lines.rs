@@ -4,26 +4,26 @@ use std::collections::{BTreeSet, HashMap};
 
 use unicode_width::UnicodeWidthStr as _;
 
-use super::canvas::Canvas;
-use super::layers::{Item, Layers, Segment};
+use super::canvas::TextCanvas;
+use super::layers::{GraphLayers, LayerItem, LayerSegment};
 use super::{plain, shorten, title, wrap};
 use crate::diagram::Diagram;
-use crate::status::Status;
+use crate::status::NodeStatus;
 
 /// Columns between two boxes.
 const GAP: usize = 3;
-/// A label shorter than this beside its line says too little.
+/// The shortest label worth printing next to its line.
 const LABEL_COLUMNS_MIN: usize = 4;
 
 /// Draws the layers; with the edges that the picture does not tell in full. Nothing if it is too
 /// wide.
 pub(super) fn draw(
     diagram: &Diagram,
-    layers: &Layers,
-    statuses: &HashMap<String, Status>,
+    layers: &GraphLayers,
+    statuses: &HashMap<String, NodeStatus>,
     width: usize,
 ) -> Option<(String, Vec<usize>)> {
-    let boxes: Vec<Boxed> = layers
+    let boxes: Vec<NodeBox> = layers
         .items
         .iter()
         .map(|item| boxed(diagram, *item, statuses))
@@ -34,11 +34,11 @@ pub(super) fn draw(
     if needed > width {
         return None;
     }
-    let mut drawing = Drawing {
+    let mut drawing = TextDrawing {
         diagram,
         boxes: &boxes,
         centers: &centers,
-        canvas: Canvas::new(width),
+        canvas: TextCanvas::new(width),
         rest: layers.back.clone(),
     };
     let mut y = 0;
@@ -46,7 +46,7 @@ pub(super) fn draw(
         y = drawing.row(row, y);
         y = drawing.channel(segments, y);
     }
-    let Drawing {
+    let TextDrawing {
         canvas, mut rest, ..
     } = drawing;
     rest.sort_unstable();
@@ -54,19 +54,19 @@ pub(super) fn draw(
 }
 
 /// The text of an item's box and its width with borders.
-struct Boxed {
+struct NodeBox {
     lines: Vec<String>,
     width: usize,
     /// Corners from the upper left clockwise, then the two sides.
     border: [char; 6],
 }
 
-fn boxed(diagram: &Diagram, item: Item, statuses: &HashMap<String, Status>) -> Boxed {
+fn boxed(diagram: &Diagram, item: LayerItem, statuses: &HashMap<String, NodeStatus>) -> NodeBox {
     let Some(node) = (match item {
-        Item::Node(at) => diagram.nodes.get(at),
-        Item::Bend => None,
+        LayerItem::Node(at) => diagram.nodes.get(at),
+        LayerItem::Bend => None,
     }) else {
-        return Boxed {
+        return NodeBox {
             lines: Vec::new(),
             width: 1,
             border: [' '; 6],
@@ -83,15 +83,15 @@ fn boxed(diagram: &Diagram, item: Item, statuses: &HashMap<String, Status>) -> B
         _ => ['┌', '┐', '┘', '└', '│', '│'],
     };
     // An odd width has a middle column for the line to meet.
-    Boxed {
+    NodeBox {
         lines,
         width: (text + 4) | 1,
         border,
     }
 }
 
-/// Where the middle of each item stands: below its neighbours, as far as there is room.
-fn centers(layers: &Layers, boxes: &[Boxed]) -> Vec<usize> {
+/// Returns the middle of each item: below its neighbours, as far as there is room.
+fn centers(layers: &GraphLayers, boxes: &[NodeBox]) -> Vec<usize> {
     let mut centers = vec![0_usize; boxes.len()];
     for (at, row) in layers.rows.iter().enumerate() {
         let above = at
@@ -113,7 +113,7 @@ fn centers(layers: &Layers, boxes: &[Boxed]) -> Vec<usize> {
 /// Puts a row's items as near to where they are wanted as their widths allow.
 fn place(
     row: &[usize],
-    boxes: &[Boxed],
+    boxes: &[NodeBox],
     wanted: &HashMap<usize, Vec<usize>>,
     centers: &mut [usize],
 ) {
@@ -144,8 +144,8 @@ fn place(
     }
 }
 
-/// Moves items right, to stand over the middle of what they lead to, where nothing is in the way.
-fn spread_upwards(layers: &Layers, boxes: &[Boxed], centers: &mut [usize]) {
+/// Moves items right, over the middle of the items they lead to, where nothing is in the way.
+fn spread_upwards(layers: &GraphLayers, boxes: &[NodeBox], centers: &mut [usize]) {
     for (row, segments) in layers.rows.iter().zip(&layers.segments).rev() {
         let mut limit = usize::MAX;
         for item in row.iter().rev() {
@@ -165,16 +165,16 @@ fn spread_upwards(layers: &Layers, boxes: &[Boxed], centers: &mut [usize]) {
     }
 }
 
-struct Drawing<'d> {
+struct TextDrawing<'d> {
     diagram: &'d Diagram,
-    boxes: &'d [Boxed],
+    boxes: &'d [NodeBox],
     centers: &'d [usize],
-    canvas: Canvas,
+    canvas: TextCanvas,
     /// Edges to be listed below the picture.
     rest: Vec<usize>,
 }
 
-impl Drawing<'_> {
+impl TextDrawing<'_> {
     /// Draws the boxes of a row and gives the line below them.
     fn row(&mut self, row: &[usize], y: usize) -> usize {
         let lines = row
@@ -196,7 +196,7 @@ impl Drawing<'_> {
         y + lines + 2
     }
 
-    fn boxed(&mut self, this: &Boxed, center: usize, y: usize, lines: usize) {
+    fn boxed(&mut self, this: &NodeBox, center: usize, y: usize, lines: usize) {
         let left = center - this.width / 2;
         let right = left + this.width - 1;
         let [
@@ -226,7 +226,7 @@ impl Drawing<'_> {
     }
 
     /// Draws the lines between two rows and gives the line below them.
-    fn channel(&mut self, segments: &[Segment], y: usize) -> usize {
+    fn channel(&mut self, segments: &[LayerSegment], y: usize) -> usize {
         if segments.is_empty() {
             return y;
         }
@@ -263,8 +263,8 @@ impl Drawing<'_> {
         bottom + 1
     }
 
-    /// The horizontal line of one source. Lines of others go over it without a joint.
-    fn track(&mut self, segments: &[Segment], source: usize, y: usize) {
+    /// Draws the horizontal line of one source. Lines of others go over it without a joint.
+    fn track(&mut self, segments: &[LayerSegment], source: usize, y: usize) {
         let start = self.centers[source];
         let own = segments.iter().filter(|segment| segment.from == source);
         let ends: BTreeSet<usize> = own.map(|segment| self.centers[segment.to]).collect();
@@ -285,8 +285,8 @@ impl Drawing<'_> {
         }
     }
 
-    /// Puts the labels beside the lines; what does not fit is listed.
-    fn labels(&mut self, segments: &[Segment], y: usize) {
+    /// Prints the labels next to the lines; those that do not fit are listed.
+    fn labels(&mut self, segments: &[LayerSegment], y: usize) {
         for segment in segments {
             let Some(edge) = segment.arrives else {
                 continue;
@@ -328,7 +328,7 @@ fn leads_down(c: char) -> bool {
     matches!(c, '│' | '╮' | '╭' | '┬' | '┼' | '┤' | '├')
 }
 
-/// The character with legs up, down, left and right.
+/// Returns the character with legs up, down, left and right.
 fn joint_of(legs: [bool; 4]) -> char {
     match legs {
         [true, true, true, true] => '┼',

@@ -5,27 +5,28 @@ use std::fmt::Write as _;
 
 use unicode_width::UnicodeWidthStr as _;
 
-use crate::diagram::{Diagram, Edge, Node};
-use crate::status::Status;
+use crate::diagram::{Diagram, DiagramEdge, DiagramNode};
+use crate::status::NodeStatus;
 
 mod canvas;
 mod layers;
 mod lines;
 
-/// How many nodes are drawn; more are listed.
+/// Number of nodes that are drawn; a larger diagram is listed.
 pub const TEXT_NODES_MAX: usize = 60;
-/// How many columns of a label stand on one line.
+/// Columns of a label on one line.
 const LABEL_COLUMNS_MAX: usize = 24;
-/// How many lines of a label are shown.
+/// Lines of a label that are shown.
 const LABEL_LINES_MAX: usize = 3;
 
 impl Diagram {
-    /// The diagram in text of at most `width` columns, from top to bottom whatever its direction.
-    /// Labels that do not fit beside their lines, and edges that lead back, are listed below.
+    /// Draws the diagram as text of at most `width` columns, from top to bottom whatever its
+    /// direction. Labels that do not fit next to their lines, and edges that lead back, are listed
+    /// below.
     #[must_use]
-    pub fn to_text(&self, width: usize, statuses: &HashMap<String, Status>) -> String {
+    pub fn to_text(&self, width: usize, statuses: &HashMap<String, NodeStatus>) -> String {
         let drawn = (self.nodes.len() <= TEXT_NODES_MAX)
-            .then(|| layers::Layers::new(self))
+            .then(|| layers::GraphLayers::new(self))
             .and_then(|layers| lines::draw(self, &layers, statuses, width));
         match drawn {
             Some((picture, rest)) => picture + &self.list_edges(&rest),
@@ -33,8 +34,8 @@ impl Diagram {
         }
     }
 
-    /// Every node with the edges that leave it.
-    fn list(&self, statuses: &HashMap<String, Status>) -> String {
+    /// Lists every node with the edges that leave it.
+    fn list(&self, statuses: &HashMap<String, NodeStatus>) -> String {
         let mut out = String::new();
         for node in &self.nodes {
             let _ = writeln!(out, "{}", title(node, statuses));
@@ -60,7 +61,7 @@ impl Diagram {
         }
     }
 
-    fn target(&self, edge: &Edge) -> String {
+    fn target(&self, edge: &DiagramEdge) -> String {
         let to = self
             .node(&edge.to)
             .map_or(edge.to.clone(), |node| plain(&node.label.text));
@@ -71,8 +72,8 @@ impl Diagram {
     }
 }
 
-/// The node's mark and label.
-pub(super) fn title(node: &Node, statuses: &HashMap<String, Status>) -> String {
+/// Returns the node's mark and label.
+pub(super) fn title(node: &DiagramNode, statuses: &HashMap<String, NodeStatus>) -> String {
     let label = plain(&node.label.text);
     match statuses.get(&node.id) {
         Some(status) => format!("{} {label}", status.mark()),
@@ -80,7 +81,7 @@ pub(super) fn title(node: &Node, statuses: &HashMap<String, Status>) -> String {
     }
 }
 
-/// A label on one line, without anything a terminal would act on.
+/// Puts a label on one line, without anything a terminal would act on.
 pub(super) fn plain(text: &str) -> String {
     let mut out = String::new();
     let text = text.replace("<br/>", " ").replace("<br>", " ");
@@ -93,7 +94,7 @@ pub(super) fn plain(text: &str) -> String {
     out
 }
 
-/// A label on lines of a readable width; what is too long is cut.
+/// Wraps a label into lines of a readable width; a label that is too long is cut.
 pub(super) fn wrap(text: &str) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split(' ') {

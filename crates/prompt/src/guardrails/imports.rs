@@ -1,20 +1,20 @@
-//! What a program imports, and whether its question allows it.
+//! Finds the imports of a program, and checks them against the question's rules.
 
 use super::Guardrails;
-use super::syntax::{Modules, Syntax};
+use super::syntax::{GuardedSyntax, ModuleStyle};
 use crate::{fence, text};
 
 /// One import of an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Import {
-    pub module: Module,
+pub(super) struct AnswerImport {
+    pub module: ImportedModule,
     /// Both from 1.
     pub line: usize,
     pub column: usize,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Module {
+pub(super) enum ImportedModule {
     /// Its name as the language writes it: `react/jsx-runtime`, `serde::de`, `os.path`.
     Named(String),
     /// Everything a module has: `use std::*`.
@@ -26,22 +26,26 @@ pub(super) enum Module {
 }
 
 /// Why an import is refused, worded to follow "It".
-pub(super) fn refused(rails: &Guardrails, syntax: Syntax, import: &Import) -> Option<String> {
+pub(super) fn refused(
+    rails: &Guardrails,
+    syntax: GuardedSyntax,
+    import: &AnswerImport,
+) -> Option<String> {
     let modules = syntax.modules()?;
     let place = format!("line {}, column {}", import.line, import.column);
     let (name, whole) = match &import.module {
-        Module::Computed => {
+        ImportedModule::Computed => {
             let limits = rails.allowed_imports.is_some() || !rails.blocked_imports.is_empty();
             return limits.then(|| {
                 format!("imports a module at {place} whose name is computed and cannot be checked")
             });
         }
-        Module::Named(name) | Module::Path(name) => (name, false),
-        Module::Everything(name) => (name, true),
+        ImportedModule::Named(name) | ImportedModule::Path(name) => (name, false),
+        ImportedModule::Everything(name) => (name, true),
     };
     let shown = fence::span(&text::shorten(name));
     let verb = match import.module {
-        Module::Path(_) => "uses",
+        ImportedModule::Path(_) => "uses",
         _ => "imports",
     };
     let blocks = |pattern: &&String| {
@@ -54,7 +58,7 @@ pub(super) fn refused(rails: &Guardrails, syntax: Syntax, import: &Import) -> Op
         ));
     }
     let allowed = rails.allowed_imports.as_ref()?;
-    let is_fine = matches!(import.module, Module::Path(_))
+    let is_fine = matches!(import.module, ImportedModule::Path(_))
         || is_own(name, modules)
         || allowed.iter().any(|pattern| covers(pattern, name, modules));
     (!is_fine).then(|| {
@@ -66,38 +70,39 @@ pub(super) fn refused(rails: &Guardrails, syntax: Syntax, import: &Import) -> Op
     })
 }
 
-/// A module of the same project: it is written by the same hands.
-fn is_own(name: &str, modules: Modules) -> bool {
+/// True for a module of the same project, which is as trusted as the answer.
+fn is_own(name: &str, modules: ModuleStyle) -> bool {
     match modules {
-        Modules::JavaScript => name.starts_with("./") || name.starts_with("../") || name == ".",
-        Modules::Rust => ["crate", "self", "super"]
+        ModuleStyle::JavaScript => name.starts_with("./") || name.starts_with("../") || name == ".",
+        ModuleStyle::Rust => ["crate", "self", "super"]
             .iter()
             .any(|own| covers(own, name, modules)),
-        Modules::Python => name.starts_with('.'),
+        ModuleStyle::Python => name.starts_with('.'),
     }
 }
 
-/// A pattern means a module and everything in it; `*` in it stands for any characters.
-fn covers(pattern: &str, name: &str, modules: Modules) -> bool {
+/// True if a pattern covers a module. A pattern means a module and everything in it; `*` in it
+/// matches any characters.
+fn covers(pattern: &str, name: &str, modules: ModuleStyle) -> bool {
     let (pattern, name) = (bare(pattern, modules), bare(name, modules));
     if pattern.contains('*') {
         return matches_stars(pattern.as_bytes(), name.as_bytes());
     }
     let separator = match modules {
-        Modules::JavaScript => "/",
-        Modules::Rust => "::",
-        Modules::Python => ".",
+        ModuleStyle::JavaScript => "/",
+        ModuleStyle::Rust => "::",
+        ModuleStyle::Python => ".",
     };
     let rest = name.strip_prefix(pattern);
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(separator))
 }
 
 /// Spellings of one module: `node:fs` is `fs`, `::serde` is `serde`.
-fn bare(name: &str, modules: Modules) -> &str {
+fn bare(name: &str, modules: ModuleStyle) -> &str {
     let prefix = match modules {
-        Modules::JavaScript => "node:",
-        Modules::Rust => "::",
-        Modules::Python => return name,
+        ModuleStyle::JavaScript => "node:",
+        ModuleStyle::Rust => "::",
+        ModuleStyle::Python => return name,
     };
     name.strip_prefix(prefix).unwrap_or(name)
 }
@@ -130,26 +135,26 @@ fn matches_stars(pattern: &[u8], name: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Modules, covers};
+    use super::{ModuleStyle, covers};
 
     #[test]
     fn a_pattern_means_a_module_and_what_is_in_it() {
         for (pattern, name, modules, expected) in [
-            ("react", "react", Modules::JavaScript, true),
-            ("react", "react/jsx-runtime", Modules::JavaScript, true),
-            ("react", "react-dom", Modules::JavaScript, false),
-            ("fs", "node:fs/promises", Modules::JavaScript, true),
-            ("node:fs", "fs", Modules::JavaScript, true),
-            ("@acme/*", "@acme/ui/button", Modules::JavaScript, true),
-            ("@acme/*", "@acmes/ui", Modules::JavaScript, false),
-            ("*-loader", "css-loader", Modules::JavaScript, true),
-            ("a*b*c", "abbbbbbbbd", Modules::JavaScript, false),
-            ("*", "", Modules::JavaScript, true),
-            ("serde", "serde::de::Visitor", Modules::Rust, true),
-            ("serde", "serde_json::Value", Modules::Rust, false),
-            ("serde", "::serde", Modules::Rust, true),
-            ("os", "os.path", Modules::Python, true),
-            ("os", "ossaudiodev", Modules::Python, false),
+            ("react", "react", ModuleStyle::JavaScript, true),
+            ("react", "react/jsx-runtime", ModuleStyle::JavaScript, true),
+            ("react", "react-dom", ModuleStyle::JavaScript, false),
+            ("fs", "node:fs/promises", ModuleStyle::JavaScript, true),
+            ("node:fs", "fs", ModuleStyle::JavaScript, true),
+            ("@acme/*", "@acme/ui/button", ModuleStyle::JavaScript, true),
+            ("@acme/*", "@acmes/ui", ModuleStyle::JavaScript, false),
+            ("*-loader", "css-loader", ModuleStyle::JavaScript, true),
+            ("a*b*c", "abbbbbbbbd", ModuleStyle::JavaScript, false),
+            ("*", "", ModuleStyle::JavaScript, true),
+            ("serde", "serde::de::Visitor", ModuleStyle::Rust, true),
+            ("serde", "serde_json::Value", ModuleStyle::Rust, false),
+            ("serde", "::serde", ModuleStyle::Rust, true),
+            ("os", "os.path", ModuleStyle::Python, true),
+            ("os", "ossaudiodev", ModuleStyle::Python, false),
         ] {
             assert_eq!(covers(pattern, name, modules), expected, "{pattern} {name}");
         }

@@ -1,8 +1,8 @@
 //! JavaScript and TypeScript: syntax and imports, by the tree of `oxc`.
 
-use super::imports::{Import, Module};
-use super::place::{Fault, position};
-use super::syntax::Syntax;
+use super::imports::{AnswerImport, ImportedModule};
+use super::position::{SyntaxFault, position};
+use super::syntax::GuardedSyntax;
 use oxc_allocator::Allocator;
 use oxc_ast::ast::{
     Argument, CallExpression, ExportAllDeclaration, ExportFromDeclaration, Expression,
@@ -12,11 +12,11 @@ use oxc_ast_visit::{Visit, walk};
 use oxc_parser::{ParseOptions, Parser};
 use oxc_span::{GetSpan, SourceType};
 
-pub(super) fn read(syntax: Syntax, answer: &str) -> Result<Vec<Import>, Fault> {
+pub(super) fn read(syntax: GuardedSyntax, answer: &str) -> Result<Vec<AnswerImport>, SyntaxFault> {
     let kind = match syntax {
-        Syntax::TypeScript => SourceType::ts(),
-        Syntax::Tsx => SourceType::tsx(),
-        Syntax::Jsx => SourceType::jsx(),
+        GuardedSyntax::TypeScript => SourceType::ts(),
+        GuardedSyntax::Tsx => SourceType::tsx(),
+        GuardedSyntax::Jsx => SourceType::jsx(),
         // A module unless it is written as a script.
         _ => SourceType::unambiguous(),
     };
@@ -31,9 +31,9 @@ pub(super) fn read(syntax: Syntax, answer: &str) -> Result<Vec<Import>, Fault> {
             Some(help) => format!("{} ({help})", first.message),
             None => first.message.to_string(),
         };
-        return Err(Fault::at_offset(answer, offset as usize, detail));
+        return Err(SyntaxFault::at_offset(answer, offset as usize, detail));
     }
-    let mut found = Found {
+    let mut found = JavaScriptImports {
         answer,
         imports: Vec::new(),
     };
@@ -41,15 +41,15 @@ pub(super) fn read(syntax: Syntax, answer: &str) -> Result<Vec<Import>, Fault> {
     Ok(found.imports)
 }
 
-struct Found<'t> {
+struct JavaScriptImports<'t> {
     answer: &'t str,
-    imports: Vec<Import>,
+    imports: Vec<AnswerImport>,
 }
 
-impl Found<'_> {
-    fn add(&mut self, module: Module, offset: u32) {
+impl JavaScriptImports<'_> {
+    fn add(&mut self, module: ImportedModule, offset: u32) {
         let (line, column) = position(self.answer, offset as usize);
-        self.imports.push(Import {
+        self.imports.push(AnswerImport {
             module,
             line,
             column,
@@ -57,10 +57,13 @@ impl Found<'_> {
     }
 
     fn named(&mut self, source: &StringLiteral<'_>) {
-        self.add(Module::Named(source.value.to_string()), source.span.start);
+        self.add(
+            ImportedModule::Named(source.value.to_string()),
+            source.span.start,
+        );
     }
 
-    /// The argument of `import()` or `require()`.
+    /// Records the argument of `import()` or `require()`.
     fn loaded(&mut self, source: &Expression<'_>) {
         match source {
             Expression::StringLiteral(source) => self.named(source),
@@ -68,14 +71,14 @@ impl Found<'_> {
                 let quasi = template.quasis.first();
                 let name = quasi.and_then(|quasi| quasi.value.cooked.as_ref());
                 let name = name.map(ToString::to_string).unwrap_or_default();
-                self.add(Module::Named(name), template.span.start);
+                self.add(ImportedModule::Named(name), template.span.start);
             }
-            other => self.add(Module::Computed, other.span().start),
+            other => self.add(ImportedModule::Computed, other.span().start),
         }
     }
 }
 
-impl<'a> Visit<'a> for Found<'_> {
+impl<'a> Visit<'a> for JavaScriptImports<'_> {
     fn visit_import_declaration(&mut self, it: &ImportDeclaration<'a>) {
         self.named(&it.source);
     }
@@ -108,7 +111,7 @@ impl<'a> Visit<'a> for Found<'_> {
         if is_require {
             match it.arguments.first().and_then(Argument::as_expression) {
                 Some(source) => self.loaded(source),
-                None => self.add(Module::Computed, it.span.start),
+                None => self.add(ImportedModule::Computed, it.span.start),
             }
         }
         walk::walk_call_expression(self, it);

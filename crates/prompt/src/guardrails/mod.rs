@@ -1,35 +1,35 @@
-//! Rules that a written answer must keep beyond its kind: its length, its syntax, what it imports.
+//! Rules that a written answer must keep beyond its kind: its length, its syntax, its imports.
 //!
-//! They are checked where every answer is checked, so whoever answers hears of a broken one in the
-//! same words as of a wrong type, with the line and the column of the answer.
+//! They are checked with every other rule, so a broken one is reported in the same words as a wrong
+//! type, with the line and the column of the answer.
 
 mod data;
 mod imports;
 mod javascript;
 mod nesting;
-mod place;
+mod position;
 mod python;
 mod rust;
 mod syntax;
 
-pub use syntax::Syntax;
+pub use syntax::GuardedSyntax;
 
-use crate::kinds::Broken;
-use crate::problem::Rule;
+use crate::kinds::BrokenRule;
+use crate::problem::AnswerRule;
 use crate::questionnaire::{AnswerKind, Question};
-use crate::{fence, strict, text};
-use imports::Import;
+use crate::{fence, strict_json, text};
+use imports::AnswerImport;
 use serde_json::{Map, Value, json};
 
-/// How many names a rule or a message lists.
+/// Number of names a rule or a message lists.
 const LISTED_MAX: usize = 20;
 
-/// What a written answer must keep to. The default allows everything.
+/// The rules of a written answer. The default allows everything.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Guardrails {
     /// The language the whole answer must be correct in.
-    pub syntax: Option<Syntax>,
-    /// The only modules the answer may import, beside its own project's.
+    pub syntax: Option<GuardedSyntax>,
+    /// The only modules the answer may import, in addition to its own project's.
     pub allowed_imports: Option<Vec<String>>,
     /// Modules the answer may not import, whatever else allows them.
     pub blocked_imports: Vec<String>,
@@ -44,7 +44,8 @@ impl Guardrails {
         *self == Guardrails::default()
     }
 
-    /// The rules as sentences for whoever answers; that an answer is not blank goes without saying.
+    /// Returns the rules as sentences for the reader of the question; that an answer must not be
+    /// blank goes without saying.
     pub fn rules(&self) -> Vec<String> {
         let mut rules = Vec::new();
         if let Some(syntax) = self.syntax {
@@ -75,7 +76,7 @@ impl Guardrails {
         rules
     }
 
-    /// The rules as data; absent ones are left out.
+    /// Returns the rules as data; absent ones are left out.
     pub(crate) fn json(&self) -> Value {
         let mut object = Map::new();
         let mut put = |name: &str, value: Option<Value>| {
@@ -96,9 +97,9 @@ impl Guardrails {
     }
 }
 
-/// Checks an answer that has the kind it should have; `given` is what it was made of. Everything
-/// that is wrong is said at once.
-pub(crate) fn check(question: &Question, given: &Value, typed: &Value) -> Result<(), Broken> {
+/// Checks an answer that has passed the check of its kind; `given` is the value it was made from.
+/// Reports every problem at once.
+pub(crate) fn check(question: &Question, given: &Value, typed: &Value) -> Result<(), BrokenRule> {
     let rails = &question.guardrails;
     if rails.is_empty() {
         return Ok(());
@@ -124,21 +125,21 @@ pub(crate) fn check(question: &Question, given: &Value, typed: &Value) -> Result
     Err(first)
 }
 
-/// An answer that is text although JSON was asked for is prose, unless it is JSON itself.
-fn check_data(rails: &Guardrails, given: &Value) -> Option<Broken> {
-    let (Some(Syntax::Json), Value::String(written)) = (rails.syntax, given) else {
+/// Checks an answer to a question for JSON. Text counts as prose, unless it is JSON itself.
+fn check_data(rails: &Guardrails, given: &Value) -> Option<BrokenRule> {
+    let (Some(GuardedSyntax::Json), Value::String(written)) = (rails.syntax, given) else {
         return None;
     };
     let inside = fence::strip_surrounding(written).unwrap_or(written).trim();
-    let fault = strict::parse(inside).err()?;
+    let fault = strict_json::parse(inside).err()?;
     let message = format!(
         "is text, and not valid JSON: line {}, column {}: {}. {}",
         fault.line, fault.column, fault.detail, fault.hint
     );
-    Some(Broken::new(Rule::Syntax, message))
+    Some(BrokenRule::new(AnswerRule::Syntax, message))
 }
 
-fn check_length(rails: &Guardrails, answer: &str) -> Option<Broken> {
+fn check_length(rails: &Guardrails, answer: &str) -> Option<BrokenRule> {
     let length = answer.chars().count();
     let message = if rails.length_min.is_some_and(|min| min > 0) && answer.trim().is_empty() {
         "is empty. Answer it.".to_owned()
@@ -148,10 +149,10 @@ fn check_length(rails: &Guardrails, answer: &str) -> Option<Broken> {
         let max = rails.length_max.filter(|max| length > *max)?;
         format!("is too long: {length} characters exceed `maxLength` ({max}).")
     };
-    Some(Broken::new(Rule::Length, message))
+    Some(BrokenRule::new(AnswerRule::Length, message))
 }
 
-fn check_code(rails: &Guardrails, answer: &str) -> Vec<Broken> {
+fn check_code(rails: &Guardrails, answer: &str) -> Vec<BrokenRule> {
     let Some(syntax) = rails.syntax.filter(|_| !answer.trim().is_empty()) else {
         return Vec::new();
     };
@@ -161,17 +162,21 @@ fn check_code(rails: &Guardrails, answer: &str) -> Vec<Broken> {
         false => Ok(syntax.read(answer)),
     };
     match read {
-        Err(too_much) => vec![Broken::new(Rule::TooLarge, too_much)],
+        Err(too_much) => vec![BrokenRule::new(AnswerRule::TooLarge, too_much)],
         Ok(Err(fault)) => {
             let title = syntax.title();
             let message = format!("is not valid {title}: {}", fault.sentence(answer));
-            vec![Broken::new(Rule::Syntax, message)]
+            vec![BrokenRule::new(AnswerRule::Syntax, message)]
         }
         Ok(Ok(found)) => check_imports(rails, syntax, &found).into_iter().collect(),
     }
 }
 
-fn check_imports(rails: &Guardrails, syntax: Syntax, found: &[Import]) -> Option<Broken> {
+fn check_imports(
+    rails: &Guardrails,
+    syntax: GuardedSyntax,
+    found: &[AnswerImport],
+) -> Option<BrokenRule> {
     let mut wrong = Vec::new();
     for import in found {
         if let Some(why) = imports::refused(rails, syntax, import) {
@@ -189,10 +194,10 @@ fn check_imports(rails: &Guardrails, syntax: Syntax, found: &[Import]) -> Option
         message.push_str(&format!("; and {more} more"));
     }
     message.push('.');
-    Some(Broken::new(Rule::Imports, message))
+    Some(BrokenRule::new(AnswerRule::Imports, message))
 }
 
-/// `` `a`, `b` and 3 more ``
+/// Lists names: `` `a`, `b` and 3 more ``.
 fn listed(names: &[String]) -> String {
     let more = names.len().saturating_sub(LISTED_MAX);
     let shown: Vec<String> = names

@@ -1,14 +1,14 @@
 //! The languages an answer can be checked in.
 
-use super::imports::Import;
-use super::place::Fault;
+use super::imports::AnswerImport;
+use super::position::SyntaxFault;
 use super::{data, javascript, python, rust};
 use crate::error::Error;
 use crate::text;
 
 /// A language with a parser.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Syntax {
+pub enum GuardedSyntax {
     Json,
     Yaml,
     Toml,
@@ -20,9 +20,9 @@ pub enum Syntax {
     Python,
 }
 
-/// How imports name their parts.
+/// The way a language names modules in imports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Modules {
+pub(super) enum ModuleStyle {
     /// `package/path`, `./file`
     JavaScript,
     /// `krate::module`
@@ -31,37 +31,37 @@ pub(super) enum Modules {
     Python,
 }
 
-struct Language {
-    syntax: Syntax,
+struct SyntaxEntry {
+    syntax: GuardedSyntax,
     name: &'static str,
     title: &'static str,
     extensions: &'static [&'static str],
 }
 
-const LANGUAGES: [Language; 9] = [
-    Language::new(Syntax::Json, "json", "JSON", &["json"]),
-    Language::new(Syntax::Yaml, "yaml", "YAML", &["yaml", "yml"]),
-    Language::new(Syntax::Toml, "toml", "TOML", &["toml"]),
-    Language::new(
-        Syntax::JavaScript,
+const LANGUAGES: [SyntaxEntry; 9] = [
+    SyntaxEntry::new(GuardedSyntax::Json, "json", "JSON", &["json"]),
+    SyntaxEntry::new(GuardedSyntax::Yaml, "yaml", "YAML", &["yaml", "yml"]),
+    SyntaxEntry::new(GuardedSyntax::Toml, "toml", "TOML", &["toml"]),
+    SyntaxEntry::new(
+        GuardedSyntax::JavaScript,
         "javascript",
         "JavaScript",
         &["js", "mjs", "cjs"],
     ),
-    Language::new(
-        Syntax::TypeScript,
+    SyntaxEntry::new(
+        GuardedSyntax::TypeScript,
         "typescript",
         "TypeScript",
         &["ts", "mts", "cts"],
     ),
-    Language::new(Syntax::Jsx, "jsx", "JavaScript with JSX", &["jsx"]),
-    Language::new(Syntax::Tsx, "tsx", "TypeScript with JSX", &["tsx"]),
-    Language::new(Syntax::Rust, "rust", "Rust", &["rs"]),
-    Language::new(Syntax::Python, "python", "Python", &["py", "pyi"]),
+    SyntaxEntry::new(GuardedSyntax::Jsx, "jsx", "JavaScript with JSX", &["jsx"]),
+    SyntaxEntry::new(GuardedSyntax::Tsx, "tsx", "TypeScript with JSX", &["tsx"]),
+    SyntaxEntry::new(GuardedSyntax::Rust, "rust", "Rust", &["rs"]),
+    SyntaxEntry::new(GuardedSyntax::Python, "python", "Python", &["py", "pyi"]),
 ];
 
-impl Syntax {
-    /// The names `syntax:` accepts, as [`Syntax::named`] reads them.
+impl GuardedSyntax {
+    /// The names `syntax:` accepts, as [`GuardedSyntax::named`] reads them.
     pub const NAMES: [&str; 9] = [
         "json",
         "yaml",
@@ -74,12 +74,12 @@ impl Syntax {
         "python",
     ];
 
-    /// The language of a name, or of a file extension, which people write as well.
-    pub fn named(name: &str) -> Result<Syntax, Error> {
+    /// Returns the language of a name or of a file extension.
+    pub fn named(name: &str) -> Result<GuardedSyntax, Error> {
         let found = LANGUAGES.iter().find(|language| language.name == name);
         let found = found.map(|language| language.syntax);
         found
-            .or_else(|| Syntax::of_extension(name))
+            .or_else(|| GuardedSyntax::of_extension(name))
             .ok_or_else(|| Error::SyntaxUnknown {
                 name: text::shorten(name),
                 known: Self::NAMES.map(|name| format!("`{name}`")).join(", "),
@@ -87,8 +87,8 @@ impl Syntax {
             })
     }
 
-    /// The language of a file, by its extension.
-    pub fn of_extension(extension: &str) -> Option<Syntax> {
+    /// Returns the language of a file, by its extension.
+    pub fn of_extension(extension: &str) -> Option<GuardedSyntax> {
         let found = LANGUAGES
             .iter()
             .find(|language| language.extensions.contains(&extension));
@@ -99,55 +99,57 @@ impl Syntax {
         self.language().name
     }
 
-    /// The language as people write it.
+    /// Returns the language as people write it.
     pub fn title(self) -> &'static str {
         self.language().title
     }
 
-    /// Whether programs in the language import anything.
+    /// True if programs in the language can have imports.
     pub fn has_imports(self) -> bool {
         self.modules().is_some()
     }
 
-    pub(super) fn modules(self) -> Option<Modules> {
+    pub(super) fn modules(self) -> Option<ModuleStyle> {
         match self {
-            Syntax::Json | Syntax::Yaml | Syntax::Toml => None,
-            Syntax::JavaScript | Syntax::TypeScript | Syntax::Jsx | Syntax::Tsx => {
-                Some(Modules::JavaScript)
-            }
-            Syntax::Rust => Some(Modules::Rust),
-            Syntax::Python => Some(Modules::Python),
+            GuardedSyntax::Json | GuardedSyntax::Yaml | GuardedSyntax::Toml => None,
+            GuardedSyntax::JavaScript
+            | GuardedSyntax::TypeScript
+            | GuardedSyntax::Jsx
+            | GuardedSyntax::Tsx => Some(ModuleStyle::JavaScript),
+            GuardedSyntax::Rust => Some(ModuleStyle::Rust),
+            GuardedSyntax::Python => Some(ModuleStyle::Python),
         }
     }
 
-    /// What the text imports, or why it is not in this language.
-    pub(super) fn read(self, answer: &str) -> Result<Vec<Import>, Fault> {
+    /// Returns the imports of the text, or the reason why it is not in this language.
+    pub(super) fn read(self, answer: &str) -> Result<Vec<AnswerImport>, SyntaxFault> {
         match self {
-            Syntax::Json => data::json(answer).map(|()| Vec::new()),
-            Syntax::Yaml => data::yaml(answer).map(|()| Vec::new()),
-            Syntax::Toml => data::toml(answer).map(|()| Vec::new()),
-            Syntax::JavaScript | Syntax::TypeScript | Syntax::Jsx | Syntax::Tsx => {
-                javascript::read(self, answer)
-            }
-            Syntax::Rust => rust::read(answer),
-            Syntax::Python => python::read(answer),
+            GuardedSyntax::Json => data::json(answer).map(|()| Vec::new()),
+            GuardedSyntax::Yaml => data::yaml(answer).map(|()| Vec::new()),
+            GuardedSyntax::Toml => data::toml(answer).map(|()| Vec::new()),
+            GuardedSyntax::JavaScript
+            | GuardedSyntax::TypeScript
+            | GuardedSyntax::Jsx
+            | GuardedSyntax::Tsx => javascript::read(self, answer),
+            GuardedSyntax::Rust => rust::read(answer),
+            GuardedSyntax::Python => python::read(answer),
         }
     }
 
-    fn language(self) -> &'static Language {
+    fn language(self) -> &'static SyntaxEntry {
         let found = LANGUAGES.iter().find(|language| language.syntax == self);
         found.unwrap_or(&LANGUAGES[0])
     }
 }
 
-impl Language {
+impl SyntaxEntry {
     const fn new(
-        syntax: Syntax,
+        syntax: GuardedSyntax,
         name: &'static str,
         title: &'static str,
         extensions: &'static [&'static str],
     ) -> Self {
-        Language {
+        SyntaxEntry {
             syntax,
             name,
             title,

@@ -4,21 +4,21 @@
 //! place for each, or refuses the line. `validate` asks the same of all branches before there are
 //! any values.
 
-use expr::shell::{self, Filled, Part, Refusal};
-use template::{Compiled, Printed, Rendered, RenderedPart, split_apart};
+use expr::shell::{self, CommandPart, FilledCommand, ValueRefusal};
+use template::{CompiledTemplate, PrintedValue, RenderResult, RenderedPart, split_apart};
 
-use super::{Evaluator, Over, Site, is_plain, placed};
-use crate::error::{Error, Kind};
-use crate::manifest::Text;
+use super::{EvalInputs, SourceText, TextEvaluator, is_plain, placed};
+use crate::error::{Error, RecipeErrorKind};
+use crate::manifest::ManifestText;
 
-impl Evaluator {
+impl TextEvaluator {
     /// Renders a line for `sh`: every value becomes a variable.
     pub(crate) fn command(
         &self,
-        site: Site<'_>,
-        text: &Text,
-        over: Over<'_>,
-    ) -> Result<(Filled, Rendered), Error> {
+        site: SourceText<'_>,
+        text: &ManifestText,
+        over: EvalInputs<'_>,
+    ) -> Result<(FilledCommand, RenderResult), Error> {
         let rendered = self.text_apart(site, text, over)?;
         let (parts, values) = parts_of(site, text, &rendered)?;
         let line = shell::command_line(&parts).map_err(|refusal| refused(site, text, refusal))?;
@@ -26,7 +26,7 @@ impl Evaluator {
         let filled = line.fill(&values).map_err(|refusal| {
             let source = parts.iter().filter_map(value_source).nth(refusal.value);
             let reason = format!("`{{{{ {} }}}}`: {refusal}", source.unwrap_or_default());
-            refused(site, text, Refusal { reason, ..refusal })
+            refused(site, text, ValueRefusal { reason, ..refusal })
         })?;
         Ok((filled, rendered))
     }
@@ -35,14 +35,14 @@ impl Evaluator {
     /// stays within its word.
     pub(crate) fn split_words(
         &self,
-        site: Site<'_>,
-        text: &Text,
-        over: Over<'_>,
-    ) -> Result<(Vec<String>, Rendered), Error> {
+        site: SourceText<'_>,
+        text: &ManifestText,
+        over: EvalInputs<'_>,
+    ) -> Result<(Vec<String>, RenderResult), Error> {
         let rendered = self.text_apart(site, text, over)?;
         let words = shlex::split(&rendered.text).ok_or_else(|| {
             let message = format!("the command `{}` has a quote that does not end", text.text);
-            Error::new(Kind::Manifest, message).at(site.file, site.source, text.place)
+            Error::new(RecipeErrorKind::Manifest, message).at(site.file, site.source, text.place)
         })?;
         let mut filled = Vec::new();
         for word in &words {
@@ -61,8 +61,13 @@ impl Evaluator {
         Ok((filled, rendered))
     }
 
-    /// Refuses a command line with a value where none is safe, as far as can be known without values.
-    pub(crate) fn check_command(&self, site: Site<'_>, text: &Text) -> Result<(), Error> {
+    /// Refuses a command line with a value where no value is safe, as far as that is known without
+    /// values.
+    pub(crate) fn check_command(
+        &self,
+        site: SourceText<'_>,
+        text: &ManifestText,
+    ) -> Result<(), Error> {
         if is_plain(&text.text) {
             return Ok(());
         }
@@ -73,8 +78,13 @@ impl Evaluator {
             .map_err(|refusal| refused(site, text, refusal))
     }
 
-    /// The same for the words of a program that is started without a shell. One text is split.
-    pub(crate) fn check_words(&self, site: Site<'_>, texts: &[Text]) -> Result<(), Error> {
+    /// Checks the words of a program that is started without a shell in the same way. A single text
+    /// is split.
+    pub(crate) fn check_words(
+        &self,
+        site: SourceText<'_>,
+        texts: &[ManifestText],
+    ) -> Result<(), Error> {
         let Some(first) = texts.first() else {
             return Ok(());
         };
@@ -99,7 +109,11 @@ impl Evaluator {
     }
 
     /// Checks one text that will be split into words.
-    pub(crate) fn check_split(&self, site: Site<'_>, text: &Text) -> Result<(), Error> {
+    pub(crate) fn check_split(
+        &self,
+        site: SourceText<'_>,
+        text: &ManifestText,
+    ) -> Result<(), Error> {
         let outline = self.outline(site, text)?;
         let words = shlex::split(&outline.text).unwrap_or_default();
         let mut parts = Vec::new();
@@ -115,12 +129,17 @@ impl Evaluator {
         shell::words(&parts).map_err(|refusal| refused(site, text, refusal))
     }
 
-    fn text_apart(&self, site: Site<'_>, text: &Text, over: Over<'_>) -> Result<Rendered, Error> {
+    fn text_apart(
+        &self,
+        site: SourceText<'_>,
+        text: &ManifestText,
+        over: EvalInputs<'_>,
+    ) -> Result<RenderResult, Error> {
         if is_plain(&text.text) {
             let text = text.text.clone();
-            return Ok(Rendered {
+            return Ok(RenderResult {
                 text,
-                ..Rendered::default()
+                ..RenderResult::default()
             });
         }
         let compiled = self.compiled_text(site, text)?;
@@ -130,25 +149,33 @@ impl Evaluator {
         rendered.map_err(|error| placed(&error, site, text))
     }
 
-    fn outline(&self, site: Site<'_>, text: &Text) -> Result<Rendered, Error> {
+    fn outline(&self, site: SourceText<'_>, text: &ManifestText) -> Result<RenderResult, Error> {
         let (text, values) = self.compiled_text(site, text)?.outline();
-        Ok(Rendered {
+        Ok(RenderResult {
             text,
             values,
-            ..Rendered::default()
+            ..RenderResult::default()
         })
     }
 
-    fn compiled_text(&self, site: Site<'_>, text: &Text) -> Result<Compiled, Error> {
+    fn compiled_text(
+        &self,
+        site: SourceText<'_>,
+        text: &ManifestText,
+    ) -> Result<CompiledTemplate, Error> {
         let compiled = self.kept(site, &text.text);
         compiled.map_err(|error| placed(&error, site, text))
     }
 }
 
-type Apart<'r> = (Vec<Part<'r>>, Vec<&'r Printed>);
+type SplitCommand<'r> = (Vec<CommandPart<'r>>, Vec<&'r PrintedValue>);
 
-/// The parts of a rendered text, and its values in the order in which they stand.
-fn parts_of<'r>(site: Site<'_>, text: &Text, rendered: &'r Rendered) -> Result<Apart<'r>, Error> {
+/// Returns the parts of a rendered text, and its values in order.
+fn parts_of<'r>(
+    site: SourceText<'_>,
+    text: &ManifestText,
+    rendered: &'r RenderResult,
+) -> Result<SplitCommand<'r>, Error> {
     let split = split_apart(&rendered.text, &rendered.values);
     let split = split.ok_or_else(|| muddled(site, text))?;
     let values = split.iter().filter_map(|part| match part {
@@ -160,28 +187,28 @@ fn parts_of<'r>(site: Site<'_>, text: &Text, rendered: &'r Rendered) -> Result<A
     Ok((parts.collect(), values))
 }
 
-fn named<'r>(part: RenderedPart<'r>, values: &'r [Printed]) -> Part<'r> {
+fn named<'r>(part: RenderedPart<'r>, values: &'r [PrintedValue]) -> CommandPart<'r> {
     match part {
-        RenderedPart::Text(text) => Part::Text(text),
-        RenderedPart::Value(number) => Part::Value(values[number].source.as_str()),
+        RenderedPart::Text(text) => CommandPart::Text(text),
+        RenderedPart::Value(number) => CommandPart::Value(values[number].source.as_str()),
     }
 }
 
-fn value_source<'p>(part: &Part<'p>) -> Option<&'p str> {
+fn value_source<'p>(part: &CommandPart<'p>) -> Option<&'p str> {
     match part {
-        Part::Text(_) => None,
-        Part::Value(source) => Some(source),
+        CommandPart::Text(_) => None,
+        CommandPart::Value(source) => Some(source),
     }
 }
 
-fn refused(site: Site<'_>, text: &Text, refusal: Refusal) -> Error {
+fn refused(site: SourceText<'_>, text: &ManifestText, refusal: ValueRefusal) -> Error {
     let message = format!("a value is not safe here: {refusal}");
-    let error = Error::new(Kind::Manifest, message).hint(refusal.hint);
+    let error = Error::new(RecipeErrorKind::Manifest, message).hint(refusal.hint);
     error.at(site.file, site.source, text.place)
 }
 
-fn muddled(site: Site<'_>, text: &Text) -> Error {
+fn muddled(site: SourceText<'_>, text: &ManifestText) -> Error {
     let message = "the text or a value of this command has U+FDD2 or U+FDD3, or a component prints \
         values into it; neither can be told apart";
-    Error::new(Kind::Manifest, message).at(site.file, site.source, text.place)
+    Error::new(RecipeErrorKind::Manifest, message).at(site.file, site.source, text.place)
 }

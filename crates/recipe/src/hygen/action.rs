@@ -1,19 +1,21 @@
 //! One action of a generator: its files made a recipe.
 
-use super::prompts::{self, Question};
-use super::template::{self, Template};
+use super::prompts::{self, HygenPrompt};
+use super::template::{self, ConvertedTemplate};
 use super::variables::declare;
-use super::{Conversion, File, HOOKS, IGNORED, Sources, Warning, file_name, write};
+use super::{
+    ConversionWarning, HOOKS, HygenConversion, HygenFile, HygenFiles, IGNORED, file_name, write,
+};
 
 /// Converts an action.
 pub(super) fn convert(
     (generator, action): (&str, &str),
-    own: &[File<'_>],
-    sources: &Sources<'_>,
-) -> Conversion {
-    let mut made = Making {
+    own: &[HygenFile<'_>],
+    sources: &HygenFiles<'_>,
+) -> HygenConversion {
+    let mut made = ActionDraft {
         dir: format!("{generator}/{action}"),
-        ..Making::default()
+        ..ActionDraft::default()
     };
     let hook = HOOKS.iter().find_map(|name| {
         own.iter()
@@ -45,15 +47,15 @@ pub(super) fn convert(
 }
 
 #[derive(Default)]
-struct Making {
+struct ActionDraft {
     dir: String,
-    questions: Vec<Question>,
-    templates: Vec<Template>,
+    questions: Vec<HygenPrompt>,
+    templates: Vec<ConvertedTemplate>,
     files: Vec<(String, String)>,
-    warnings: Vec<Warning>,
+    warnings: Vec<ConversionWarning>,
 }
 
-impl Making {
+impl ActionDraft {
     fn asked(&mut self, path: &str, text: &str) {
         let asked = prompts::read(path, text);
         for (line, message) in asked.warnings {
@@ -62,7 +64,7 @@ impl Making {
         self.questions.extend(asked.questions);
     }
 
-    fn template(&mut self, path: &str, text: &str, sources: &Sources<'_>) {
+    fn template(&mut self, path: &str, text: &str, sources: &HygenFiles<'_>) {
         let template = template::convert(path, text);
         for (line, message) in &template.warnings {
             self.warn(path, *line, message.clone());
@@ -98,9 +100,9 @@ impl Making {
         self.templates.push(template);
     }
 
-    fn finish(mut self, generator: &str, action: &str) -> Conversion {
+    fn finish(mut self, generator: &str, action: &str) -> HygenConversion {
         if self.templates.is_empty() {
-            return Conversion {
+            return HygenConversion {
                 files: Vec::new(),
                 warnings: self.warnings,
             };
@@ -122,7 +124,7 @@ impl Making {
                 .iter()
                 .find(|(name, _, at)| *at == line && message.contains(name.as_str()));
             let file = place.map_or_else(|| self.dir.clone(), |(_, path, _)| (*path).clone());
-            self.warnings.push(Warning {
+            self.warnings.push(ConversionWarning {
                 file,
                 line,
                 message,
@@ -139,13 +141,13 @@ impl Making {
                 template.text.clone(),
             ));
         }
-        Conversion {
+        HygenConversion {
             files: self.files,
             warnings: self.warnings,
         }
     }
 
-    /// A file name for each template: its own, told apart where two would be the same.
+    /// Returns a file name for each template: its own, made distinct if two would be the same.
     fn names(&self) -> Vec<String> {
         let mut names: Vec<String> = Vec::new();
         for template in &self.templates {
@@ -168,7 +170,7 @@ impl Making {
     }
 
     fn warn(&mut self, file: &str, line: u32, message: impl Into<String>) {
-        self.warnings.push(Warning {
+        self.warnings.push(ConversionWarning {
             file: file.to_owned(),
             line,
             message: message.into(),

@@ -2,7 +2,7 @@
 
 /// A part of an EJS text. What the pieces print, one after the other, is what EJS prints.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Piece {
+pub(super) struct EjsPiece {
     pub(super) kind: PieceKind,
     /// The text as it was written, for comments about what could not be carried over.
     pub(super) source: String,
@@ -24,9 +24,9 @@ pub(super) enum PieceKind {
     Comment(String),
 }
 
-/// What is wrong, and on which line.
+/// A tag that is never closed, and its line.
 #[derive(Debug)]
-pub(super) struct Unclosed {
+pub(super) struct UnclosedTag {
     pub(super) line: u32,
 }
 
@@ -36,16 +36,16 @@ const TOKENS: [&str; 10] = [
 ];
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Mode {
+enum EjsMode {
     Text,
     /// After `<%%`: up to the next end, which is text as well.
     Literal,
     Tag(&'static str),
 }
 
-struct Cutter {
-    pieces: Vec<Piece>,
-    mode: Mode,
+struct EjsSplitter {
+    pieces: Vec<EjsPiece>,
+    mode: EjsMode,
     /// The line break that follows belongs to the tag before it.
     truncate: bool,
     line: u32,
@@ -54,11 +54,11 @@ struct Cutter {
 }
 
 /// Cuts a text whose first line is `line`.
-pub(super) fn cut(text: &str, line: u32) -> Result<Vec<Piece>, Unclosed> {
+pub(super) fn cut(text: &str, line: u32) -> Result<Vec<EjsPiece>, UnclosedTag> {
     let text = without_spaces_around_underscores(text);
-    let mut cutter = Cutter {
+    let mut cutter = EjsSplitter {
         pieces: Vec::new(),
-        mode: Mode::Text,
+        mode: EjsMode::Text,
         truncate: false,
         line,
         tag_line: line,
@@ -72,48 +72,48 @@ pub(super) fn cut(text: &str, line: u32) -> Result<Vec<Piece>, Unclosed> {
     }
     cutter.between(rest);
     match cutter.mode {
-        Mode::Tag(_) => Err(Unclosed {
+        EjsMode::Tag(_) => Err(UnclosedTag {
             line: cutter.tag_line,
         }),
         _ => Ok(cutter.pieces),
     }
 }
 
-impl Cutter {
+impl EjsSplitter {
     fn between(&mut self, text: &str) {
         match self.mode {
-            Mode::Tag(_) => self.code.push_str(text),
+            EjsMode::Tag(_) => self.code.push_str(text),
             _ => self.print(text),
         }
         self.line += u32::try_from(text.matches('\n').count()).unwrap_or(0);
     }
 
-    fn token(&mut self, token: &'static str) -> Result<(), Unclosed> {
+    fn token(&mut self, token: &'static str) -> Result<(), UnclosedTag> {
         match (self.mode, token) {
-            (Mode::Tag(_), "%>" | "-%>" | "_%>") => self.close(token),
+            (EjsMode::Tag(_), "%>" | "-%>" | "_%>") => self.close(token),
             // A tag holds one stretch of code and nothing else.
-            (Mode::Tag(_), _) => {
-                return Err(Unclosed {
+            (EjsMode::Tag(_), _) => {
+                return Err(UnclosedTag {
                     line: self.tag_line,
                 });
             }
             (_, "<%%") => {
                 self.print("<%");
-                self.mode = Mode::Literal;
+                self.mode = EjsMode::Literal;
             }
             (_, "%%>") => {
                 self.print("%>");
-                self.mode = Mode::Literal;
+                self.mode = EjsMode::Literal;
             }
             (mode, "%>" | "-%>" | "_%>") => {
-                if mode == Mode::Literal {
+                if mode == EjsMode::Literal {
                     self.print(token);
                 }
-                self.mode = Mode::Text;
+                self.mode = EjsMode::Text;
                 self.truncate = token.len() == 3;
             }
             (_, open) => {
-                self.mode = Mode::Tag(open);
+                self.mode = EjsMode::Tag(open);
                 self.tag_line = self.line;
                 self.code.clear();
             }
@@ -122,7 +122,9 @@ impl Cutter {
     }
 
     fn close(&mut self, token: &str) {
-        let Mode::Tag(open) = self.mode else { return };
+        let EjsMode::Tag(open) = self.mode else {
+            return;
+        };
         let code = std::mem::take(&mut self.code);
         let source = format!("{open}{code}{token}");
         let kind = match open {
@@ -137,12 +139,12 @@ impl Cutter {
             "<%#" => PieceKind::Comment(code),
             _ => PieceKind::Code(code),
         };
-        self.pieces.push(Piece {
+        self.pieces.push(EjsPiece {
             kind,
             source,
             line: self.tag_line,
         });
-        self.mode = Mode::Text;
+        self.mode = EjsMode::Text;
         self.truncate = token.len() == 3;
     }
 
@@ -156,7 +158,7 @@ impl Cutter {
         };
         // An empty stretch between two tags does not use the truncation up in EJS either, because
         // the end of the second tag decides anew.
-        if let Some(Piece {
+        if let Some(EjsPiece {
             kind: PieceKind::Text(last),
             source,
             ..
@@ -166,7 +168,7 @@ impl Cutter {
             source.push_str(text);
         } else if !text.is_empty() {
             let kind = PieceKind::Text(shown.to_owned());
-            self.pieces.push(Piece {
+            self.pieces.push(EjsPiece {
                 kind,
                 source: text.to_owned(),
                 line: self.line,
@@ -175,7 +177,7 @@ impl Cutter {
     }
 }
 
-/// `<%_` takes the blanks before it, `_%>` those behind it.
+/// Removes the blanks before `<%_` and behind `_%>`.
 fn without_spaces_around_underscores(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;

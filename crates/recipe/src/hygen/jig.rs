@@ -1,12 +1,12 @@
 //! Jig written so that it reads back as meant: indentation of blocks, and text that looks like tags.
 
-use super::tree::quoted;
-use super::weave::{Block, Line, Part};
+use super::ejs_tree::quoted;
+use super::jig_printer::{JigBlock, JigLine, JigPart};
 
-/// What the body of a block is moved in by. Jig moves it out again.
+/// Indentation that is added to the body of a block. Jig takes it off again.
 const STEP: &str = "  ";
 
-/// What stands above a first line that may be empty.
+/// Comment that is put above a first line that may be empty.
 const BEGINS: &str = "the text begins below";
 
 /// Words that make a line a tag; a component could add more, but a converted kit has none.
@@ -36,8 +36,8 @@ const TAGS: [&str; 23] = [
     "example",
 ];
 
-/// The text of a template.
-pub(super) fn write(blocks: &[Block], ends_line: bool) -> String {
+/// Writes the text of a template.
+pub(super) fn write(blocks: &[JigBlock], ends_line: bool) -> String {
     let mut lines = Vec::new();
     if !begins_surely(blocks) {
         // Jig takes one line break off the beginning; this is where it comes from.
@@ -58,7 +58,8 @@ pub(super) fn write(blocks: &[Block], ends_line: bool) -> String {
     lines.join("\n")
 }
 
-/// The same without what keeps line breaks at both ends, which do not matter in an attribute.
+/// Writes the same without the protection of line breaks at both ends, which do not matter in an
+/// attribute.
 pub(super) fn bare(text: &str) -> String {
     let text = text
         .strip_prefix(&format!("{}\n", comment(BEGINS)))
@@ -69,18 +70,18 @@ pub(super) fn bare(text: &str) -> String {
     }
 }
 
-/// A line with its values in braces.
-pub(super) fn line(line: &Line) -> String {
+/// Writes a line with its values in braces.
+pub(super) fn line(line: &JigLine) -> String {
     let mut out = String::new();
     let mut after_value = false;
     for part in line {
         match part {
-            Part::Text(text) => write_text(text, &mut out),
-            Part::Print(code) => value(code, &mut out),
+            JigPart::Text(text) => write_text(text, &mut out),
+            JigPart::Print(code) => value(code, &mut out),
         }
         after_value = match part {
-            Part::Print(_) => true,
-            Part::Text(text) => after_value && text.trim().is_empty(),
+            JigPart::Print(_) => true,
+            JigPart::Text(text) => after_value && text.trim().is_empty(),
         };
     }
     let kept = out.trim_end().len();
@@ -100,22 +101,23 @@ pub(super) fn comment(text: &str) -> String {
     format!("{{{{-- {} --}}}}", text.trim())
 }
 
-/// Whether the first line of output is never empty, or a tag stands above it.
-fn begins_surely(blocks: &[Block]) -> bool {
+/// Returns true if the first line of output is never empty, or a tag comes before it.
+fn begins_surely(blocks: &[JigBlock]) -> bool {
     match blocks.first() {
-        Some(Block::Line(line)) => has_text(line),
+        Some(JigBlock::Line(line)) => has_text(line),
         _ => true,
     }
 }
 
-/// Whether the last line of output is never empty; `before` says so of what stands above.
-fn ends_surely(blocks: &[Block], before: bool) -> bool {
+/// Returns true if the last line of output is never empty; `before` is the same of the blocks
+/// above.
+fn ends_surely(blocks: &[JigBlock], before: bool) -> bool {
     let mut sure = before;
     for block in blocks {
         sure = match block {
-            Block::Line(line) => has_text(line),
-            Block::Quiet(_) | Block::Comment(_) => sure,
-            Block::Tagged(branches) => {
+            JigBlock::Line(line) => has_text(line),
+            JigBlock::Quiet(_) | JigBlock::Comment(_) => sure,
+            JigBlock::Tagged(branches) => {
                 let else_prints = branches.last().is_some_and(|(tag, _)| tag == "@else");
                 (else_prints || sure) && branches.iter().all(|(_, body)| ends_surely(body, sure))
             }
@@ -124,15 +126,15 @@ fn ends_surely(blocks: &[Block], before: bool) -> bool {
     sure
 }
 
-fn has_text(line: &Line) -> bool {
+fn has_text(line: &JigLine) -> bool {
     line.iter()
-        .any(|part| matches!(part, Part::Text(text) if !text.is_empty()))
+        .any(|part| matches!(part, JigPart::Text(text) if !text.is_empty()))
 }
 
-fn write_blocks(blocks: &[Block], shift: &str, lines: &mut Vec<String>) {
+fn write_blocks(blocks: &[JigBlock], shift: &str, lines: &mut Vec<String>) {
     for (at, block) in blocks.iter().enumerate() {
         match block {
-            Block::Line(parts) => {
+            JigBlock::Line(parts) => {
                 let text = line(parts);
                 lines.push(if text.is_empty() {
                     text
@@ -140,15 +142,15 @@ fn write_blocks(blocks: &[Block], shift: &str, lines: &mut Vec<String>) {
                     format!("{shift}{text}")
                 });
             }
-            Block::Quiet(tag) => {
+            JigBlock::Quiet(tag) => {
                 let indent = indent_of(&blocks[at..]).unwrap_or_default();
                 lines.push(format!("{shift}{indent}{tag}"));
             }
-            Block::Comment(text) => {
+            JigBlock::Comment(text) => {
                 let indent = indent_of(&blocks[at..]).unwrap_or_default();
                 lines.push(format!("{shift}{indent}{}", comment(text)));
             }
-            Block::Tagged(branches) => {
+            JigBlock::Tagged(branches) => {
                 let fallback = indent_of(&blocks[at..]).unwrap_or_default();
                 for (tag, body) in branches {
                     let indent = indent_of(body);
@@ -165,16 +167,16 @@ fn write_blocks(blocks: &[Block], shift: &str, lines: &mut Vec<String>) {
     }
 }
 
-/// The indentation of the first thing that is not a blank line: where a tag above it stands.
-fn indent_of(blocks: &[Block]) -> Option<String> {
+/// Returns the indentation of the first line that is not blank, which a tag above it takes too.
+fn indent_of(blocks: &[JigBlock]) -> Option<String> {
     blocks.iter().find_map(|block| match block {
-        Block::Line(parts) => {
+        JigBlock::Line(parts) => {
             let text = line(parts);
             let indent = text.len() - text.trim_start().len();
             (indent < text.len()).then(|| text[..indent].to_owned())
         }
-        Block::Quiet(_) | Block::Comment(_) => None,
-        Block::Tagged(branches) => branches.iter().find_map(|(_, body)| indent_of(body)),
+        JigBlock::Quiet(_) | JigBlock::Comment(_) => None,
+        JigBlock::Tagged(branches) => branches.iter().find_map(|(_, body)| indent_of(body)),
     })
 }
 
@@ -199,7 +201,7 @@ fn value(code: &str, out: &mut String) {
     out.push_str(&format!("{{{{ {} }}}}", code.trim()));
 }
 
-/// Where the `@` of a line stands that would be read as a tag.
+/// Returns the position of an `@` in a line that Jig would read as a tag.
 fn tag_at(line: &str) -> Option<usize> {
     let at = line.len() - line.trim_start().len();
     let after = line[at..].strip_prefix('@')?;
@@ -216,8 +218,8 @@ mod tests {
 
     #[test]
     fn text_that_looks_like_jig_is_kept_apart() {
-        let text = |text: &str| Part::Text(text.to_owned());
-        let print = |code: &str| Part::Print(code.to_owned());
+        let text = |text: &str| JigPart::Text(text.to_owned());
+        let print = |code: &str| JigPart::Print(code.to_owned());
         for (parts, expected) in [
             (vec![text("  @if(x)")], "  {{ '@' }}if(x)"),
             (vec![text("@Entity()")], "@Entity()"),

@@ -1,4 +1,4 @@
-//! Loops of a script, whatever their form, as one repetition over a list.
+//! Converts every form of loop in a script to a repetition over a list.
 
 use oxc_ast::ast::{
     Argument, ArrowFunctionBody, BindingPattern, CallExpression, Expression, ForInStatement,
@@ -7,45 +7,47 @@ use oxc_ast::ast::{
 use oxc_span::{GetSpan, Span};
 use oxc_syntax::operator::BinaryOperator;
 
-use super::script::{Reader, Said, Unsaid};
-use super::tree::{Each, Node, Print};
+use super::ejs_tree::{EjsEach, EjsNode, EjsPrint};
+use super::script::{ScriptReader, ScriptResult, UnsupportedStatement};
 
 /// Names for the item of a loop whose own is a pattern.
 const ITEM_NAMES: [&str; 4] = ["item", "entry", "element", "piece"];
 
-impl Reader<'_> {
-    pub(super) fn for_of(&mut self, it: &ForOfStatement<'_>) -> Said<Vec<Node>> {
+impl ScriptReader<'_> {
+    pub(super) fn for_of(&mut self, it: &ForOfStatement<'_>) -> ScriptResult<Vec<EjsNode>> {
         let pattern = left(&it.left)?;
         let entries = object_entries(&it.right);
         if let (Some(object), Some((key, value))) = (entries, pair(pattern)) {
             let list = self.value(object)?;
-            let node = self.each((value, Some(key)), list, Body::One(&it.body), it.span);
+            let node = self.each((value, Some(key)), list, LoopBody::One(&it.body), it.span);
             return Ok(vec![over_object(node)]);
         }
         let list = self.value(&it.right)?;
-        Ok(self.over(pattern, None, list, (Body::One(&it.body), it.span)))
+        Ok(self.over(pattern, None, list, (LoopBody::One(&it.body), it.span)))
     }
 
-    pub(super) fn for_in(&mut self, it: &ForInStatement<'_>) -> Said<Vec<Node>> {
+    pub(super) fn for_in(&mut self, it: &ForInStatement<'_>) -> ScriptResult<Vec<EjsNode>> {
         let BindingPattern::BindingIdentifier(key) = left(&it.left)? else {
-            return Err(Unsaid("a pattern in `for … in`".to_owned()));
+            return Err(UnsupportedStatement("a pattern in `for … in`".to_owned()));
         };
         let list = self.value(&it.right)?;
-        let list = Print {
+        let list = EjsPrint {
             code: format!("Object.keys({})", list.code),
             simple: true,
         };
         Ok(vec![self.each(
             (key.name.to_string(), None),
             list,
-            Body::One(&it.body),
+            LoopBody::One(&it.body),
             it.span,
         )])
     }
 
-    /// `for (let i = a; i < b; i++)`.
-    pub(super) fn counted(&mut self, it: &ForStatement<'_>) -> Said<Vec<Node>> {
-        let wrong = || Unsaid("only `for (let i = a; i < b; i++)` has a counterpart".to_owned());
+    /// Converts `for (let i = a; i < b; i++)`.
+    pub(super) fn counted(&mut self, it: &ForStatement<'_>) -> ScriptResult<Vec<EjsNode>> {
+        let wrong = || {
+            UnsupportedStatement("only `for (let i = a; i < b; i++)` has a counterpart".to_owned())
+        };
         let Some(ForStatementInit::VariableDeclaration(init)) = &it.init else {
             return Err(wrong());
         };
@@ -96,17 +98,20 @@ impl Reader<'_> {
                 }
             ),
         };
-        let list = Print { code, simple: true };
+        let list = EjsPrint { code, simple: true };
         Ok(vec![self.each(
             (name.to_owned(), None),
             list,
-            Body::One(&it.body),
+            LoopBody::One(&it.body),
             it.span,
         )])
     }
 
-    /// `list.forEach((item, index) => { … })`; nothing when the call is another one.
-    pub(super) fn for_each(&mut self, call: &CallExpression<'_>) -> Said<Option<Vec<Node>>> {
+    /// Converts `list.forEach((item, index) => { … })`; `None` for any other call.
+    pub(super) fn for_each(
+        &mut self,
+        call: &CallExpression<'_>,
+    ) -> ScriptResult<Option<Vec<EjsNode>>> {
         let Expression::StaticMemberExpression(member) = &call.callee else {
             return Ok(None);
         };
@@ -125,7 +130,7 @@ impl Reader<'_> {
             },
             _ => return Ok(None),
         };
-        let body = (Body::Many(&body.statements), call.span);
+        let body = (LoopBody::Many(&body.statements), call.span);
         let (item, index) = self.parameters(parameters)?;
         if let (Some(object), Some((key, value)), None) =
             (object_entries(&member.object), item.and_then(pair), &index)
@@ -144,29 +149,33 @@ impl Reader<'_> {
     fn parameters<'p>(
         &self,
         parameters: &'p FormalParameters<'_>,
-    ) -> Said<(Option<&'p BindingPattern<'p>>, Option<String>)> {
+    ) -> ScriptResult<(Option<&'p BindingPattern<'p>>, Option<String>)> {
         let item = parameters.items.first().map(|item| &item.pattern);
         let index = match parameters.items.get(1).map(|index| &index.pattern) {
             None => None,
             Some(BindingPattern::BindingIdentifier(id)) => Some(id.name.to_string()),
-            Some(_) => return Err(Unsaid("a pattern for the index of a loop".to_owned())),
+            Some(_) => {
+                return Err(UnsupportedStatement(
+                    "a pattern for the index of a loop".to_owned(),
+                ));
+            }
         };
         if parameters.items.len() > 2 || parameters.rest.is_some() {
-            return Err(Unsaid(
+            return Err(UnsupportedStatement(
                 "a loop whose function takes more than item and index".to_owned(),
             ));
         }
         Ok((item, index))
     }
 
-    /// A loop whose item may be a pattern, taken apart inside.
+    /// Converts a loop whose item may be a pattern, which is taken apart inside.
     fn over(
         &mut self,
         pattern: &BindingPattern<'_>,
         index: Option<String>,
-        list: Print,
-        (body, span): (Body<'_, '_>, Span),
-    ) -> Vec<Node> {
+        list: EjsPrint,
+        (body, span): (LoopBody<'_, '_>, Span),
+    ) -> Vec<EjsNode> {
         if let BindingPattern::BindingIdentifier(id) = pattern {
             return vec![self.each((id.name.to_string(), index), list, body, span)];
         }
@@ -174,8 +183,8 @@ impl Reader<'_> {
         let taken = format!("@let({} = {name})", self.text(pattern.span()));
         self.bind(pattern, false);
         let mut node = self.each((name, index), list, body, span);
-        if let Node::Each(each) = &mut node {
-            each.body.insert(0, Node::Quiet(taken));
+        if let EjsNode::Each(each) = &mut node {
+            each.body.insert(0, EjsNode::Quiet(taken));
         }
         vec![node]
     }
@@ -183,16 +192,16 @@ impl Reader<'_> {
     fn each(
         &mut self,
         (item, index): (String, Option<String>),
-        list: Print,
-        body: Body<'_, '_>,
+        list: EjsPrint,
+        body: LoopBody<'_, '_>,
         span: Span,
-    ) -> Node {
+    ) -> EjsNode {
         self.unsure.remove(&item);
         let body = match body {
-            Body::One(statement) => self.block(statement),
-            Body::Many(statements) => self.statements(statements),
+            LoopBody::One(statement) => self.block(statement),
+            LoopBody::Many(statements) => self.statements(statements),
         };
-        Node::Each(Each {
+        EjsNode::Each(EjsEach {
             item,
             index,
             list,
@@ -210,25 +219,25 @@ impl Reader<'_> {
     }
 }
 
-enum Body<'b, 'a> {
+enum LoopBody<'b, 'a> {
     One(&'b Statement<'a>),
     Many(&'b [Statement<'a>]),
 }
 
-fn left<'l>(left: &'l ForStatementLeft<'_>) -> Said<&'l BindingPattern<'l>> {
+fn left<'l>(left: &'l ForStatementLeft<'_>) -> ScriptResult<&'l BindingPattern<'l>> {
     match left {
         ForStatementLeft::VariableDeclaration(declaration) => declaration
             .declarations
             .first()
             .map(|declarator| &declarator.id)
-            .ok_or_else(|| Unsaid("a loop without a variable".to_owned())),
-        _ => Err(Unsaid(
+            .ok_or_else(|| UnsupportedStatement("a loop without a variable".to_owned())),
+        _ => Err(UnsupportedStatement(
             "a loop over a variable declared elsewhere".to_owned(),
         )),
     }
 }
 
-/// `o` in `Object.entries(o)`.
+/// Returns `o` of `Object.entries(o)`.
 fn object_entries<'e>(expression: &'e Expression<'_>) -> Option<&'e Expression<'e>> {
     let Expression::CallExpression(call) = expression else {
         return None;
@@ -244,9 +253,9 @@ fn object_entries<'e>(expression: &'e Expression<'_>) -> Option<&'e Expression<'
         .and_then(Argument::as_expression)
 }
 
-fn over_object(node: Node) -> Node {
+fn over_object(node: EjsNode) -> EjsNode {
     match node {
-        Node::Each(each) => Node::Each(Each {
+        EjsNode::Each(each) => EjsNode::Each(EjsEach {
             over_object: true,
             ..each
         }),
@@ -254,7 +263,7 @@ fn over_object(node: Node) -> Node {
     }
 }
 
-/// The names in `[key, value]`.
+/// Returns the names in `[key, value]`.
 fn pair(pattern: &BindingPattern<'_>) -> Option<(String, String)> {
     let BindingPattern::ArrayPattern(array) = pattern else {
         return None;

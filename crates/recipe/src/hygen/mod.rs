@@ -7,34 +7,34 @@
 
 mod action;
 mod ejs;
+mod ejs_tree;
+mod hygen_frontmatter;
 mod jig;
+mod jig_printer;
 mod loops;
-mod matter;
 mod module;
 mod print;
 mod prompts;
 mod script;
-mod survey;
+mod script_analysis;
 mod template;
-mod tree;
 mod variables;
-mod weave;
 mod write;
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-/// A kit, and what is left to do by hand.
+/// A kit, and the parts that the user must convert by hand.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Conversion {
+pub struct HygenConversion {
     /// Paths below the kit's folder, and texts.
     pub files: Vec<(String, String)>,
-    pub warnings: Vec<Warning>,
+    pub warnings: Vec<ConversionWarning>,
 }
 
 /// Something that was not carried over, or not exactly.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Warning {
+pub struct ConversionWarning {
     /// The path below `_templates`.
     pub file: String,
     /// Counted from one.
@@ -65,20 +65,20 @@ const HOOKS: [&str; 5] = [
 const DEFAULT_ACTION: &str = "_default";
 
 /// A file below `_templates`.
-type File<'f> = (&'f str, &'f str);
+type HygenFile<'f> = (&'f str, &'f str);
 
 /// Everything there is, for files that one template takes from another place.
-struct Sources<'f> {
-    files: Vec<File<'f>>,
+struct HygenFiles<'f> {
+    files: Vec<HygenFile<'f>>,
     /// Paths that a `from` names.
     taken: Vec<String>,
 }
 
 /// Converts files, given by their path below `_templates`, into a kit of that name.
-pub fn convert(files: &[(String, String)], kit: &str) -> Conversion {
-    let mut conversion = Conversion::default();
-    let mut generators: BTreeMap<&str, BTreeMap<&str, Vec<File<'_>>>> = BTreeMap::new();
-    let mut sorted: Vec<File<'_>> = files
+pub fn convert(files: &[(String, String)], kit: &str) -> HygenConversion {
+    let mut conversion = HygenConversion::default();
+    let mut generators: BTreeMap<&str, BTreeMap<&str, Vec<HygenFile<'_>>>> = BTreeMap::new();
+    let mut sorted: Vec<HygenFile<'_>> = files
         .iter()
         .map(|(path, text)| (path.as_str(), text.as_str()))
         .collect();
@@ -95,13 +95,13 @@ pub fn convert(files: &[(String, String)], kit: &str) -> Conversion {
         .iter()
         .filter_map(|(_, text)| template::taken(text))
         .collect();
-    let sources = Sources {
+    let sources = HygenFiles {
         files: sorted,
         taken,
     };
     for (path, _) in &sources.files {
         if path.matches('/').count() < 2 && !sources.taken.iter().any(|taken| taken == path) {
-            conversion.warnings.push(Warning {
+            conversion.warnings.push(ConversionWarning {
                 file: (*path).to_owned(),
                 line: 1,
                 message: "this file belongs to no action; it was left out".to_owned(),
@@ -137,7 +137,8 @@ fn file_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-/// The order in which hygen goes through files: that of JavaScript's `localeCompare`.
+/// Compares paths in the order in which hygen goes through files: that of JavaScript's
+/// `localeCompare`.
 fn in_order(left: &str, right: &str) -> Ordering {
     let key = |text: &str| text.chars().map(rank).collect::<Vec<_>>();
     // Small letters come before capital ones, but only when nothing else decides.

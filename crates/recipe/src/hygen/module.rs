@@ -14,65 +14,67 @@ use serde_json::{Number, Value};
 
 /// A value and the line it is written on.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Item {
-    pub(super) data: Data,
+pub(super) struct ModuleItem {
+    pub(super) data: ModuleData,
     pub(super) line: u32,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Data {
+pub(super) enum ModuleData {
     Value(Value),
-    List(Vec<Item>),
-    Map(Vec<(String, Item)>),
+    List(Vec<ModuleItem>),
+    Map(Vec<(String, ModuleItem)>),
     /// Anything that has to run to be known.
     Code,
 }
 
-impl Data {
+impl ModuleData {
     pub(super) fn text(&self) -> Option<String> {
         match self {
-            Data::Value(Value::String(text)) => Some(text.clone()),
-            Data::Value(value @ (Value::Number(_) | Value::Bool(_))) => Some(value.to_string()),
+            ModuleData::Value(Value::String(text)) => Some(text.clone()),
+            ModuleData::Value(value @ (Value::Number(_) | Value::Bool(_))) => {
+                Some(value.to_string())
+            }
             _ => None,
         }
     }
 }
 
-/// What matters of a module.
+/// The parts of a module that the import needs.
 #[derive(Default)]
-pub(super) struct Module<'t> {
-    pub(super) exported: Option<Item>,
-    /// What is handed to each `….prompt(…)`.
-    pub(super) prompts: Vec<Item>,
-    /// Whether the exported `prompt` does nothing but ask.
+pub(super) struct JsModule<'t> {
+    pub(super) exported: Option<ModuleItem>,
+    /// The argument of each `….prompt(…)` call.
+    pub(super) prompts: Vec<ModuleItem>,
+    /// True if the exported `prompt` does nothing but ask.
     pub(super) prompt_is_plain: bool,
-    constants: HashMap<String, Item>,
+    constants: HashMap<String, ModuleItem>,
     text: &'t str,
 }
 
-impl<'t> Module<'t> {
+impl<'t> JsModule<'t> {
     pub(super) fn of(program: &Program<'_>, text: &'t str) -> Self {
-        let mut module = Module {
+        let mut module = JsModule {
             text,
-            ..Module::default()
+            ..JsModule::default()
         };
         module.visit_program(program);
         module
     }
 
-    fn item(&self, expression: &Expression<'_>) -> Item {
-        Item {
+    fn item(&self, expression: &Expression<'_>) -> ModuleItem {
+        ModuleItem {
             data: self.data(expression),
             line: self.line(expression.span()),
         }
     }
 
-    fn data(&self, expression: &Expression<'_>) -> Data {
+    fn data(&self, expression: &Expression<'_>) -> ModuleData {
         let value = match expression {
             Expression::StringLiteral(text) => Value::String(text.value.to_string()),
             Expression::TemplateLiteral(template) => match &template.quasis[..] {
                 [only] => Value::String(only.value.raw.to_string()),
-                _ => return Data::Code,
+                _ => return ModuleData::Code,
             },
             Expression::BooleanLiteral(literal) => Value::Bool(literal.value),
             Expression::NullLiteral(_) => Value::Null,
@@ -81,14 +83,14 @@ impl<'t> Module<'t> {
                 (UnaryOperator::UnaryNegation, Expression::NumericLiteral(literal)) => {
                     number(-literal.value)
                 }
-                _ => return Data::Code,
+                _ => return ModuleData::Code,
             },
             Expression::ParenthesizedExpression(inner) => return self.data(&inner.expression),
             Expression::TSAsExpression(inner) => return self.data(&inner.expression),
             Expression::TSSatisfiesExpression(inner) => return self.data(&inner.expression),
             Expression::Identifier(name) => {
                 let known = self.constants.get(name.name.as_str());
-                return known.map_or(Data::Code, |item| item.data.clone());
+                return known.map_or(ModuleData::Code, |item| item.data.clone());
             }
             Expression::ArrayExpression(array) => {
                 let items = array
@@ -96,20 +98,20 @@ impl<'t> Module<'t> {
                     .iter()
                     .map(|element| match element.as_expression() {
                         Some(expression) => self.item(expression),
-                        None => Item {
-                            data: Data::Code,
+                        None => ModuleItem {
+                            data: ModuleData::Code,
                             line: self.line(ArrayExpressionElement::span(element)),
                         },
                     });
-                return Data::List(items.collect());
+                return ModuleData::List(items.collect());
             }
-            Expression::ObjectExpression(object) => return Data::Map(self.entries(object)),
-            _ => return Data::Code,
+            Expression::ObjectExpression(object) => return ModuleData::Map(self.entries(object)),
+            _ => return ModuleData::Code,
         };
-        Data::Value(value)
+        ModuleData::Value(value)
     }
 
-    fn entries(&self, object: &ObjectExpression<'_>) -> Vec<(String, Item)> {
+    fn entries(&self, object: &ObjectExpression<'_>) -> Vec<(String, ModuleItem)> {
         let mut entries = Vec::new();
         for property in &object.properties {
             match property {
@@ -118,8 +120,8 @@ impl<'t> Module<'t> {
                     entries.push((name, self.item(&property.value)));
                 }
                 ObjectPropertyKind::SpreadProperty(spread) => {
-                    let item = Item {
-                        data: Data::Code,
+                    let item = ModuleItem {
+                        data: ModuleData::Code,
                         line: self.line(spread.span),
                     };
                     entries.push(("...".to_owned(), item));
@@ -147,7 +149,7 @@ impl<'t> Module<'t> {
     }
 }
 
-impl<'a> VisitJs<'a> for Module<'_> {
+impl<'a> VisitJs<'a> for JsModule<'_> {
     fn visit_variable_declarator(&mut self, it: &VariableDeclarator<'a>) {
         if let (Some(id), Some(init)) = (it.id.get_binding_identifier(), &it.init) {
             let item = self.item(init);
@@ -183,12 +185,12 @@ impl<'a> VisitJs<'a> for Module<'_> {
     }
 }
 
-/// `prompter.prompt(…)`.
+/// Returns true for a call of `prompter.prompt(…)`.
 fn asks(call: &CallExpression<'_>) -> bool {
     matches!(&call.callee, Expression::StaticMemberExpression(it) if it.property.name == "prompt")
 }
 
-/// Whether a function does nothing but return `prompter.prompt(…)`.
+/// Returns true if a function does nothing but return `prompter.prompt(…)`.
 fn only_asks(value: &Expression<'_>) -> bool {
     let returns = |body: &FunctionBody<'_>| match &body.statements[..] {
         [Statement::ReturnStatement(it)] => it.argument.as_ref().is_some_and(is_asking),

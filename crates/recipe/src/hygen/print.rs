@@ -6,26 +6,26 @@ use oxc_ast::ast::{Expression, TemplateLiteral};
 use oxc_span::Span;
 use oxc_syntax::operator::{BinaryOperator, LogicalOperator};
 
-use super::survey::Change;
-use super::tree::{Print, quoted};
+use super::ejs_tree::{EjsPrint, quoted};
+use super::script_analysis::ScriptChange;
 
-/// How a value is to be printed.
-pub(super) struct Printing<'p> {
+/// Rules for printing a value.
+pub(super) struct PrintContext<'p> {
     /// Variables of the template that may be null.
     pub(super) unsure: &'p HashSet<String>,
     pub(super) escapes_html: bool,
 }
 
-/// What printing asks for.
+/// Changes that printing a value requires.
 #[derive(Default)]
-pub(super) struct Output {
-    pub(super) changes: Vec<Change>,
+pub(super) struct PrintChanges {
+    pub(super) changes: Vec<ScriptChange>,
     pub(super) nullable: bool,
     /// Characters of a literal were escaped as hygen does.
     pub(super) escaped: bool,
 }
 
-/// What is printed for null.
+/// Expression that is printed for null.
 const NOTHING: &str = "''";
 
 /// Methods whose results are strings, numbers or lists.
@@ -53,9 +53,9 @@ const SURE_METHODS: [&str; 21] = [
     "map",
 ];
 
-impl Printing<'_> {
-    pub(super) fn of(&self, expression: &Expression<'_>) -> Output {
-        let mut output = Output::default();
+impl PrintContext<'_> {
+    pub(super) fn of(&self, expression: &Expression<'_>) -> PrintChanges {
+        let mut output = PrintChanges::default();
         output.nullable = self.look(expression, &mut output);
         output
     }
@@ -65,8 +65,9 @@ impl Printing<'_> {
         output.nullable || output.changes.iter().any(|change| change.text == NOTHING)
     }
 
-    /// Whether the value may be null; gathers changes of literals that are printed as they are.
-    fn look(&self, expression: &Expression<'_>, output: &mut Output) -> bool {
+    /// Returns true if the value may be null; collects changes of literals that are printed as they
+    /// are.
+    fn look(&self, expression: &Expression<'_>, output: &mut PrintChanges) -> bool {
         match expression {
             Expression::StringLiteral(text) => {
                 self.escape(&text.value, text.span, output);
@@ -79,7 +80,7 @@ impl Printing<'_> {
             Expression::NumericLiteral(_) | Expression::BooleanLiteral(_) => false,
             Expression::NullLiteral(null) => nothing(null.span, output),
             Expression::Identifier(name) if name.name == "undefined" => nothing(name.span, output),
-            // A name from outside is required, or has a default, when it is printed as it is.
+            // A variable that is printed directly is required or has a default, so it is not null.
             Expression::Identifier(name) => self.unsure.contains(name.name.as_str()),
             Expression::ParenthesizedExpression(inner) => self.look(&inner.expression, output),
             Expression::ConditionalExpression(it) => {
@@ -97,7 +98,7 @@ impl Printing<'_> {
             }
             Expression::BinaryExpression(it) => {
                 if it.operator == BinaryOperator::Addition {
-                    let mut inside = Output::default();
+                    let mut inside = PrintChanges::default();
                     self.look(&it.left, &mut inside);
                     self.look(&it.right, &mut inside);
                     // `null + 'x'` prints null, in EJS as here.
@@ -119,12 +120,12 @@ impl Printing<'_> {
         }
     }
 
-    fn template(&self, template: &TemplateLiteral<'_>, output: &mut Output) {
+    fn template(&self, template: &TemplateLiteral<'_>, output: &mut PrintChanges) {
         for part in &template.quasis {
             let raw = part.value.raw.as_str();
             if self.escapes_html && raw.contains(['&', '<', '>', '"', '\'']) {
                 output.escaped = true;
-                output.changes.push(Change {
+                output.changes.push(ScriptChange {
                     span: part.span,
                     text: html(raw),
                 });
@@ -132,10 +133,10 @@ impl Printing<'_> {
         }
     }
 
-    fn escape(&self, text: &str, span: Span, output: &mut Output) {
+    fn escape(&self, text: &str, span: Span, output: &mut PrintChanges) {
         if self.escapes_html && text.contains(['&', '<', '>', '"', '\'']) {
             output.escaped = true;
-            output.changes.push(Change {
+            output.changes.push(ScriptChange {
                 span,
                 text: quoted(&html(text)),
             });
@@ -143,22 +144,22 @@ impl Printing<'_> {
     }
 }
 
-/// The expression, with nothing instead of null.
-pub(super) fn never_null(code: String, expression: &Expression<'_>, nullable: bool) -> Print {
+/// Makes the expression print an empty text instead of null.
+pub(super) fn never_null(code: String, expression: &Expression<'_>, nullable: bool) -> EjsPrint {
     let simple = is_simple(expression);
     match nullable {
         true => {
-            let code = Print { code, simple }.operand();
-            Print {
+            let code = EjsPrint { code, simple }.operand();
+            EjsPrint {
                 code: format!("{code} ?? ''"),
                 simple: false,
             }
         }
-        false => Print { code, simple },
+        false => EjsPrint { code, simple },
     }
 }
 
-/// Whether an expression needs no parentheses beside an operator.
+/// Returns true if an expression needs no parentheses beside an operator.
 pub(super) fn is_simple(expression: &Expression<'_>) -> bool {
     matches!(
         expression,
@@ -176,8 +177,8 @@ pub(super) fn is_simple(expression: &Expression<'_>) -> bool {
     )
 }
 
-fn nothing(span: Span, output: &mut Output) -> bool {
-    output.changes.push(Change {
+fn nothing(span: Span, output: &mut PrintChanges) -> bool {
+    output.changes.push(ScriptChange {
         span,
         text: NOTHING.to_owned(),
     });

@@ -5,21 +5,21 @@ use oxc_parser::Parser;
 use oxc_span::SourceType;
 use serde_json::Value;
 
-use super::module::{Data, Item, Module};
+use super::module::{JsModule, ModuleData, ModuleItem};
 use super::script::{NESTING_MAX, nesting};
 
 /// One question.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Question {
+pub(super) struct HygenPrompt {
     pub(super) name: String,
-    pub(super) kind: Kind,
+    pub(super) kind: HygenPromptKind,
     pub(super) message: Option<String>,
     pub(super) default: Option<Value>,
     pub(super) choices: Vec<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum HygenPromptKind {
     Text,
     Number,
     Confirm,
@@ -29,41 +29,41 @@ pub(super) enum Kind {
 
 /// The questions of a file, and what else it does.
 #[derive(Debug, Default)]
-pub(super) struct Asked {
-    pub(super) questions: Vec<Question>,
+pub(super) struct HygenPrompts {
+    pub(super) questions: Vec<HygenPrompt>,
     pub(super) warnings: Vec<(u32, String)>,
 }
 
-const TYPES: [(&str, Kind); 19] = [
-    ("input", Kind::Text),
-    ("text", Kind::Text),
-    ("password", Kind::Text),
-    ("invisible", Kind::Text),
-    ("secret", Kind::Text),
-    ("editor", Kind::Text),
-    ("string", Kind::Text),
-    ("number", Kind::Number),
-    ("numeral", Kind::Number),
-    ("confirm", Kind::Confirm),
-    ("toggle", Kind::Confirm),
-    ("select", Kind::Select),
-    ("list", Kind::Select),
-    ("rawlist", Kind::Select),
-    ("autocomplete", Kind::Select),
-    ("expand", Kind::Select),
-    ("multiselect", Kind::MultiSelect),
-    ("checkbox", Kind::MultiSelect),
-    ("sort", Kind::MultiSelect),
+const TYPES: [(&str, HygenPromptKind); 19] = [
+    ("input", HygenPromptKind::Text),
+    ("text", HygenPromptKind::Text),
+    ("password", HygenPromptKind::Text),
+    ("invisible", HygenPromptKind::Text),
+    ("secret", HygenPromptKind::Text),
+    ("editor", HygenPromptKind::Text),
+    ("string", HygenPromptKind::Text),
+    ("number", HygenPromptKind::Number),
+    ("numeral", HygenPromptKind::Number),
+    ("confirm", HygenPromptKind::Confirm),
+    ("toggle", HygenPromptKind::Confirm),
+    ("select", HygenPromptKind::Select),
+    ("list", HygenPromptKind::Select),
+    ("rawlist", HygenPromptKind::Select),
+    ("autocomplete", HygenPromptKind::Select),
+    ("expand", HygenPromptKind::Select),
+    ("multiselect", HygenPromptKind::MultiSelect),
+    ("checkbox", HygenPromptKind::MultiSelect),
+    ("sort", HygenPromptKind::MultiSelect),
 ];
 
-/// What a question may say and mean something to us.
+/// The keys of a prompt that the import understands.
 const KNOWN: [&str; 9] = [
     "type", "name", "message", "default", "initial", "choices", "required", "hint", "prefix",
 ];
 
 /// Reads a file of questions.
-pub(super) fn read(path: &str, text: &str) -> Asked {
-    let mut asked = Asked::default();
+pub(super) fn read(path: &str, text: &str) -> HygenPrompts {
+    let mut asked = HygenPrompts::default();
     if nesting(text) > NESTING_MAX {
         let message = format!("this file is nested deeper than NESTING_MAX = {NESTING_MAX}");
         asked.warn(1, message);
@@ -83,18 +83,18 @@ pub(super) fn read(path: &str, text: &str) -> Asked {
         );
         return asked;
     }
-    let module = Module::of(&parsed.program, text);
+    let module = JsModule::of(&parsed.program, text);
     match &module.exported {
         None => asked.warn(
             1,
             "nothing is exported here; declare the variables in recipe.yml",
         ),
-        Some(Item {
-            data: Data::List(items),
+        Some(ModuleItem {
+            data: ModuleData::List(items),
             ..
         }) => asked.questions(items),
-        Some(Item {
-            data: Data::Map(entries),
+        Some(ModuleItem {
+            data: ModuleData::Map(entries),
             line,
         }) => {
             asked.hooks(entries, &module);
@@ -105,7 +105,7 @@ pub(super) fn read(path: &str, text: &str) -> Asked {
                 );
             }
         }
-        Some(Item { line, .. }) => asked.warn(
+        Some(ModuleItem { line, .. }) => asked.warn(
             *line,
             "only a list of questions is carried over; declare the variables in recipe.yml",
         ),
@@ -113,16 +113,16 @@ pub(super) fn read(path: &str, text: &str) -> Asked {
     asked
 }
 
-impl Asked {
-    /// `{ prompt, params }`.
-    fn hooks(&mut self, entries: &[(String, Item)], module: &Module) {
+impl HygenPrompts {
+    /// Reads `{ prompt, params }`.
+    fn hooks(&mut self, entries: &[(String, ModuleItem)], module: &JsModule) {
         for (key, item) in entries {
             match key.as_str() {
                 "prompt" => {
                     for call in &module.prompts {
                         match &call.data {
-                            Data::List(items) => self.questions(items),
-                            Data::Map(_) => self.question(call),
+                            ModuleData::List(items) => self.questions(items),
+                            ModuleData::Map(_) => self.question(call),
                             _ => self.warn(
                                 call.line,
                                 "these questions are not written out; declare the variables in recipe.yml",
@@ -147,14 +147,14 @@ impl Asked {
         }
     }
 
-    fn questions(&mut self, items: &[Item]) {
+    fn questions(&mut self, items: &[ModuleItem]) {
         for item in items {
             self.question(item);
         }
     }
 
-    fn question(&mut self, item: &Item) {
-        let Data::Map(entries) = &item.data else {
+    fn question(&mut self, item: &ModuleItem) {
+        let ModuleData::Map(entries) = &item.data else {
             self.warn(
                 item.line,
                 "this question is not written out; declare its variable in recipe.yml",
@@ -188,7 +188,7 @@ impl Asked {
         let default = get("initial")
             .or_else(|| get("default"))
             .and_then(|item| match &item.data {
-                Data::Value(value) => Some(value.clone()),
+                ModuleData::Value(value) => Some(value.clone()),
                 _ => {
                     let problem = format!(
                         "the default of `{name}` is computed: write it as a template in recipe.yml"
@@ -205,7 +205,7 @@ impl Asked {
                 self.warn(item.line, dropped(&name, key));
             }
         }
-        self.questions.push(Question {
+        self.questions.push(HygenPrompt {
             name,
             kind,
             message,
@@ -214,7 +214,7 @@ impl Asked {
         });
     }
 
-    fn kind(&mut self, name: &str, line: u32, item: Option<&Item>) -> Kind {
+    fn kind(&mut self, name: &str, line: u32, item: Option<&ModuleItem>) -> HygenPromptKind {
         let written = item.and_then(|item| item.data.text());
         let written = written.as_deref().unwrap_or("input");
         if let Some((_, kind)) = TYPES.iter().find(|(word, _)| *word == written) {
@@ -222,11 +222,11 @@ impl Asked {
         }
         let problem = format!("questions of type `{written}` are asked as text (`{name}`)");
         self.warn(line, problem);
-        Kind::Text
+        HygenPromptKind::Text
     }
 
-    fn choices(&mut self, name: &str, item: &Item) -> Vec<String> {
-        let Data::List(items) = &item.data else {
+    fn choices(&mut self, name: &str, item: &ModuleItem) -> Vec<String> {
+        let ModuleData::List(items) = &item.data else {
             self.warn(
                 item.line,
                 format!("the choices of `{name}` are computed: list them as `values`"),
@@ -236,12 +236,14 @@ impl Asked {
         let mut choices = Vec::new();
         for item in items {
             let choice = match &item.data {
-                Data::Map(entries) => ["name", "value", "title"].into_iter().find_map(|key| {
-                    entries
-                        .iter()
-                        .find(|(name, _)| name == key)
-                        .and_then(|(_, item)| item.data.text())
-                }),
+                ModuleData::Map(entries) => {
+                    ["name", "value", "title"].into_iter().find_map(|key| {
+                        entries
+                            .iter()
+                            .find(|(name, _)| name == key)
+                            .and_then(|(_, item)| item.data.text())
+                    })
+                }
                 other => other.text(),
             };
             match choice {
@@ -282,8 +284,8 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn question(name: &str, kind: Kind) -> Question {
-        Question {
+    fn question(name: &str, kind: HygenPromptKind) -> HygenPrompt {
+        HygenPrompt {
             name: name.to_owned(),
             kind,
             message: None,
@@ -293,7 +295,7 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(text: &str, questions: &[Question], warnings: &[(u32, &str)]) {
+    fn check(text: &str, questions: &[HygenPrompt], warnings: &[(u32, &str)]) {
         let asked = read("prompt.js", text);
         assert_eq!(asked.questions, questions, "{text}");
         assert_eq!(asked.warnings.len(), warnings.len(), "{:?}", asked.warnings);
@@ -305,14 +307,14 @@ mod tests {
 
     #[test]
     fn lists_of_questions_are_read() {
-        let a = Question {
+        let a = HygenPrompt {
             message: Some("What?".to_owned()),
             default: Some(json!("x")),
-            ..question("a", Kind::Text)
+            ..question("a", HygenPromptKind::Text)
         };
-        let b = Question {
+        let b = HygenPrompt {
             choices: vec!["p".to_owned(), "q".to_owned()],
-            ..question("b", Kind::Select)
+            ..question("b", HygenPromptKind::Select)
         };
         let list = "[{ type: 'input', name: 'a', message: \"What?\", default: 'x' },\n\
                     { type: 'select', name: 'b', choices: ['p', { name: 'q', message: 'Q' }] }]";
@@ -342,10 +344,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_computed_is_said() {
+    fn computed_values_are_warned_about() {
         check(
             "module.exports = [\n { type: 'input', name: 'a',\n   validate: v => v.length > 0,\n   default: f() },\n q,\n]",
-            &[question("a", Kind::Text)],
+            &[question("a", HygenPromptKind::Text)],
             &[
                 (4, "default of `a`"),
                 (3, "`validate` of `a`"),

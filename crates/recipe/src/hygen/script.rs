@@ -10,29 +10,29 @@ use oxc_ast::ast::{
 use oxc_parser::{ParseOptions, Parser};
 use oxc_span::{GetSpan, SourceType, Span};
 
-use super::ejs::{Piece, PieceKind};
-use super::print::{self, Printing};
-use super::survey::{Change, Survey, Use, rewritten, survey};
-use super::tree::{If, Node, Print};
+use super::ejs::{EjsPiece, PieceKind};
+use super::ejs_tree::{EjsIf, EjsNode, EjsPrint};
+use super::print::{self, PrintContext};
+use super::script_analysis::{NameUse, ScriptAnalysis, ScriptChange, rewritten, survey};
 
-/// The function that stands for a piece of the text in the program.
+/// The function whose calls mark the pieces of the text in the program.
 const MARK: &str = "__hygen_piece__";
 
-/// How deep brackets may stand in each other.
+/// Deepest nesting of brackets.
 pub(super) const NESTING_MAX: usize = 200;
 
 /// A template's meaning.
 #[derive(Default)]
-pub(super) struct Read {
-    pub(super) nodes: Vec<Node>,
+pub(super) struct ParsedTemplate {
+    pub(super) nodes: Vec<EjsNode>,
     /// Names from outside, with their line.
-    pub(super) uses: Vec<(Use, u32)>,
+    pub(super) uses: Vec<(NameUse, u32)>,
     pub(super) warnings: Vec<(u32, String)>,
 }
 
 /// Pairs the tags of a text.
-pub(super) fn read(pieces: &[Piece]) -> Read {
-    let script = Script::of(pieces);
+pub(super) fn read(pieces: &[EjsPiece]) -> ParsedTemplate {
+    let script = EjsScript::of(pieces);
     if nesting(&script.text) > NESTING_MAX {
         let message = format!("it is nested deeper than NESTING_MAX = {NESTING_MAX}");
         return unpaired(pieces, &message);
@@ -54,7 +54,7 @@ pub(super) fn read(pieces: &[Piece]) -> Read {
         return unpaired(pieces, &message.unwrap_or_default());
     }
     let found = survey(&parsed.program, MARK);
-    let mut reader = Reader {
+    let mut reader = ScriptReader {
         pieces,
         script: &script,
         found: &found,
@@ -74,14 +74,14 @@ pub(super) fn read(pieces: &[Piece]) -> Read {
         .iter()
         .map(|used| (used.clone(), script.line(used.at, pieces)))
         .collect();
-    Read {
+    ParsedTemplate {
         nodes,
         uses,
         warnings,
     }
 }
 
-/// How deep brackets stand in each other, those in strings counted.
+/// Returns how deep brackets are nested, counting those in strings.
 pub(super) fn nesting(text: &str) -> usize {
     let (mut depth, mut deepest) = (0_usize, 0);
     for c in text.chars() {
@@ -96,9 +96,9 @@ pub(super) fn nesting(text: &str) -> usize {
 }
 
 /// Tags that make no program: each value by itself, everything else kept as a comment.
-fn unpaired(pieces: &[Piece], message: &str) -> Read {
-    let mut whole = Read::default();
-    let is_code = |piece: &&Piece| matches!(piece.kind, PieceKind::Code(_));
+fn unpaired(pieces: &[EjsPiece], message: &str) -> ParsedTemplate {
+    let mut whole = ParsedTemplate::default();
+    let is_code = |piece: &&EjsPiece| matches!(piece.kind, PieceKind::Code(_));
     let line = pieces
         .iter()
         .find(is_code)
@@ -113,8 +113,8 @@ fn unpaired(pieces: &[Piece], message: &str) -> Read {
     }
     for piece in pieces {
         match &piece.kind {
-            PieceKind::Text(text) => whole.nodes.push(Node::Text(text.clone())),
-            PieceKind::Comment(text) => whole.nodes.push(Node::Comment(text.clone())),
+            PieceKind::Text(text) => whole.nodes.push(EjsNode::Text(text.clone())),
+            PieceKind::Comment(text) => whole.nodes.push(EjsNode::Comment(text.clone())),
             PieceKind::Print { .. } if pieces.len() > 1 => {
                 let read = read(std::slice::from_ref(piece));
                 whole.nodes.extend(read.nodes);
@@ -122,7 +122,7 @@ fn unpaired(pieces: &[Piece], message: &str) -> Read {
                 whole.warnings.extend(read.warnings);
             }
             _ => {
-                whole.nodes.push(Node::Lost(piece.source.clone()));
+                whole.nodes.push(EjsNode::Lost(piece.source.clone()));
                 if pieces.len() == 1 {
                     let message =
                         format!("`{}` was not carried over ({message})", piece.source.trim());
@@ -135,13 +135,13 @@ fn unpaired(pieces: &[Piece], message: &str) -> Read {
 }
 
 /// The program, and which part of it comes from which piece.
-pub(super) struct Script {
+pub(super) struct EjsScript {
     pub(super) text: String,
     starts: Vec<usize>,
 }
 
-impl Script {
-    fn of(pieces: &[Piece]) -> Self {
+impl EjsScript {
+    fn of(pieces: &[EjsPiece]) -> Self {
         let mut text = String::new();
         let mut starts = Vec::new();
         for (index, piece) in pieces.iter().enumerate() {
@@ -155,7 +155,7 @@ impl Script {
                 _ => text.push_str(&format!(";{MARK}({index})\n")),
             }
         }
-        Script { text, starts }
+        EjsScript { text, starts }
     }
 
     fn piece(&self, at: u32) -> usize {
@@ -164,8 +164,8 @@ impl Script {
             .saturating_sub(1)
     }
 
-    /// The line of the template file that a place of the script comes from.
-    pub(super) fn line(&self, at: u32, pieces: &[Piece]) -> u32 {
+    /// Returns the line of the template file that a place of the script comes from.
+    pub(super) fn line(&self, at: u32, pieces: &[EjsPiece]) -> u32 {
         let index = self.piece(at);
         let before = self
             .text
@@ -175,63 +175,63 @@ impl Script {
     }
 }
 
-pub(super) struct Reader<'r> {
-    pub(super) pieces: &'r [Piece],
-    pub(super) script: &'r Script,
-    pub(super) found: &'r Survey,
+pub(super) struct ScriptReader<'r> {
+    pub(super) pieces: &'r [EjsPiece],
+    pub(super) script: &'r EjsScript,
+    pub(super) found: &'r ScriptAnalysis,
     /// Variables of the template that may be null.
     pub(super) unsure: HashSet<String>,
     pub(super) warnings: Vec<(u32, String)>,
 }
 
-/// Why a statement cannot be said in a template.
-pub(super) struct Unsaid(pub(super) String);
+/// Reason why a statement cannot be expressed in a template.
+pub(super) struct UnsupportedStatement(pub(super) String);
 
-pub(super) type Said<T> = Result<T, Unsaid>;
+pub(super) type ScriptResult<T> = Result<T, UnsupportedStatement>;
 
-impl Reader<'_> {
-    fn program(&mut self, program: &Program<'_>) -> Vec<Node> {
+impl ScriptReader<'_> {
+    fn program(&mut self, program: &Program<'_>) -> Vec<EjsNode> {
         self.statements(&program.body)
     }
 
-    pub(super) fn statements(&mut self, statements: &[Statement<'_>]) -> Vec<Node> {
+    pub(super) fn statements(&mut self, statements: &[Statement<'_>]) -> Vec<EjsNode> {
         let mut nodes = Vec::new();
         for statement in statements {
             match self.statement(statement) {
                 Ok(found) => nodes.extend(found),
-                Err(Unsaid(why)) => nodes.push(self.lost(statement.span(), &why)),
+                Err(UnsupportedStatement(why)) => nodes.push(self.lost(statement.span(), &why)),
             }
         }
         nodes
     }
 
-    fn statement(&mut self, statement: &Statement<'_>) -> Said<Vec<Node>> {
+    fn statement(&mut self, statement: &Statement<'_>) -> ScriptResult<Vec<EjsNode>> {
         match statement {
             Statement::EmptyStatement(_) => Ok(Vec::new()),
             Statement::BlockStatement(block) => Ok(self.statements(&block.body)),
             Statement::ExpressionStatement(it) => self.expression_statement(&it.expression),
             Statement::VariableDeclaration(it) => self.declaration(it),
-            Statement::IfStatement(it) => self.choice(it).map(|choice| vec![Node::If(choice)]),
+            Statement::IfStatement(it) => self.choice(it).map(|choice| vec![EjsNode::If(choice)]),
             Statement::ForOfStatement(it) => self.for_of(it),
             Statement::ForInStatement(it) => self.for_in(it),
             Statement::ForStatement(it) => self.counted(it),
             Statement::FunctionDeclaration(it) => {
                 let (Some(id), Some(body)) = (&it.id, &it.body) else {
-                    return Err(Unsaid("a function without a body".to_owned()));
+                    return Err(UnsupportedStatement("a function without a body".to_owned()));
                 };
                 let parameters = self.text(it.params.span);
                 let code = format!("{parameters} => {}", self.text(body.span));
                 self.check(&code)?;
-                Ok(vec![Node::Quiet(format!("@let({} = {code})", id.name))])
+                Ok(vec![EjsNode::Quiet(format!("@let({} = {code})", id.name))])
             }
-            other => Err(Unsaid(format!(
+            other => Err(UnsupportedStatement(format!(
                 "{} has no counterpart in templates",
                 name_of(other)
             ))),
         }
     }
 
-    fn expression_statement(&mut self, expression: &Expression<'_>) -> Said<Vec<Node>> {
+    fn expression_statement(&mut self, expression: &Expression<'_>) -> ScriptResult<Vec<EjsNode>> {
         if let Expression::CallExpression(call) = expression {
             if let Some(index) = marked(call) {
                 return self.piece(
@@ -245,7 +245,7 @@ impl Reader<'_> {
         }
         let code = self.text(expression.span());
         if code.contains(MARK) {
-            return Err(Unsaid(
+            return Err(UnsupportedStatement(
                 "text inside a function cannot be printed from a template".to_owned(),
             ));
         }
@@ -253,19 +253,23 @@ impl Reader<'_> {
         let assigns = matches!(expression, Expression::AssignmentExpression(it)
             if it.left.get_identifier_name().is_some());
         let tag = if assigns { "assign" } else { "eval" };
-        Ok(vec![Node::Quiet(format!("@{tag}({code})"))])
+        Ok(vec![EjsNode::Quiet(format!("@{tag}({code})"))])
     }
 
-    /// What a mark stands for.
-    fn piece(&mut self, index: usize, value: Option<&Expression<'_>>) -> Said<Vec<Node>> {
+    /// Returns the nodes a mark is a placeholder for.
+    fn piece(
+        &mut self,
+        index: usize,
+        value: Option<&Expression<'_>>,
+    ) -> ScriptResult<Vec<EjsNode>> {
         let Some(piece) = self.pieces.get(index) else {
             return Ok(Vec::new());
         };
         Ok(vec![match (&piece.kind, value) {
-            (PieceKind::Text(text), _) => Node::Text(text.clone()),
-            (PieceKind::Comment(text), _) => Node::Comment(text.clone()),
+            (PieceKind::Text(text), _) => EjsNode::Text(text.clone()),
+            (PieceKind::Comment(text), _) => EjsNode::Comment(text.clone()),
             (PieceKind::Print { escapes_html, .. }, Some(value)) => {
-                let printing = Printing {
+                let printing = PrintContext {
                     unsure: &self.unsure,
                     escapes_html: *escapes_html,
                 };
@@ -275,24 +279,24 @@ impl Reader<'_> {
                                    write the characters themselves if that was not meant";
                     self.warnings.push((piece.line, message.to_owned()));
                 }
-                let mut changes: Vec<&Change> = output.changes.iter().collect();
+                let mut changes: Vec<&ScriptChange> = output.changes.iter().collect();
                 changes.extend(&self.found.changes);
                 let code = rewritten(&self.script.text, value.span(), &changes);
                 self.check(&code)?;
-                Node::Print(print::never_null(code, value, output.nullable))
+                EjsNode::Print(print::never_null(code, value, output.nullable))
             }
-            _ => Node::Lost(piece.source.clone()),
+            _ => EjsNode::Lost(piece.source.clone()),
         }])
     }
 
-    fn declaration(&mut self, it: &VariableDeclaration<'_>) -> Said<Vec<Node>> {
+    fn declaration(&mut self, it: &VariableDeclaration<'_>) -> ScriptResult<Vec<EjsNode>> {
         let mut nodes = Vec::new();
         for declarator in &it.declarations {
             let value = match &declarator.init {
                 Some(init) => self.value(init)?.code,
                 None => "undefined".to_owned(),
             };
-            let printing = Printing {
+            let printing = PrintContext {
                 unsure: &self.unsure,
                 escapes_html: false,
             };
@@ -302,7 +306,7 @@ impl Reader<'_> {
                     .as_ref()
                     .is_some_and(|init| !printing.may_be_null(init));
             self.bind(&declarator.id, sure);
-            nodes.push(Node::Quiet(format!(
+            nodes.push(EjsNode::Quiet(format!(
                 "@let({} = {value})",
                 self.text(declarator.id.span())
             )));
@@ -310,7 +314,7 @@ impl Reader<'_> {
         Ok(nodes)
     }
 
-    fn choice(&mut self, it: &IfStatement<'_>) -> Said<If> {
+    fn choice(&mut self, it: &IfStatement<'_>) -> ScriptResult<EjsIf> {
         let mut arms = vec![(self.value(&it.test)?, self.block(&it.consequent))];
         let mut otherwise = Vec::new();
         match &it.alternate {
@@ -322,10 +326,10 @@ impl Reader<'_> {
             Some(other) => otherwise = self.block(other),
             None => {}
         }
-        Ok(If { arms, otherwise })
+        Ok(EjsIf { arms, otherwise })
     }
 
-    pub(super) fn block(&mut self, statement: &Statement<'_>) -> Vec<Node> {
+    pub(super) fn block(&mut self, statement: &Statement<'_>) -> Vec<EjsNode> {
         self.statements(std::slice::from_ref(statement))
     }
 
@@ -339,28 +343,28 @@ impl Reader<'_> {
         }
     }
 
-    pub(super) fn value(&self, expression: &Expression<'_>) -> Said<Print> {
+    pub(super) fn value(&self, expression: &Expression<'_>) -> ScriptResult<EjsPrint> {
         let code = self.text(expression.span());
         self.check(&code)?;
-        Ok(Print {
+        Ok(EjsPrint {
             code,
             simple: print::is_simple(expression),
         })
     }
 
-    /// The text of a stretch, said in the words of templates.
+    /// Returns the text of a stretch, rewritten for templates.
     pub(super) fn text(&self, span: Span) -> String {
-        let changes: Vec<&Change> = self.found.changes.iter().collect();
+        let changes: Vec<&ScriptChange> = self.found.changes.iter().collect();
         rewritten(&self.script.text, span, &changes)
     }
 
-    pub(super) fn check(&self, code: &str) -> Said<()> {
+    pub(super) fn check(&self, code: &str) -> ScriptResult<()> {
         if code.contains(MARK) {
-            return Err(Unsaid("text inside an expression".to_owned()));
+            return Err(UnsupportedStatement("text inside an expression".to_owned()));
         }
-        match expr::compile(code, &mut expr::Scope::new()) {
+        match expr::compile(code, &mut expr::NameScope::new()) {
             Ok(_) => Ok(()),
-            Err(error) => Err(Unsaid(error.to_string())),
+            Err(error) => Err(UnsupportedStatement(error.to_string())),
         }
     }
 
@@ -368,8 +372,8 @@ impl Reader<'_> {
         self.script.line(span.start, self.pieces)
     }
 
-    /// Keeps what was written as a comment, and says so.
-    fn lost(&mut self, span: Span, why: &str) -> Node {
+    /// Keeps the source as a comment, and warns about it.
+    fn lost(&mut self, span: Span, why: &str) -> EjsNode {
         let (first, last) = (
             self.script.piece(span.start),
             self.script.piece(span.end.saturating_sub(1)),
@@ -384,11 +388,11 @@ impl Reader<'_> {
         let shown = source.lines().next().unwrap_or("").trim();
         let message = format!("`{shown}` was not carried over: {why}; write this part by hand");
         self.warnings.push((self.line(span), message));
-        Node::Lost(source)
+        EjsNode::Lost(source)
     }
 }
 
-/// The piece that a call stands for.
+/// Returns the index of the piece that a call marks.
 fn marked(call: &CallExpression<'_>) -> Option<usize> {
     let Expression::Identifier(callee) = &call.callee else {
         return None;

@@ -3,20 +3,20 @@
 use std::rc::Rc;
 
 use serde_json::Value;
-use template::{Engine, Layout, MapLoader};
+use template::{MapLoader, TemplateEngine, TemplateLayout};
 
-use super::matter::{self, Attribute, without_colours};
-use super::script::Read;
-use super::survey::Use;
-use super::tree::Node;
-use super::{ejs, file_name, jig, script, weave, write};
+use super::ejs_tree::EjsNode;
+use super::hygen_frontmatter::{self, HygenAttribute, without_colours};
+use super::script::ParsedTemplate;
+use super::script_analysis::NameUse;
+use super::{ejs, file_name, jig, jig_printer, script, write};
 
 /// A converted template.
-pub(super) struct Template {
-    /// Where it was.
+pub(super) struct ConvertedTemplate {
+    /// Path below `_templates`.
     pub(super) path: String,
     pub(super) text: String,
-    pub(super) uses: Vec<(Use, u32)>,
+    pub(super) uses: Vec<(NameUse, u32)>,
     pub(super) warnings: Vec<(u32, String)>,
     /// The file whose text it takes, with the line that says so.
     pub(super) from: Option<(u32, String)>,
@@ -45,15 +45,15 @@ const KNOWN: [&str; 16] = [
 
 const POSITIONS: [&str; 5] = ["at_line", "prepend", "append", "before", "after"];
 
-/// Where a file that `from` names is kept in the recipe.
+/// Returns the path in the recipe of a file that `from` names.
 pub(super) fn copied(from: &str) -> String {
     format!("files/{}", from.replace('/', "-"))
 }
 
-pub(super) fn convert(path: &str, text: &str) -> Template {
+pub(super) fn convert(path: &str, text: &str) -> ConvertedTemplate {
     let unix = text.replace("\r\n", "\n");
-    let matter = matter::cut(&unix);
-    let mut making = Making {
+    let matter = hygen_frontmatter::cut(&unix);
+    let mut making = TemplateDraft {
         uses: Vec::new(),
         warnings: Vec::new(),
     };
@@ -84,7 +84,7 @@ pub(super) fn convert(path: &str, text: &str) -> Template {
         .iter()
         .any(|attribute| attribute.key == "to")
     {
-        // Without it the file would go where its template stands.
+        // Without it the file would go to the path of its template.
         lines.insert(0, "to:".to_owned());
     }
     let body = making.text(matter.body, matter.body_line);
@@ -92,7 +92,7 @@ pub(super) fn convert(path: &str, text: &str) -> Template {
     making.compiles(path, &body, matter.body_line);
     let mut warnings = making.warnings;
     warnings.sort_by_key(|(line, _)| *line);
-    Template {
+    ConvertedTemplate {
         path: path.to_owned(),
         text,
         uses: making.uses,
@@ -102,13 +102,13 @@ pub(super) fn convert(path: &str, text: &str) -> Template {
     }
 }
 
-/// The file whose text a template takes instead of its own.
+/// Returns the file whose text a template takes instead of its own.
 pub(super) fn taken(text: &str) -> Option<String> {
     let unix = text.replace("\r\n", "\n");
-    from(&matter::cut(&unix).attributes).map(|(_, path)| path)
+    from(&hygen_frontmatter::cut(&unix).attributes).map(|(_, path)| path)
 }
 
-fn from(attributes: &[Attribute]) -> Option<(u32, String)> {
+fn from(attributes: &[HygenAttribute]) -> Option<(u32, String)> {
     let found = attributes
         .iter()
         .find(|attribute| attribute.key == "from")?;
@@ -116,15 +116,15 @@ fn from(attributes: &[Attribute]) -> Option<(u32, String)> {
     Some((found.line, path.trim_start_matches("./").to_owned()))
 }
 
-struct Making {
-    uses: Vec<(Use, u32)>,
+struct TemplateDraft {
+    uses: Vec<(NameUse, u32)>,
     warnings: Vec<(u32, String)>,
 }
 
-impl Making {
-    /// The attributes that mean something here.
-    fn kept<'m>(&mut self, attributes: &'m [Attribute]) -> Vec<&'m Attribute> {
-        let is_position = |attribute: &&Attribute| POSITIONS.contains(&attribute.key.as_str());
+impl TemplateDraft {
+    /// Returns the attributes that have a meaning in recipes.
+    fn kept<'m>(&mut self, attributes: &'m [HygenAttribute]) -> Vec<&'m HygenAttribute> {
+        let is_position = |attribute: &&HygenAttribute| POSITIONS.contains(&attribute.key.as_str());
         let injects = attributes
             .iter()
             .find(|attribute| attribute.key == "inject");
@@ -164,8 +164,8 @@ impl Making {
         kept
     }
 
-    /// `key: value`, with EJS in the value turned into Jig.
-    fn attribute(&mut self, attribute: &Attribute) -> String {
+    /// Writes `key: value`, with EJS in the value converted to Jig.
+    fn attribute(&mut self, attribute: &HygenAttribute) -> String {
         let key = attribute.key.as_str();
         let Value::String(text) = &attribute.value else {
             return match &attribute.value {
@@ -190,8 +190,8 @@ impl Making {
             _ => text.clone(),
         };
         let read = self.read(&text, attribute.line);
-        let value =
-            weave::single_line(&read.nodes).unwrap_or_else(|| jig::bare(&self.woven(&read.nodes)));
+        let value = jig_printer::single_line(&read.nodes)
+            .unwrap_or_else(|| jig::bare(&self.woven(&read.nodes)));
         format!("{key}: {}", write::scalar(&value, 0))
     }
 
@@ -200,22 +200,22 @@ impl Making {
         self.woven(&read.nodes)
     }
 
-    fn woven(&mut self, nodes: &[Node]) -> String {
-        let (text, inexact) = weave::weave(nodes);
+    fn woven(&mut self, nodes: &[EjsNode]) -> String {
+        let (text, inexact) = jig_printer::weave(nodes);
         self.warnings
             .extend(inexact.into_iter().map(|found| (found.line, found.message)));
         text
     }
 
-    fn read(&mut self, text: &str, line: u32) -> Read {
+    fn read(&mut self, text: &str, line: u32) -> ParsedTemplate {
         let mut read = match ejs::cut(text, line) {
             Ok(pieces) => script::read(&pieces),
             Err(unclosed) => {
                 let message = "a tag is not closed here; the text was kept as a comment";
                 self.warn(unclosed.line, message);
-                Read {
-                    nodes: vec![Node::Lost(text.to_owned())],
-                    ..Read::default()
+                ParsedTemplate {
+                    nodes: vec![EjsNode::Lost(text.to_owned())],
+                    ..ParsedTemplate::default()
                 }
             }
         };
@@ -224,10 +224,10 @@ impl Making {
         read
     }
 
-    /// Says so when the result is no template, which would be a mistake of this module.
+    /// Warns if the result is not a valid template, which would be a bug of this module.
     fn compiles(&mut self, path: &str, body: &str, line: u32) {
-        let engine = Engine::new(Rc::new(MapLoader::default()));
-        if let Err(error) = engine.compile(file_name(path), body, Layout::Jig) {
+        let engine = TemplateEngine::new(Rc::new(MapLoader::default()));
+        if let Err(error) = engine.compile(file_name(path), body, TemplateLayout::Jig) {
             self.warn(
                 line,
                 format!("the converted template is wrong, mend it by hand: {error}"),

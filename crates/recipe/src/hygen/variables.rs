@@ -1,19 +1,20 @@
-//! The variables of a recipe: what was asked for, and what templates use without asking.
+//! The variables of a recipe: those that prompts ask for, and those that templates use without a
+//! prompt.
 
 use serde_json::{Value, json};
 
-use super::prompts::{Kind, Question};
-use super::survey::{How, Use};
+use super::prompts::{HygenPrompt, HygenPromptKind};
+use super::script_analysis::{NameUse, NameUseKind};
 
 /// A variable to declare.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Variable {
+pub(super) struct HygenVariable {
     pub(super) name: String,
     /// Keys and values of its declaration, in order.
     pub(super) fields: Vec<(&'static str, Value)>,
 }
 
-/// Names that hygen derives or fills in, and how they are said here.
+/// Names that hygen derives or fills in, and their expressions here.
 const DERIVED: [(&str, &str); 5] = [
     ("Name", "{{ capitalize(name) }}"),
     ("names", "{{ pluralize(name) }}"),
@@ -34,9 +35,9 @@ const RESERVED: [&str; 8] = [
     "dirExists",
 ];
 
-/// What the action is called, and what is said about its variables.
-pub(super) struct Declared {
-    pub(super) variables: Vec<Variable>,
+/// The variables of an action, and the warnings about them.
+pub(super) struct HygenVariables {
+    pub(super) variables: Vec<HygenVariable>,
     pub(super) warnings: Vec<(u32, String)>,
 }
 
@@ -44,10 +45,10 @@ pub(super) struct Declared {
 pub(super) fn declare(
     generator: &str,
     action: &str,
-    questions: &[Question],
-    uses: &[(Use, u32)],
-) -> Declared {
-    let mut declared = Declared {
+    questions: &[HygenPrompt],
+    uses: &[(NameUse, u32)],
+) -> HygenVariables {
+    let mut declared = HygenVariables {
         variables: Vec::new(),
         warnings: Vec::new(),
     };
@@ -87,7 +88,7 @@ pub(super) fn declare(
                 None => guessed(name, uses),
             },
         };
-        let mut variable = Variable {
+        let mut variable = HygenVariable {
             name: name.to_owned(),
             fields,
         };
@@ -99,19 +100,21 @@ pub(super) fn declare(
     declared
 }
 
-fn asked_for(question: &Question) -> Vec<(&'static str, Value)> {
+fn asked_for(question: &HygenPrompt) -> Vec<(&'static str, Value)> {
     let kind = match question.kind {
-        Kind::Select | Kind::MultiSelect if question.choices.is_empty() => "string",
-        Kind::Text => "string",
-        Kind::Number => "number",
-        Kind::Confirm => "boolean",
-        Kind::Select | Kind::MultiSelect => "enum",
+        HygenPromptKind::Select | HygenPromptKind::MultiSelect if question.choices.is_empty() => {
+            "string"
+        }
+        HygenPromptKind::Text => "string",
+        HygenPromptKind::Number => "number",
+        HygenPromptKind::Confirm => "boolean",
+        HygenPromptKind::Select | HygenPromptKind::MultiSelect => "enum",
     };
     let mut fields = vec![("type", json!(kind))];
     if kind == "enum" {
         fields.push(("values", json!(question.choices)));
     }
-    if question.kind == Kind::MultiSelect && kind == "enum" {
+    if question.kind == HygenPromptKind::MultiSelect && kind == "enum" {
         fields.push(("multiple", json!(true)));
     }
     if let Some(message) = &question.message {
@@ -124,8 +127,8 @@ fn asked_for(question: &Question) -> Vec<(&'static str, Value)> {
     fields
 }
 
-/// The default, if it is one of the declared type.
-fn default(question: &Question, kind: &str) -> Option<Value> {
+/// Returns the default, if it is of the declared type.
+fn default(question: &HygenPrompt, kind: &str) -> Option<Value> {
     let value = question.default.as_ref()?;
     let index = value.as_u64().and_then(|index| usize::try_from(index).ok());
     match (kind, value) {
@@ -141,27 +144,27 @@ fn default(question: &Question, kind: &str) -> Option<Value> {
     }
 }
 
-/// A type for a value that hygen takes from the command line without declaring it.
-fn guessed(name: &str, uses: &[(Use, u32)]) -> Vec<(&'static str, Value)> {
-    let hows: Vec<How> = uses
+/// Guesses the type of a value that hygen takes from the command line without declaring it.
+fn guessed(name: &str, uses: &[(NameUse, u32)]) -> Vec<(&'static str, Value)> {
+    let hows: Vec<NameUseKind> = uses
         .iter()
         .filter(|(used, _)| used.name == name)
         .map(|(used, _)| used.how)
         .collect();
-    let only = |wanted: &[How]| hows.iter().all(|how| wanted.contains(how));
-    if hows.contains(&How::List) {
+    let only = |wanted: &[NameUseKind]| hows.iter().all(|how| wanted.contains(how));
+    if hows.contains(&NameUseKind::List) {
         let mut fields = vec![("type", json!("array"))];
-        fields.push(if hows.contains(&How::Maybe) {
+        fields.push(if hows.contains(&NameUseKind::Maybe) {
             ("default", json!([]))
         } else {
             ("required", json!(true))
         });
         return fields;
     }
-    if only(&[How::Test, How::Maybe]) && hows.contains(&How::Test) {
+    if only(&[NameUseKind::Test, NameUseKind::Maybe]) && hows.contains(&NameUseKind::Test) {
         return vec![("type", json!("boolean")), ("default", json!(false))];
     }
-    match hows.contains(&How::Maybe) {
+    match hows.contains(&NameUseKind::Maybe) {
         true => vec![("type", json!("string"))],
         false => vec![("type", json!("string")), ("required", json!(true))],
     }

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::variables::Variable;
-use crate::yaml::{self, Data};
+use super::variables::HygenVariable;
+use crate::yaml::{self, ManifestData};
 
 pub(super) fn kit(name: &str) -> String {
     format!(
@@ -21,7 +21,7 @@ pub(super) fn cookbook(generator: &str, default: Option<&str>) -> String {
 
 pub(super) fn recipe(
     (generator, action): (&str, &str),
-    variables: &[Variable],
+    variables: &[HygenVariable],
     templates: &[&str],
 ) -> String {
     let mut out = format!("name: {}\n", scalar(action, 0));
@@ -65,7 +65,7 @@ fn value_text(value: &Value, indent: usize) -> String {
     }
 }
 
-/// A string as YAML: as it is, in quotes, or as a block of lines.
+/// Writes a string as YAML: plain, in quotes, or as a block of lines.
 pub(super) fn scalar(text: &str, indent: usize) -> String {
     let quoted = format!("'{}'", text.replace('\'', "''"));
     let json = Value::String(text.to_owned()).to_string();
@@ -97,10 +97,10 @@ fn reads_as(way: &str, text: &str, indent: usize) -> bool {
     let Ok(root) = yaml::parse("", &format!("{pad}k: {way}\n{pad}l: 1\n")) else {
         return false;
     };
-    let Data::Map(entries) = root.data else {
+    let ManifestData::Map(entries) = root.data else {
         return false;
     };
-    matches!(&entries[..], [first, _] if matches!(&first.value.data, Data::String(read) if read == text))
+    matches!(&entries[..], [first, _] if matches!(&first.value.data, ManifestData::String(read) if read == text))
 }
 
 fn is_word(text: &str) -> bool {

@@ -1,18 +1,18 @@
-//! What recipes there are: the project's own, and those of its kits.
+//! The catalog of recipes: the project's own, and those of its kits.
 
 use serde::Serialize;
-use workspace::{Kind as PathKind, RelPath, Root};
+use workspace::{PathKind, RelPath, Root};
 
-use super::manifest::{Defaults, KitManifest, parse_cookbook, parse_kit};
+use super::manifest::{KitDefaults, KitManifest, parse_cookbook, parse_kit};
 use super::{COOKBOOK_FILE, KIT_FILE, KITS_DIR, RECIPES_DIR};
 use crate::error::Error;
 use crate::load;
 
 /// Every recipe that can be run by name.
 #[derive(Debug, Default)]
-pub struct Catalog {
+pub struct RecipeCatalog {
     /// The project's own recipes.
-    pub recipes: Vec<Listing>,
+    pub recipes: Vec<RecipeListing>,
     pub kits: Vec<Kit>,
 }
 
@@ -25,8 +25,8 @@ pub struct Kit {
     pub manifest: KitManifest,
     pub cookbooks: Vec<Cookbook>,
     /// Recipes outside any cookbook.
-    pub recipes: Vec<Listing>,
-    /// Why its manifest could not be read.
+    pub recipes: Vec<RecipeListing>,
+    /// Reason why its manifest could not be read.
     pub problem: Option<Error>,
 }
 
@@ -36,15 +36,15 @@ pub struct Cookbook {
     pub name: String,
     pub dir: RelPath,
     pub description: Option<String>,
-    pub defaults: Defaults,
-    pub recipes: Vec<Listing>,
+    pub defaults: KitDefaults,
+    pub recipes: Vec<RecipeListing>,
     pub problem: Option<Error>,
 }
 
 /// One recipe of the catalog.
 #[derive(Clone, Debug, Serialize)]
-pub struct Listing {
-    /// What to say to `run`: `hello`, `kit/recipe`, `kit/cookbook/recipe`.
+pub struct RecipeListing {
+    /// The argument of `run`: `hello`, `kit/recipe`, `kit/cookbook/recipe`.
     pub id: String,
     /// The last word of the id.
     pub name: String,
@@ -54,7 +54,7 @@ pub struct Listing {
     pub version: Option<String>,
     /// The manifest's path in the project.
     pub path: RelPath,
-    /// Why the recipe cannot run.
+    /// Reason why the recipe cannot run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<Error>,
 }
@@ -63,30 +63,30 @@ const COOKBOOKS_DEFAULT: &str = "cookbooks/*/cookbook.yml";
 const KIT_RECIPES_DEFAULT: [&str; 2] = ["recipes/*/recipe.yml", "*/recipe.yml"];
 const COOKBOOK_RECIPES_DEFAULT: &str = "*/recipe.yml";
 
-/// Looks through a project. A recipe that is broken is listed with what is wrong.
-pub fn discover(root: &Root) -> Result<Catalog, Error> {
-    Ok(Catalog {
+/// Lists the recipes and kits of a project. A broken recipe is listed with its error.
+pub fn discover(root: &Root) -> Result<RecipeCatalog, Error> {
+    Ok(RecipeCatalog {
         recipes: own_recipes(root)?,
         kits: kits(root)?,
     })
 }
 
-impl Catalog {
-    /// Every recipe, the project's own first.
-    pub fn all(&self) -> impl Iterator<Item = &Listing> {
+impl RecipeCatalog {
+    /// Returns every recipe, the project's own first.
+    pub fn all(&self) -> impl Iterator<Item = &RecipeListing> {
         let of_kits = self.kits.iter().flat_map(Kit::all);
         self.recipes.iter().chain(of_kits)
     }
 }
 
 impl Kit {
-    pub fn all(&self) -> impl Iterator<Item = &Listing> {
+    pub fn all(&self) -> impl Iterator<Item = &RecipeListing> {
         let cooked = self.cookbooks.iter().flat_map(|cookbook| &cookbook.recipes);
         self.recipes.iter().chain(cooked)
     }
 }
 
-fn own_recipes(root: &Root) -> Result<Vec<Listing>, Error> {
+fn own_recipes(root: &Root) -> Result<Vec<RecipeListing>, Error> {
     let dir = RelPath::parse(RECIPES_DIR)?;
     if !root.is_dir(&dir)? {
         return Ok(Vec::new());
@@ -195,7 +195,8 @@ fn or_default(given: &[String], default: &[&str]) -> Vec<String> {
     }
 }
 
-/// The files that globs of a manifest mean; a glob that names a directory means the file in it.
+/// Finds the files that globs of a manifest mean; a glob that names a directory means the file in
+/// it.
 fn matching(
     root: &Root,
     dir: &RelPath,
@@ -217,7 +218,7 @@ fn matching(
     Ok(found)
 }
 
-fn list(root: &Root, file: RelPath, dir: &RelPath, prefix: &[&str]) -> Listing {
+fn list(root: &Root, file: RelPath, dir: &RelPath, prefix: &[&str]) -> RecipeListing {
     let inside = file.strip_prefix(dir).unwrap_or_else(|| file.clone());
     let inside = inside.as_str();
     let bare = inside
@@ -226,7 +227,7 @@ fn list(root: &Root, file: RelPath, dir: &RelPath, prefix: &[&str]) -> Listing {
         .or_else(|| inside.strip_suffix(".yml"))
         .or_else(|| inside.strip_suffix(".yaml"))
         .unwrap_or(inside);
-    // Wherever in the kit a recipe lies, it is said by its own name.
+    // A recipe is called by its own name, in whichever folder of the kit it is.
     let bare = match prefix {
         [] => bare,
         _ => bare.rsplit('/').next().unwrap_or(bare),
@@ -237,7 +238,7 @@ fn list(root: &Root, file: RelPath, dir: &RelPath, prefix: &[&str]) -> Listing {
         Ok(recipe) => (recipe.manifest.description, recipe.manifest.version, None),
         Err(error) => (None, None, Some(error)),
     };
-    Listing {
+    RecipeListing {
         id: words.join("/"),
         name: bare.rsplit('/').next().unwrap_or(bare).to_owned(),
         description,

@@ -7,23 +7,23 @@ use sha2::{Digest, Sha256};
 use workspace::{RelPath, Root};
 
 use super::LOCK_FILE;
-use crate::error::{Diagnostic, Error, Kind, Place};
+use crate::error::{Diagnostic, Error, FileSpan, RecipeErrorKind};
 
 const VERSION: u32 = 1;
 
 /// The lock file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Lock {
+pub struct KitLock {
     version: u32,
     #[serde(default)]
-    pub kits: BTreeMap<String, Locked>,
+    pub kits: BTreeMap<String, LockedKit>,
 }
 
 /// One kit's pin.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Locked {
+pub struct LockedKit {
     /// The path or URL the kit was added from.
     pub source: String,
     /// The branch, tag or commit that was asked for.
@@ -36,7 +36,7 @@ pub struct Locked {
     pub hash: String,
 }
 
-impl Default for Lock {
+impl Default for KitLock {
     fn default() -> Self {
         Self {
             version: VERSION,
@@ -45,8 +45,8 @@ impl Default for Lock {
     }
 }
 
-impl Lock {
-    /// The lock of a project; empty when there is none.
+impl KitLock {
+    /// Reads the lock of a project; it is empty if the project has no lock file.
     pub fn read(root: &Root) -> Result<Self, Error> {
         match root.read_text(&RelPath::parse(LOCK_FILE)?)? {
             Some(text) => Self::parse(&text),
@@ -55,8 +55,8 @@ impl Lock {
     }
 
     pub fn parse(text: &str) -> Result<Self, Error> {
-        let lock: Lock = serde_json::from_str(text).map_err(|error| {
-            let place = Place {
+        let lock: KitLock = serde_json::from_str(text).map_err(|error| {
+            let place = FileSpan {
                 line: u32::try_from(error.line()).unwrap_or(1),
                 column: u32::try_from(error.column()).unwrap_or(1),
                 width: 1,
@@ -64,16 +64,18 @@ impl Lock {
             let diagnostic = Diagnostic::new(format!("the lock file cannot be read: {error}"))
                 .at(LOCK_FILE, text, place)
                 .hint("restore it from version control, or delete it and add the kits again");
-            Error::of(Kind::Manifest, vec![diagnostic])
+            Error::of(RecipeErrorKind::Manifest, vec![diagnostic])
         })?;
         if lock.version != VERSION {
             let message = format!("{LOCK_FILE} has version {}, not {VERSION}", lock.version);
-            return Err(Error::new(Kind::Unsupported, message).hint("use a newer drawloom"));
+            return Err(
+                Error::new(RecipeErrorKind::Unsupported, message).hint("use a newer drawloom")
+            );
         }
         Ok(lock)
     }
 
-    /// The text of the lock file: sorted, one kit after the other, ready to be versioned.
+    /// Writes the lock file: sorted, one kit after the other, ready to be versioned.
     pub fn render(&self) -> String {
         let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
         text.push('\n');
@@ -81,7 +83,7 @@ impl Lock {
     }
 }
 
-/// A hash over the paths, contents and executable bits of all files below a directory.
+/// Hashes the paths, contents and executable bits of all files below a directory.
 pub fn hash_tree(root: &Root, dir: &RelPath) -> Result<String, Error> {
     let mut hash = Sha256::new();
     for entry in root.walk_where(dir, |entry| entry.path.file_name() != Some(".git"))? {

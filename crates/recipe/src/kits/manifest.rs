@@ -1,10 +1,10 @@
 //! `kit.yml` and `cookbook.yml`, typed.
 
 use crate::error::Error;
-use crate::fields::{Fields, Foreign, Problems};
-use crate::yaml::{self, Node};
+use crate::fields::{FileProblems, ManifestFields, UnsupportedKey};
+use crate::yaml::{self, ManifestNode};
 
-/// What a `kit.yml` says.
+/// The contents of a `kit.yml`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KitManifest {
     pub name: String,
@@ -13,26 +13,26 @@ pub struct KitManifest {
     pub author: Option<String>,
     pub license: Option<String>,
     pub keywords: Vec<String>,
-    pub defaults: Defaults,
+    pub defaults: KitDefaults,
     /// Globs of `cookbook.yml` files.
     pub cookbooks: Vec<String>,
     /// Globs of recipes outside any cookbook.
     pub recipes: Vec<String>,
 }
 
-/// What a `cookbook.yml` says.
+/// The contents of a `cookbook.yml`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CookbookManifest {
     pub name: String,
     pub description: Option<String>,
     pub version: Option<String>,
-    pub defaults: Defaults,
+    pub defaults: KitDefaults,
     pub recipes: Vec<String>,
 }
 
-/// What runs when only the kit or the cookbook is named.
+/// The recipe that runs when only the kit or the cookbook is named.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Defaults {
+pub struct KitDefaults {
     pub cookbook: Option<String>,
     pub recipe: Option<String>,
 }
@@ -61,10 +61,10 @@ const COOKBOOK_KEYS: [&str; 7] = [
     "author",
 ];
 
-const FOREIGN: [Foreign; 2] = [
+const FOREIGN: [UnsupportedKey; 2] = [
     (
         "helpers",
-        "name helpers are built in; put other logic into templates or an `action`",
+        "name helpers are built in; a recipe declares its own under `helpers`",
     ),
     (
         "variables",
@@ -85,16 +85,16 @@ pub fn parse_cookbook(file: &str, text: &str) -> Result<CookbookManifest, Error>
 fn read<T>(
     file: &str,
     text: &str,
-    read: impl Fn(&Node, &mut Problems<'_>) -> Option<T>,
+    read: impl Fn(&ManifestNode, &mut FileProblems<'_>) -> Option<T>,
 ) -> Result<T, Error> {
     let root = yaml::parse(file, text)?;
-    let mut problems = Problems::new(file, text);
+    let mut problems = FileProblems::new(file, text);
     let value = read(&root, &mut problems);
     problems.finish(value)
 }
 
-fn read_kit(root: &Node, problems: &mut Problems<'_>) -> Option<KitManifest> {
-    let fields = Fields::open(root, "a kit", problems)?;
+fn read_kit(root: &ManifestNode, problems: &mut FileProblems<'_>) -> Option<KitManifest> {
+    let fields = ManifestFields::open(root, "a kit", problems)?;
     fields.only(&[&KIT_KEYS], &FOREIGN, problems);
     let name = fields.required("name", problems);
     Some(KitManifest {
@@ -110,8 +110,8 @@ fn read_kit(root: &Node, problems: &mut Problems<'_>) -> Option<KitManifest> {
     })
 }
 
-fn read_cookbook(root: &Node, problems: &mut Problems<'_>) -> Option<CookbookManifest> {
-    let fields = Fields::open(root, "a cookbook", problems)?;
+fn read_cookbook(root: &ManifestNode, problems: &mut FileProblems<'_>) -> Option<CookbookManifest> {
+    let fields = ManifestFields::open(root, "a cookbook", problems)?;
     fields.only(&[&COOKBOOK_KEYS], &FOREIGN, problems);
     let name = fields.required("name", problems);
     Some(CookbookManifest {
@@ -123,11 +123,11 @@ fn read_cookbook(root: &Node, problems: &mut Problems<'_>) -> Option<CookbookMan
     })
 }
 
-fn read_defaults(fields: &Fields<'_>, problems: &mut Problems<'_>) -> Defaults {
+fn read_defaults(fields: &ManifestFields<'_>, problems: &mut FileProblems<'_>) -> KitDefaults {
     let defaults = fields.node("defaults").and_then(|node| {
-        let fields = Fields::open(node, "`defaults`", problems)?;
+        let fields = ManifestFields::open(node, "`defaults`", problems)?;
         fields.only(&[&["cookbook", "recipe"]], &[], problems);
-        Some(Defaults {
+        Some(KitDefaults {
             cookbook: fields.string("cookbook", problems),
             recipe: fields.string("recipe", problems),
         })
@@ -136,7 +136,7 @@ fn read_defaults(fields: &Fields<'_>, problems: &mut Problems<'_>) -> Defaults {
 }
 
 impl KitManifest {
-    /// The name on the command line: `@kit/nextjs` is `nextjs`.
+    /// Returns the name on the command line: `@kit/nextjs` is `nextjs`.
     pub fn short_name(&self) -> &str {
         self.name.rsplit('/').next().unwrap_or(&self.name)
     }

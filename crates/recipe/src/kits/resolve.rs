@@ -6,25 +6,25 @@ use prompt::nearest;
 use workspace::{RelPath, Root};
 
 use super::RECIPES_DIR;
-use super::catalog::{Catalog, Cookbook, Kit, Listing, discover};
-use crate::error::{Error, Kind};
+use super::catalog::{Cookbook, Kit, RecipeCatalog, RecipeListing, discover};
+use crate::error::{Error, RecipeErrorKind};
 
-/// Where a recipe was found, and how many words it took to say so.
+/// The recipe that was found, and the number of words that name it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Resolved {
+pub struct ResolvedRecipe {
     /// The recipe's file or directory, to be given to [`crate::load`].
     pub path: PathBuf,
-    /// How many of the words name the recipe; the rest are values.
+    /// Number of words that name the recipe; the rest are values.
     pub words: usize,
 }
 
 /// Finds the recipe that `words` begin with: a path, a recipe of the project, or
 /// `kit [cookbook] [recipe]`, in one word with `/` or in several.
-pub fn resolve(root: &Root, cwd: &Path, words: &[String]) -> Result<Resolved, Error> {
+pub fn resolve(root: &Root, cwd: &Path, words: &[String]) -> Result<ResolvedRecipe, Error> {
     let Some(first) = words.first() else {
-        return Err(Error::new(Kind::Usage, "no recipe is named"));
+        return Err(Error::new(RecipeErrorKind::Usage, "no recipe is named"));
     };
-    let as_path = Resolved {
+    let as_path = ResolvedRecipe {
         path: cwd.join(first),
         words: 1,
     };
@@ -32,20 +32,20 @@ pub fn resolve(root: &Root, cwd: &Path, words: &[String]) -> Result<Resolved, Er
         return Ok(as_path);
     }
     if let Some(path) = own_recipe(root, first)? {
-        return Ok(Resolved { path, words: 1 });
+        return Ok(ResolvedRecipe { path, words: 1 });
     }
     let catalog = discover(root)?;
     let split: Vec<&str> = first.split('/').filter(|word| !word.is_empty()).collect();
     let found = match split.len() {
         // `kit/recipe` says everything in one word.
-        2.. => by_words(&catalog, &split, Rest::Values).map(|(listing, _)| (listing, 1)),
+        2.. => by_words(&catalog, &split, RemainingWords::Values).map(|(listing, _)| (listing, 1)),
         _ => {
             let words: Vec<&str> = words.iter().map(String::as_str).collect();
-            by_words(&catalog, &words, Rest::Words)
+            by_words(&catalog, &words, RemainingWords::Words)
         }
     };
     if let Some((listing, words)) = found {
-        return Ok(Resolved {
+        return Ok(ResolvedRecipe {
             path: root.path().join(listing.path.as_path()),
             words,
         });
@@ -57,7 +57,7 @@ pub fn resolve(root: &Root, cwd: &Path, words: &[String]) -> Result<Resolved, Er
     by_name_alone(&catalog, first, root)
 }
 
-/// The project's own recipe with this name, found without reading any other.
+/// Finds the project's own recipe with this name, without reading any other.
 fn own_recipe(root: &Root, name: &str) -> Result<Option<PathBuf>, Error> {
     for ending in ["", ".yml", ".yaml"] {
         let Ok(path) = RelPath::parse(&format!("{RECIPES_DIR}/{name}{ending}")) else {
@@ -79,33 +79,44 @@ fn is_path(word: &str) -> bool {
         || word.ends_with(".yaml")
 }
 
-/// Whether words after the first may still name the recipe.
+/// The meaning of the words after the first: they may still name the recipe, or they are values.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Rest {
+enum RemainingWords {
     Words,
     Values,
 }
 
-fn by_words<'c>(catalog: &'c Catalog, words: &[&str], rest: Rest) -> Option<(&'c Listing, usize)> {
+fn by_words<'c>(
+    catalog: &'c RecipeCatalog,
+    words: &[&str],
+    rest: RemainingWords,
+) -> Option<(&'c RecipeListing, usize)> {
     let whole = words.join("/");
     let own = catalog.recipes.iter().find(|listing| match rest {
-        Rest::Values => listing.id == whole,
-        Rest::Words => listing.id == words[0],
+        RemainingWords::Values => listing.id == whole,
+        RemainingWords::Words => listing.id == words[0],
     });
     if let Some(listing) = own {
-        return Some((listing, if rest == Rest::Values { words.len() } else { 1 }));
+        return Some((
+            listing,
+            if rest == RemainingWords::Values {
+                words.len()
+            } else {
+                1
+            },
+        ));
     }
     let kit = catalog.kits.iter().find(|kit| is_named(kit, words[0]))?;
     in_kit(kit, &words[1..])
         .map(|(listing, used)| (listing, used + 1))
-        .filter(|(_, used)| rest == Rest::Words || *used == words.len())
+        .filter(|(_, used)| rest == RemainingWords::Words || *used == words.len())
 }
 
 fn is_named(kit: &Kit, word: &str) -> bool {
     kit.name == word || kit.manifest.short_name() == word
 }
 
-fn in_kit<'c>(kit: &'c Kit, words: &[&str]) -> Option<(&'c Listing, usize)> {
+fn in_kit<'c>(kit: &'c Kit, words: &[&str]) -> Option<(&'c RecipeListing, usize)> {
     let cookbook = |name: &str| kit.cookbooks.iter().find(|cookbook| cookbook.name == name);
     if let Some(word) = words.first() {
         if let Some(found) = cookbook(word) {
@@ -133,7 +144,7 @@ fn in_kit<'c>(kit: &'c Kit, words: &[&str]) -> Option<(&'c Listing, usize)> {
     listing.map(|listing| (listing, 0))
 }
 
-fn in_cookbook<'c>(cookbook: &'c Cookbook, words: &[&str]) -> Option<(&'c Listing, usize)> {
+fn in_cookbook<'c>(cookbook: &'c Cookbook, words: &[&str]) -> Option<(&'c RecipeListing, usize)> {
     let named = |name: &str| cookbook.recipes.iter().find(|listing| listing.name == name);
     if let Some(listing) = words.first().and_then(|word| named(word)) {
         return Some((listing, 1));
@@ -146,14 +157,18 @@ fn in_cookbook<'c>(cookbook: &'c Cookbook, words: &[&str]) -> Option<(&'c Listin
     default.or(only).map(|listing| (listing, 0))
 }
 
-/// A recipe's own name, when only one recipe of all kits has it.
-fn by_name_alone(catalog: &Catalog, word: &str, root: &Root) -> Result<Resolved, Error> {
-    let named: Vec<&Listing> = catalog
+/// Finds a recipe by its own name, if only one recipe of all kits has it.
+fn by_name_alone(
+    catalog: &RecipeCatalog,
+    word: &str,
+    root: &Root,
+) -> Result<ResolvedRecipe, Error> {
+    let named: Vec<&RecipeListing> = catalog
         .all()
         .filter(|listing| listing.name == word)
         .collect();
     match named[..] {
-        [only] => Ok(Resolved {
+        [only] => Ok(ResolvedRecipe {
             path: root.path().join(only.path.as_path()),
             words: 1,
         }),
@@ -161,12 +176,13 @@ fn by_name_alone(catalog: &Catalog, word: &str, root: &Root) -> Result<Resolved,
         _ => {
             let ids: Vec<&str> = named.iter().map(|listing| listing.id.as_str()).collect();
             let message = format!("several recipes are named `{word}`");
-            Err(Error::new(Kind::NotFound, message).hint(format!("say which: {}", ids.join(", "))))
+            Err(Error::new(RecipeErrorKind::NotFound, message)
+                .hint(format!("say which: {}", ids.join(", "))))
         }
     }
 }
 
-fn not_found(catalog: &Catalog, word: &str) -> Error {
+fn not_found(catalog: &RecipeCatalog, word: &str) -> Error {
     let kit = catalog
         .kits
         .iter()
@@ -178,9 +194,12 @@ fn not_found(catalog: &Catalog, word: &str) -> Error {
             true => "the kit has no recipes".to_owned(),
             false => format!("its recipes: {}", ids.join(", ")),
         };
-        return Error::new(Kind::NotFound, message).hint(hint);
+        return Error::new(RecipeErrorKind::NotFound, message).hint(hint);
     }
-    let error = Error::new(Kind::NotFound, format!("there is no recipe `{word}`"));
+    let error = Error::new(
+        RecipeErrorKind::NotFound,
+        format!("there is no recipe `{word}`"),
+    );
     let known: Vec<&str> = catalog
         .all()
         .flat_map(|l| [l.id.as_str(), l.name.as_str()])

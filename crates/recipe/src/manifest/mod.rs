@@ -13,63 +13,65 @@ use indexmap::IndexMap;
 use serde_json::{Map, Value};
 
 use crate::error::{Diagnostic, Error};
-use crate::fields::{Fields, Foreign, Problems};
+use crate::fields::{FileProblems, ManifestFields, UnsupportedKey};
 use crate::yaml;
 
-pub use crate::fields::{Datum, Text};
+pub use crate::fields::{ManifestText, ManifestValue};
 pub use ai::{
     AiContext, AiExample, AiGuardrails, AiPrompt, AiSchema, AiStep, CONTEXT_TOKENS_DEFAULT,
-    CONTEXT_TOKENS_MAX, Overflow, SyntaxRule,
+    CONTEXT_TOKENS_MAX, ContextOverflow, SyntaxRule,
 };
-pub use order::Order;
+pub use order::StepOrder;
 pub use prompt_step::{PromptKind, PromptStep};
-pub use step::{ForEach, STEPS_MAX, Step};
+pub use step::{ForEach, RecipeStep, STEPS_MAX};
 pub use tool::{
-    Action, Check, EnsureDirs, Format, Group, Install, Patch, Query, Replace, Shell, ShellCommand,
-    SubRecipe, TemplateStep, Tool,
+    ActionStep, DataFormat, EnsureDirs, GroupStep, InstallStep, PatchStep, QueryCheck, QueryStep,
+    ReplaceStep, ShellCommand, ShellStep, StepTool, SubRecipe, TemplateStep,
 };
-pub use variable::{Type, Variable};
+pub use variable::{RecipeVariable, VariableType};
 
 /// Everything a `recipe.yml` says.
 #[derive(Clone, Debug)]
-pub struct Manifest {
+pub struct RecipeManifest {
     pub name: String,
     pub description: Option<String>,
     pub version: Option<String>,
     pub author: Option<String>,
     pub category: Option<String>,
     pub tags: Vec<String>,
-    pub variables: IndexMap<String, Variable>,
-    pub steps: Vec<Step>,
-    pub order: Order,
-    pub examples: Vec<Example>,
-    /// What the recipe hands to recipes that follow it; documentation for now.
+    pub variables: IndexMap<String, RecipeVariable>,
+    /// Functions that templates and conditions may call, by name.
+    pub helpers: Vec<(String, ManifestText)>,
+    pub steps: Vec<RecipeStep>,
+    pub order: StepOrder,
+    pub examples: Vec<RecipeExample>,
+    /// Names the recipe hands to recipes that follow it; documentation for now.
     pub provides: Vec<String>,
-    pub on_success: Option<Text>,
-    pub on_error: Option<Text>,
-    /// What an update carries over from older versions.
-    pub migrations: Vec<Migration>,
+    pub on_success: Option<ManifestText>,
+    pub on_error: Option<ManifestText>,
+    /// Changes that an update carries over from older versions.
+    pub migrations: Vec<RecipeMigration>,
 }
 
-/// What became different with a version.
+/// Variables and files that were renamed with a version.
 #[derive(Clone, Debug)]
-pub struct Migration {
+pub struct RecipeMigration {
     pub version: String,
     /// The old name of a variable and the new one.
     pub variables: Vec<(String, String)>,
-    /// Where a generated file was and where it goes; templates over the variables.
-    pub files: Vec<(Text, Text)>,
+    /// Old and new path of a generated file; templates over the variables.
+    pub files: Vec<(ManifestText, ManifestText)>,
 }
 
-/// A worked example: values, and what they give.
+/// A worked example: a title and values.
 #[derive(Clone, Debug)]
-pub struct Example {
+pub struct RecipeExample {
     pub title: String,
     pub description: Option<String>,
     pub variables: Map<String, Value>,
 }
 
-const KEYS: [&str; 15] = [
+const KEYS: [&str; 16] = [
     "name",
     "description",
     "version",
@@ -77,6 +79,7 @@ const KEYS: [&str; 15] = [
     "category",
     "tags",
     "variables",
+    "helpers",
     "steps",
     "examples",
     "provides",
@@ -87,8 +90,9 @@ const KEYS: [&str; 15] = [
     "engines",
 ];
 
-/// What Hypergen reads and never acts on; silently ignoring it here as well would be a lie.
-const FOREIGN: [Foreign; 4] = [
+/// Keys that Hypergen reads and never acts on. Ignoring them here as well would mislead the author,
+/// so they are errors.
+const FOREIGN: [UnsupportedKey; 4] = [
     (
         "hooks",
         "write the commands as `shell` steps; `onSuccess` and `onError` are texts",
@@ -108,9 +112,9 @@ const FOREIGN: [Foreign; 4] = [
 ];
 
 /// Reads a manifest; `file` is how errors name it.
-pub fn parse(file: &str, text: &str) -> Result<Manifest, Error> {
+pub fn parse(file: &str, text: &str) -> Result<RecipeManifest, Error> {
     let root = yaml::parse(file, text)?;
-    let mut problems = Problems::new(file, text);
+    let mut problems = FileProblems::new(file, text);
     let manifest = read(&root, &mut problems);
     problems.finish(manifest)
 }
@@ -119,15 +123,15 @@ pub fn parse(file: &str, text: &str) -> Result<Manifest, Error> {
 pub(crate) fn parse_all(
     file: &str,
     text: &str,
-) -> Result<(Option<Manifest>, Vec<Diagnostic>), Error> {
+) -> Result<(Option<RecipeManifest>, Vec<Diagnostic>), Error> {
     let root = yaml::parse(file, text)?;
-    let mut problems = Problems::new(file, text);
+    let mut problems = FileProblems::new(file, text);
     let manifest = read(&root, &mut problems);
     Ok((manifest, problems.into_diagnostics()))
 }
 
-fn read(root: &yaml::Node, problems: &mut Problems<'_>) -> Option<Manifest> {
-    let fields = Fields::open(root, "a recipe", problems)?;
+fn read(root: &yaml::ManifestNode, problems: &mut FileProblems<'_>) -> Option<RecipeManifest> {
+    let fields = ManifestFields::open(root, "a recipe", problems)?;
     fields.only(&[&KEYS], &FOREIGN, problems);
     let name = fields.required("name", problems);
     let variables = variable::read_all(&fields, problems);
@@ -138,8 +142,9 @@ fn read(root: &yaml::Node, problems: &mut Problems<'_>) -> Option<Manifest> {
             Some("a recipe needs at least one step".to_owned()),
         );
     }
+    let helpers = read_helpers(&fields, &variables, problems);
     let (steps, order) = step::read_ordered(&fields, "steps", problems);
-    let manifest = Manifest {
+    let manifest = RecipeManifest {
         name: name.clone().unwrap_or_default().text,
         description: fields.string("description", problems),
         version: fields.string("version", problems),
@@ -147,6 +152,7 @@ fn read(root: &yaml::Node, problems: &mut Problems<'_>) -> Option<Manifest> {
         category: fields.string("category", problems),
         tags: fields.strings("tags", problems),
         variables,
+        helpers,
         steps,
         order: order.clone().unwrap_or_default(),
         examples: read_examples(&fields, problems),
@@ -158,10 +164,35 @@ fn read(root: &yaml::Node, problems: &mut Problems<'_>) -> Option<Manifest> {
     (name.is_some() && order.is_some()).then_some(manifest)
 }
 
-fn read_migrations(fields: &Fields<'_>, problems: &mut Problems<'_>) -> Vec<Migration> {
+fn read_helpers(
+    fields: &ManifestFields<'_>,
+    variables: &IndexMap<String, RecipeVariable>,
+    problems: &mut FileProblems<'_>,
+) -> Vec<(String, ManifestText)> {
+    let helpers = fields.text_map("helpers", problems);
+    for (name, text) in &helpers {
+        let is_letter = |c: char| c.is_ascii_alphabetic() || c == '_' || c == '$';
+        let is_name =
+            name.starts_with(is_letter) && name.chars().all(|c| is_letter(c) || c.is_ascii_digit());
+        if !is_name {
+            let message = format!("the helper `{name}` cannot be called by this name");
+            let hint = "a name has letters, digits, `_` and `$`".to_owned();
+            problems.note_at(text.place, message, Some(hint));
+        } else if variables.contains_key(name) {
+            let message = format!("`{name}` is a helper and a variable; rename one of them");
+            problems.note_at(text.place, message, None);
+        }
+    }
+    helpers
+}
+
+fn read_migrations(
+    fields: &ManifestFields<'_>,
+    problems: &mut FileProblems<'_>,
+) -> Vec<RecipeMigration> {
     let mut migrations = Vec::new();
     for node in fields.list("migrations", problems) {
-        let Some(fields) = Fields::open(node, "a migration", problems) else {
+        let Some(fields) = ManifestFields::open(node, "a migration", problems) else {
             continue;
         };
         fields.only(&[&["version", "variables", "files"]], &[], problems);
@@ -177,13 +208,13 @@ fn read_migrations(fields: &Fields<'_>, problems: &mut Problems<'_>) -> Vec<Migr
         }
         let variables = fields.text_map("variables", problems).into_iter();
         let files = fields.text_map("files", problems).into_iter();
-        migrations.push(Migration {
+        migrations.push(RecipeMigration {
             version: version.text,
             variables: variables.map(|(old, new)| (old, new.text)).collect(),
             files: files
                 .map(|(old, new)| {
                     let place = new.place;
-                    (Text { text: old, place }, new)
+                    (ManifestText { text: old, place }, new)
                 })
                 .collect(),
         });
@@ -191,15 +222,18 @@ fn read_migrations(fields: &Fields<'_>, problems: &mut Problems<'_>) -> Vec<Migr
     migrations
 }
 
-fn read_examples(fields: &Fields<'_>, problems: &mut Problems<'_>) -> Vec<Example> {
+fn read_examples(
+    fields: &ManifestFields<'_>,
+    problems: &mut FileProblems<'_>,
+) -> Vec<RecipeExample> {
     let keys = ["title", "description", "variables", "expectedResult"];
     let mut examples = Vec::new();
     for node in fields.list("examples", problems) {
-        let Some(fields) = Fields::open(node, "an example", problems) else {
+        let Some(fields) = ManifestFields::open(node, "an example", problems) else {
             continue;
         };
         fields.only(&[&keys], &[], problems);
-        examples.push(Example {
+        examples.push(RecipeExample {
             title: fields.string("title", problems).unwrap_or_default(),
             description: fields.string("description", problems),
             variables: fields.json_map("variables", problems),
@@ -208,14 +242,14 @@ fn read_examples(fields: &Fields<'_>, problems: &mut Problems<'_>) -> Vec<Exampl
     examples
 }
 
-fn read_provides(fields: &Fields<'_>, problems: &mut Problems<'_>) -> Vec<String> {
+fn read_provides(fields: &ManifestFields<'_>, problems: &mut FileProblems<'_>) -> Vec<String> {
     let mut provides = Vec::new();
     for node in fields.list("provides", problems) {
         if let Some(name) = node.written(problems.text) {
             provides.push(name);
             continue;
         }
-        let Some(fields) = Fields::open(node, "an entry of `provides`", problems) else {
+        let Some(fields) = ManifestFields::open(node, "an entry of `provides`", problems) else {
             continue;
         };
         fields.only(&[&["name", "type", "description"]], &[], problems);

@@ -1,16 +1,16 @@
-//! In which order steps are decided: the file's, moved only as far as `dependsOn` demands.
+//! Orders the steps: in the order of the file, changed only where `dependsOn` demands it.
 
 use prompt::suggestion;
 
-use super::step::Step;
-use crate::error::Place;
-use crate::fields::Problems;
+use super::step::RecipeStep;
+use crate::error::FileSpan;
+use crate::fields::FileProblems;
 
 /// Indices into the list of steps.
-pub type Order = Vec<usize>;
+pub type StepOrder = Vec<usize>;
 
 /// Checks names and dependencies and decides the order; nested lists are checked as well.
-pub(super) fn decide(steps: &[Step], problems: &mut Problems<'_>) -> Option<Order> {
+pub(super) fn decide(steps: &[RecipeStep], problems: &mut FileProblems<'_>) -> Option<StepOrder> {
     let mut sound = true;
     for (index, step) in steps.iter().enumerate() {
         if steps[..index].iter().any(|other| other.name == step.name) {
@@ -42,9 +42,9 @@ pub(super) fn decide(steps: &[Step], problems: &mut Problems<'_>) -> Option<Orde
     Some(sort(steps))
 }
 
-/// Each step as early as the file has it, but after what it depends on.
-fn sort(steps: &[Step]) -> Order {
-    let mut order = Order::with_capacity(steps.len());
+/// Sorts the steps: each as early as in the file, but after its dependencies.
+fn sort(steps: &[RecipeStep]) -> StepOrder {
+    let mut order = StepOrder::with_capacity(steps.len());
     let mut placed = vec![false; steps.len()];
     for start in 0..steps.len() {
         // An explicit stack, because a chain of dependencies may be as long as the list.
@@ -66,7 +66,7 @@ fn sort(steps: &[Step]) -> Order {
     order
 }
 
-fn dependencies(steps: &[Step], index: usize) -> impl Iterator<Item = usize> {
+fn dependencies(steps: &[RecipeStep], index: usize) -> impl Iterator<Item = usize> {
     steps[index]
         .depends_on
         .iter()
@@ -74,34 +74,34 @@ fn dependencies(steps: &[Step], index: usize) -> impl Iterator<Item = usize> {
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Mark {
+enum VisitMark {
     Unseen,
     OnPath,
     Done,
 }
 
-/// The indices along a cycle, if there is one.
-fn find_cycle(steps: &[Step]) -> Option<Vec<usize>> {
-    let mut marks = vec![Mark::Unseen; steps.len()];
+/// Returns the steps along a cycle, if there is one.
+fn find_cycle(steps: &[RecipeStep]) -> Option<Vec<usize>> {
+    let mut marks = vec![VisitMark::Unseen; steps.len()];
     for start in 0..steps.len() {
         let mut path: Vec<usize> = vec![start];
-        if marks[start] != Mark::Unseen {
+        if marks[start] != VisitMark::Unseen {
             continue;
         }
-        marks[start] = Mark::OnPath;
+        marks[start] = VisitMark::OnPath;
         while let Some(&index) = path.last() {
-            let next = dependencies(steps, index).find(|&wanted| marks[wanted] != Mark::Done);
+            let next = dependencies(steps, index).find(|&wanted| marks[wanted] != VisitMark::Done);
             match next {
                 None => {
-                    marks[index] = Mark::Done;
+                    marks[index] = VisitMark::Done;
                     path.pop();
                 }
-                Some(wanted) if marks[wanted] == Mark::OnPath => {
+                Some(wanted) if marks[wanted] == VisitMark::OnPath => {
                     let from = path.iter().position(|&on_path| on_path == wanted)?;
                     return Some(path.split_off(from));
                 }
                 Some(wanted) => {
-                    marks[wanted] = Mark::OnPath;
+                    marks[wanted] = VisitMark::OnPath;
                     path.push(wanted);
                 }
             }
@@ -110,7 +110,7 @@ fn find_cycle(steps: &[Step]) -> Option<Vec<usize>> {
     None
 }
 
-fn report_cycle(steps: &[Step], cycle: &[usize], problems: &mut Problems<'_>) {
+fn report_cycle(steps: &[RecipeStep], cycle: &[usize], problems: &mut FileProblems<'_>) {
     let names = cycle
         .iter()
         .chain(cycle.first())
@@ -122,7 +122,7 @@ fn report_cycle(steps: &[Step], cycle: &[usize], problems: &mut Problems<'_>) {
         .depends_on
         .iter()
         .find(|wanted| wanted.text == steps[next].name);
-    let place: Place = link.map_or(steps[first].place, |wanted| wanted.place);
+    let place: FileSpan = link.map_or(steps[first].place, |wanted| wanted.place);
     let message = format!("steps wait for each other in a circle: {path}");
     let hint = "remove one of these `dependsOn`".to_owned();
     problems.note_at(place, message, Some(hint));

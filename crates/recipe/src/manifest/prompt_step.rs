@@ -1,16 +1,16 @@
 //! The `prompt` step: a question to the person who runs the recipe.
 
-use crate::fields::{Datum, Fields, Problems, Text};
+use crate::fields::{FileProblems, ManifestFields, ManifestText, ManifestValue};
 
 #[derive(Clone, Debug)]
 pub struct PromptStep {
     pub variable: String,
     pub kind: PromptKind,
-    pub message: Option<Text>,
-    pub default: Option<Datum>,
+    pub message: Option<ManifestText>,
+    pub default: Option<ManifestValue>,
     pub options: Vec<String>,
     /// A regular expression a text must match.
-    pub validate: Option<Text>,
+    pub validate: Option<ManifestText>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +28,10 @@ const PROMPT_KINDS: [(&str, PromptKind); 4] = [
     ("multiselect", PromptKind::MultiSelect),
 ];
 
-pub(super) fn read_prompt(fields: &Fields<'_>, problems: &mut Problems<'_>) -> Option<PromptStep> {
+pub(super) fn read_prompt(
+    fields: &ManifestFields<'_>,
+    problems: &mut FileProblems<'_>,
+) -> Option<PromptStep> {
     let kind = fields.word("promptType", &PROMPT_KINDS, problems);
     let prompt = PromptStep {
         variable: fields.required("variable", problems)?.text,
@@ -47,14 +50,14 @@ pub(super) fn read_prompt(fields: &Fields<'_>, problems: &mut Problems<'_>) -> O
 }
 
 /// Options are words, or maps with a `value`.
-fn read_options(fields: &Fields<'_>, problems: &mut Problems<'_>) -> Vec<String> {
+fn read_options(fields: &ManifestFields<'_>, problems: &mut FileProblems<'_>) -> Vec<String> {
     let mut options = Vec::new();
     for node in fields.list("options", problems) {
         if let Some(word) = node.written(problems.text) {
             options.push(word);
             continue;
         }
-        let Some(option) = Fields::open(node, "an option", problems) else {
+        let Some(option) = ManifestFields::open(node, "an option", problems) else {
             continue;
         };
         option.only(&[&["label", "value", "hint"]], &[], problems);

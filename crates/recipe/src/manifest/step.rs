@@ -1,36 +1,36 @@
-//! Steps: what they share, whatever their tool.
+//! Steps: the keys that all tools share.
 
 use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use super::order::{self, Order};
-use super::tool::{self, Tool};
+use super::order::{self, StepOrder};
+use super::tool::{self, StepTool};
 use super::variable::is_name;
-use crate::error::Place;
-use crate::fields::{Datum, Fields, Foreign, Problems, Text};
-use crate::yaml::Node;
+use crate::error::FileSpan;
+use crate::fields::{FileProblems, ManifestFields, ManifestText, ManifestValue, UnsupportedKey};
+use crate::yaml::ManifestNode;
 
 /// Most steps of one list.
 pub const STEPS_MAX: usize = 1000;
 
 /// One step of a recipe.
 #[derive(Clone, Debug)]
-pub struct Step {
+pub struct RecipeStep {
     pub name: String,
-    pub place: Place,
-    pub tool: Tool,
+    pub place: FileSpan,
+    pub tool: StepTool,
     pub description: Option<String>,
-    pub when: Option<Text>,
-    pub depends_on: Vec<Text>,
+    pub when: Option<ManifestText>,
+    pub depends_on: Vec<ManifestText>,
     pub continue_on_error: bool,
     pub timeout: Option<Duration>,
     pub retries: u32,
     /// Values for this step alone; strings are templates.
     pub variables: Map<String, Value>,
-    pub environment: Vec<(String, Text)>,
+    pub environment: Vec<(String, ManifestText)>,
     /// Variables set from the step's result.
-    pub exports: Vec<(String, Text)>,
+    pub exports: Vec<(String, ManifestText)>,
     pub for_each: Option<ForEach>,
     /// Commands of neighbouring steps that say so run at the same time.
     pub parallel: bool,
@@ -40,7 +40,7 @@ pub struct Step {
 #[derive(Clone, Debug)]
 pub struct ForEach {
     /// A list, or an expression that gives one.
-    pub list: Datum,
+    pub list: ManifestValue,
     pub item: String,
     pub index: String,
 }
@@ -64,7 +64,7 @@ const KEYS: [&str; 16] = [
     "tags",
 ];
 
-const FOREIGN: [Foreign; 3] = [
+const FOREIGN: [UnsupportedKey; 3] = [
     ("if", "write `when:`"),
     ("condition", "write `when:`"),
     ("needs", "write `dependsOn:`"),
@@ -74,18 +74,23 @@ const RETRIES_MAX: u32 = 100;
 
 /// Reads a list of steps and decides their order, unless a step could not be read.
 pub(super) fn read_ordered(
-    fields: &Fields<'_>,
+    fields: &ManifestFields<'_>,
     key: &str,
-    problems: &mut Problems<'_>,
-) -> (Vec<Step>, Option<Order>) {
+    problems: &mut FileProblems<'_>,
+) -> (Vec<RecipeStep>, Option<StepOrder>) {
     let steps = read_all(fields, key, problems);
-    // What depends on a step that could not be read is not to blame.
+    // A step that could not be read is missing from the list; without this check, every step that
+    // depends on it would be reported too.
     let complete = steps.len() == fields.list(key, problems).len();
     let order = complete.then(|| order::decide(&steps, problems)).flatten();
     (steps, order)
 }
 
-fn read_all(fields: &Fields<'_>, key: &str, problems: &mut Problems<'_>) -> Vec<Step> {
+fn read_all(
+    fields: &ManifestFields<'_>,
+    key: &str,
+    problems: &mut FileProblems<'_>,
+) -> Vec<RecipeStep> {
     let nodes = fields.list(key, problems);
     if nodes.len() > STEPS_MAX {
         let message = format!(
@@ -105,16 +110,16 @@ fn read_all(fields: &Fields<'_>, key: &str, problems: &mut Problems<'_>) -> Vec<
         .collect()
 }
 
-fn read(node: &Node, index: usize, problems: &mut Problems<'_>) -> Option<Step> {
-    let fields = Fields::open(node, "a step", problems)?;
+fn read(node: &ManifestNode, index: usize, problems: &mut FileProblems<'_>) -> Option<RecipeStep> {
+    let fields = ManifestFields::open(node, "a step", problems)?;
     let tool_name = tool::name_of(&fields, problems)?;
     let foreign = [&FOREIGN, tool::foreign(tool_name)].concat();
     fields.only(&[&KEYS, tool::keys(tool_name)], &foreign, problems);
     let tool = tool::read(tool_name, &fields, problems);
     let place = fields.key_at("name").place(problems.text);
-    // Inside `sequence` and `parallel` nobody needs to refer to a step, so a name is optional.
+    // No step refers to one inside `sequence` and `parallel`, so a name is optional there.
     let name = fields.string("name", problems);
-    let mut step = Step {
+    let mut step = RecipeStep {
         name: name.unwrap_or_else(|| format!("step {}", index + 1)),
         place,
         tool: tool?,
@@ -140,18 +145,19 @@ fn read(node: &Node, index: usize, problems: &mut Problems<'_>) -> Option<Step> 
     Some(step)
 }
 
-/// What a step's tool has to do with the keys that all steps share.
-fn complete(step: &mut Step, fields: &Fields<'_>, problems: &mut Problems<'_>) {
+/// Moves `retries` and the exported variable of an `ai` step to where they take effect, and checks
+/// `retries` against the tool's limit.
+fn complete(step: &mut RecipeStep, fields: &ManifestFields<'_>, problems: &mut FileProblems<'_>) {
     let mut retries_max = RETRIES_MAX;
-    if let Tool::Ai(ai) = &mut step.tool {
+    if let StepTool::Ai(ai) = &mut step.tool {
         retries_max = prompt::limits::RETRIES_MAX;
         let said = fields.has("retries").then_some(step.retries);
         ai.retries = said.or(ai.retries);
         step.retries = ai.retries.unwrap_or(0);
-        let export = |name: &Text| {
+        let export = |name: &ManifestText| {
             let text = "result.value".to_owned();
             let place = name.place;
-            (name.text.clone(), Text { text, place })
+            (name.text.clone(), ManifestText { text, place })
         };
         step.exports.extend(ai.variable.as_ref().map(export));
     }
@@ -161,16 +167,16 @@ fn complete(step: &mut Step, fields: &Fields<'_>, problems: &mut Problems<'_>) {
     }
 }
 
-/// `parallel: true` marks a step; `parallel: [steps]` is the tool.
-fn read_parallel(fields: &Fields<'_>, problems: &mut Problems<'_>) -> bool {
+/// Reads `parallel`: `true` marks a step; a list of steps is the tool, not a mark.
+fn read_parallel(fields: &ManifestFields<'_>, problems: &mut FileProblems<'_>) -> bool {
     let is_tool = fields
         .node("parallel")
-        .is_some_and(|node| matches!(node.data, crate::yaml::Data::List(_)));
+        .is_some_and(|node| matches!(node.data, crate::yaml::ManifestData::List(_)));
     !is_tool && fields.flag("parallel", problems).unwrap_or(false)
 }
 
-fn read_for_each(fields: &Fields<'_>, problems: &mut Problems<'_>) -> Option<ForEach> {
-    let name = |key: &str, default: &str, problems: &mut Problems<'_>| {
+fn read_for_each(fields: &ManifestFields<'_>, problems: &mut FileProblems<'_>) -> Option<ForEach> {
+    let name = |key: &str, default: &str, problems: &mut FileProblems<'_>| {
         let Some(text) = fields.text(key, problems) else {
             return default.to_owned();
         };

@@ -4,89 +4,89 @@ use prompt::{nearest, suggestion};
 use serde_json::{Map, Value};
 
 use super::ai::{self, AiStep};
-use super::order::Order;
+use super::order::StepOrder;
 use super::prompt_step::{PromptStep, read_prompt};
-use super::step::{self, Step};
-use crate::fields::{Datum, Fields, Foreign, Problems, Text};
-use crate::yaml::Data;
+use super::step::{self, RecipeStep};
+use crate::fields::{FileProblems, ManifestFields, ManifestText, ManifestValue, UnsupportedKey};
+use crate::yaml::ManifestData;
 
-/// What a step does.
+/// The tool of a step, with its settings.
 #[derive(Clone, Debug)]
-pub enum Tool {
+pub enum StepTool {
     Template(TemplateStep),
-    Shell(Shell),
-    Action(Action),
+    Shell(ShellStep),
+    Action(ActionStep),
     Prompt(PromptStep),
-    Query(Query),
-    Patch(Patch),
-    Replace(Replace),
+    Query(QueryStep),
+    Patch(PatchStep),
+    Replace(ReplaceStep),
     EnsureDirs(EnsureDirs),
-    Install(Install),
+    Install(InstallStep),
     Recipe(SubRecipe),
-    Sequence(Group),
-    Parallel(Group),
+    Sequence(GroupStep),
+    Parallel(GroupStep),
     Ai(Box<AiStep>),
 }
 
 /// Renders a file, several files, or a directory tree.
 #[derive(Clone, Debug)]
 pub struct TemplateStep {
-    pub templates: Vec<Text>,
-    /// Where a single template goes, instead of its frontmatter's `to`.
-    pub to: Option<Text>,
-    /// Where relative targets begin, instead of the project's root.
-    pub output_dir: Option<Text>,
+    pub templates: Vec<ManifestText>,
+    /// Target of a single template, instead of its frontmatter's `to`.
+    pub to: Option<ManifestText>,
+    /// Folder that relative targets begin at, instead of the project's root.
+    pub output_dir: Option<ManifestText>,
     pub overwrite: bool,
-    pub exclude: Vec<Text>,
+    pub exclude: Vec<ManifestText>,
 }
 
 #[derive(Clone, Debug)]
-pub struct Shell {
+pub struct ShellStep {
     pub command: ShellCommand,
-    pub cwd: Option<Text>,
-    pub env: Vec<(String, Text)>,
+    pub cwd: Option<ManifestText>,
+    pub env: Vec<(String, ManifestText)>,
 }
 
-/// What a `shell` step runs.
+/// The command of a `shell` step.
 #[derive(Clone, Debug)]
 pub enum ShellCommand {
     /// `command`: a line for `sh`, in which values are data.
-    Line(Text),
+    Line(ManifestText),
     /// `argv`: a program and its arguments, without a shell.
-    Words(Vec<Text>),
+    Words(Vec<ManifestText>),
 }
 
 /// A program that reads JSON and writes JSON.
 #[derive(Clone, Debug)]
-pub struct Action {
+pub struct ActionStep {
     /// The program and its arguments; one text is split as a shell would.
-    pub command: Vec<Text>,
+    pub command: Vec<ManifestText>,
     pub parameters: Map<String, Value>,
-    pub cwd: Option<Text>,
+    pub cwd: Option<ManifestText>,
 }
 
 /// Reads values out of a file of the project.
 #[derive(Clone, Debug)]
-pub struct Query {
-    pub file: Text,
-    pub format: Option<Format>,
-    pub checks: Vec<Check>,
-    pub expression: Option<Text>,
+pub struct QueryStep {
+    pub file: ManifestText,
+    pub format: Option<DataFormat>,
+    pub checks: Vec<QueryCheck>,
+    pub expression: Option<ManifestText>,
 }
 
 #[derive(Clone, Debug)]
-pub struct Check {
-    pub path: Text,
+pub struct QueryCheck {
+    pub path: ManifestText,
     pub export: Option<String>,
     pub export_exists: Option<String>,
 }
 
 /// Merges values into a file of the project.
 #[derive(Clone, Debug)]
-pub struct Patch {
-    pub file: Text,
-    pub format: Option<Format>,
-    pub merge: Datum,
+pub struct PatchStep {
+    pub file: ManifestText,
+    pub format: Option<DataFormat>,
+    pub merge: ManifestValue,
     pub create_if_missing: bool,
     /// Spaces of indentation in a file that has none yet.
     pub indent: usize,
@@ -94,20 +94,20 @@ pub struct Patch {
 
 /// Replaces what matches a regular expression in a file of the project.
 #[derive(Clone, Debug)]
-pub struct Replace {
-    pub file: Text,
+pub struct ReplaceStep {
+    pub file: ManifestText,
     /// A JavaScript regular expression in which `^` and `$` match at every line.
-    pub pattern: Text,
-    /// What takes its place; `$1` is the first group, as in JavaScript.
-    pub with: Text,
-    /// Whether every match is replaced, or the first alone.
+    pub pattern: ManifestText,
+    /// Replacement of the match; `$1` is the first group, as in JavaScript.
+    pub with: ManifestText,
+    /// True if every match is replaced, not only the first.
     pub all: bool,
-    /// Whether it is fine that nothing matches.
+    /// True if a pattern without a match is no error.
     pub optional: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
+pub enum DataFormat {
     Json,
     Yaml,
     Toml,
@@ -116,32 +116,32 @@ pub enum Format {
 
 #[derive(Clone, Debug)]
 pub struct EnsureDirs {
-    pub paths: Vec<Text>,
+    pub paths: Vec<ManifestText>,
 }
 
 #[derive(Clone, Debug)]
-pub struct Install {
-    pub packages: Vec<Text>,
+pub struct InstallStep {
+    pub packages: Vec<ManifestText>,
     pub dev: bool,
     /// A failure is reported and the run goes on.
     pub optional: bool,
-    pub package_manager: Option<Text>,
+    pub package_manager: Option<ManifestText>,
 }
 
 #[derive(Clone, Debug)]
 pub struct SubRecipe {
-    pub recipe: Text,
+    pub recipe: ManifestText,
     pub inherit: bool,
     pub args: Map<String, Value>,
     /// The parent's name of a value → the child's.
-    pub mapping: Vec<(String, Text)>,
+    pub mapping: Vec<(String, ManifestText)>,
 }
 
 /// Steps within a step.
 #[derive(Clone, Debug)]
-pub struct Group {
-    pub steps: Vec<Step>,
-    pub order: Order,
+pub struct GroupStep {
+    pub steps: Vec<RecipeStep>,
+    pub order: StepOrder,
     /// Most commands at a time; `parallel` only.
     pub limit: Option<u32>,
 }
@@ -207,35 +207,35 @@ const TOOLS: [(&str, Option<&str>, &[&str]); 13] = [
     ("ai", Some("prompt"), &ai::KEYS),
 ];
 
-const FORMATS: [(&str, Format); 4] = [
-    ("json", Format::Json),
-    ("yaml", Format::Yaml),
-    ("toml", Format::Toml),
-    ("env", Format::Env),
+const FORMATS: [(&str, DataFormat); 4] = [
+    ("json", DataFormat::Json),
+    ("yaml", DataFormat::Yaml),
+    ("toml", DataFormat::Toml),
+    ("env", DataFormat::Env),
 ];
 
-impl Tool {
+impl StepTool {
     pub fn name(&self) -> &'static str {
         match self {
-            Tool::Template(_) => "template",
-            Tool::Shell(_) => "shell",
-            Tool::Action(_) => "action",
-            Tool::Prompt(_) => "prompt",
-            Tool::Query(_) => "query",
-            Tool::Patch(_) => "patch",
-            Tool::Replace(_) => "replace",
-            Tool::EnsureDirs(_) => "ensure-dirs",
-            Tool::Install(_) => "install",
-            Tool::Recipe(_) => "recipe",
-            Tool::Sequence(_) => "sequence",
-            Tool::Parallel(_) => "parallel",
-            Tool::Ai(_) => "ai",
+            StepTool::Template(_) => "template",
+            StepTool::Shell(_) => "shell",
+            StepTool::Action(_) => "action",
+            StepTool::Prompt(_) => "prompt",
+            StepTool::Query(_) => "query",
+            StepTool::Patch(_) => "patch",
+            StepTool::Replace(_) => "replace",
+            StepTool::EnsureDirs(_) => "ensure-dirs",
+            StepTool::Install(_) => "install",
+            StepTool::Recipe(_) => "recipe",
+            StepTool::Sequence(_) => "sequence",
+            StepTool::Parallel(_) => "parallel",
+            StepTool::Ai(_) => "ai",
         }
     }
 }
 
-/// What a tool's steps may not have, and what to do instead.
-pub(super) fn foreign(tool: &str) -> &'static [Foreign] {
+/// Returns the keys that a tool's steps may not have, each with advice on what to write instead.
+pub(super) fn foreign(tool: &str) -> &'static [UnsupportedKey] {
     match tool {
         "ai" => &ai::FOREIGN,
         _ => &[],
@@ -247,12 +247,15 @@ pub(super) fn keys(tool: &str) -> &'static [&'static str] {
     found.map_or(&[], |(_, _, keys)| keys)
 }
 
-/// The tool a step names, or the one its keys give away.
-pub(super) fn name_of(fields: &Fields<'_>, problems: &mut Problems<'_>) -> Option<&'static str> {
+/// Returns the tool a step names, or the one its keys belong to.
+pub(super) fn name_of(
+    fields: &ManifestFields<'_>,
+    problems: &mut FileProblems<'_>,
+) -> Option<&'static str> {
     let is_list = |key| {
         fields
             .node(key)
-            .is_some_and(|node| matches!(node.data, Data::List(_)))
+            .is_some_and(|node| matches!(node.data, ManifestData::List(_)))
     };
     if let Some(text) = fields.text("tool", problems) {
         let found = TOOLS.iter().find(|(name, ..)| *name == text.text);
@@ -298,29 +301,36 @@ pub(super) fn name_of(fields: &Fields<'_>, problems: &mut Problems<'_>) -> Optio
     }
 }
 
-pub(super) fn read(tool: &str, fields: &Fields<'_>, problems: &mut Problems<'_>) -> Option<Tool> {
+pub(super) fn read(
+    tool: &str,
+    fields: &ManifestFields<'_>,
+    problems: &mut FileProblems<'_>,
+) -> Option<StepTool> {
     match tool {
-        "template" => read_template(fields, problems).map(Tool::Template),
-        "shell" => read_shell(fields, problems).map(Tool::Shell),
-        "action" => read_action(fields, problems).map(Tool::Action),
-        "prompt" => read_prompt(fields, problems).map(Tool::Prompt),
-        "query" => read_query(fields, problems).map(Tool::Query),
-        "patch" => read_patch(fields, problems).map(Tool::Patch),
-        "replace" => read_replace(fields, problems).map(Tool::Replace),
+        "template" => read_template(fields, problems).map(StepTool::Template),
+        "shell" => read_shell(fields, problems).map(StepTool::Shell),
+        "action" => read_action(fields, problems).map(StepTool::Action),
+        "prompt" => read_prompt(fields, problems).map(StepTool::Prompt),
+        "query" => read_query(fields, problems).map(StepTool::Query),
+        "patch" => read_patch(fields, problems).map(StepTool::Patch),
+        "replace" => read_replace(fields, problems).map(StepTool::Replace),
         "ensure-dirs" => {
             let paths = at_least_one("paths", fields, problems)?;
-            Some(Tool::EnsureDirs(EnsureDirs { paths }))
+            Some(StepTool::EnsureDirs(EnsureDirs { paths }))
         }
-        "install" => read_install(fields, problems).map(Tool::Install),
-        "recipe" => read_recipe(fields, problems).map(Tool::Recipe),
-        "sequence" => read_group("sequence", fields, problems).map(Tool::Sequence),
-        "parallel" => read_group("parallel", fields, problems).map(Tool::Parallel),
-        "ai" => ai::read(fields, problems).map(|step| Tool::Ai(Box::new(step))),
+        "install" => read_install(fields, problems).map(StepTool::Install),
+        "recipe" => read_recipe(fields, problems).map(StepTool::Recipe),
+        "sequence" => read_group("sequence", fields, problems).map(StepTool::Sequence),
+        "parallel" => read_group("parallel", fields, problems).map(StepTool::Parallel),
+        "ai" => ai::read(fields, problems).map(|step| StepTool::Ai(Box::new(step))),
         _ => None,
     }
 }
 
-fn read_template(fields: &Fields<'_>, problems: &mut Problems<'_>) -> Option<TemplateStep> {
+fn read_template(
+    fields: &ManifestFields<'_>,
+    problems: &mut FileProblems<'_>,
+) -> Option<TemplateStep> {
     Some(TemplateStep {
         templates: at_least_one("template", fields, problems)?,
         to: fields.text("to", problems),
@@ -330,7 +340,7 @@ fn read_template(fields: &Fields<'_>, problems: &mut Problems<'_>) -> Option<Tem
     })
 }
 
-fn read_shell(fields: &Fields<'_>, problems: &mut Problems<'_>) -> Option<Shell> {
+fn read_shell(fields: &ManifestFields<'_>, problems: &mut FileProblems<'_>) -> Option<ShellStep> {
     let command = match fields.has("argv") {
         true if fields.has("command") => {
             let message = "a step has `command` or `argv`, not both";
@@ -340,38 +350,38 @@ fn read_shell(fields: &Fields<'_>, problems: &mut Problems<'_>) -> Option<Shell>
         true => ShellCommand::Words(at_least_one("argv", fields, problems)?),
         false => ShellCommand::Line(fields.required("command", problems)?),
     };
-    Some(Shell {
+    Some(ShellStep {
         command,
         cwd: fields.text("cwd", problems),
         env: fields.text_map("env", problems),
     })
 }
 
-fn read_action(fields: &Fields<'_>, problems: &mut Problems<'_>) -> Option<Action> {
-    Some(Action {
+fn read_action(fields: &ManifestFields<'_>, problems: &mut FileProblems<'_>) -> Option<ActionStep> {
+    Some(ActionStep {
         command: at_least_one("action", fields, problems)?,
         parameters: fields.json_map("parameters", problems),
         cwd: fields.text("cwd", problems),
     })
 }
 
-fn read_query(fields: &Fields<'_>, problems: &mut Problems<'_>) -> Option<Query> {
+fn read_query(fields: &ManifestFields<'_>, problems: &mut FileProblems<'_>) -> Option<QueryStep> {
     let mut checks = Vec::new();
     for node in fields.list("checks", problems) {
-        let Some(check) = Fields::open(node, "a check", problems) else {
+        let Some(check) = ManifestFields::open(node, "a check", problems) else {
             continue;
         };
         check.only(&[&["path", "export", "exportExists"]], &[], problems);
         let Some(path) = check.required("path", problems) else {
             continue;
         };
-        checks.push(Check {
+        checks.push(QueryCheck {
             path,
             export: check.string("export", problems),
             export_exists: check.string("exportExists", problems),
         });
     }
-    Some(Query {
+    Some(QueryStep {
         file: fields.required("file", problems)?,
         format: fields.word("format", &FORMATS, problems),
         checks,
@@ -379,7 +389,7 @@ fn read_query(fields: &Fields<'_>, problems: &mut Problems<'_>) -> Option<Query>
     })
 }
 
-fn read_patch(fields: &Fields<'_>, problems: &mut Problems<'_>) -> Option<Patch> {
+fn read_patch(fields: &ManifestFields<'_>, problems: &mut FileProblems<'_>) -> Option<PatchStep> {
     let file = fields.required("file", problems);
     let Some(merge) = fields.datum("merge", problems) else {
         problems.note(fields.at, "`merge` is missing in a patch");
@@ -389,7 +399,7 @@ fn read_patch(fields: &Fields<'_>, problems: &mut Problems<'_>) -> Option<Patch>
         problems.note_at(merge.place, "`merge` must be a map", None);
         return None;
     }
-    Some(Patch {
+    Some(PatchStep {
         file: file?,
         format: fields.word("format", &FORMATS[..3], problems),
         merge,
@@ -400,7 +410,10 @@ fn read_patch(fields: &Fields<'_>, problems: &mut Problems<'_>) -> Option<Patch>
     })
 }
 
-fn read_replace(fields: &Fields<'_>, problems: &mut Problems<'_>) -> Option<Replace> {
+fn read_replace(
+    fields: &ManifestFields<'_>,
+    problems: &mut FileProblems<'_>,
+) -> Option<ReplaceStep> {
     let (file, pattern) = (
         fields.required("file", problems),
         fields.required("replace", problems),
@@ -408,7 +421,7 @@ fn read_replace(fields: &Fields<'_>, problems: &mut Problems<'_>) -> Option<Repl
     if !fields.has("with") {
         problems.note(fields.at, "`with` is missing in a replacement");
     }
-    Some(Replace {
+    Some(ReplaceStep {
         file: file?,
         pattern: pattern?,
         with: fields.text("with", problems)?,
@@ -417,8 +430,11 @@ fn read_replace(fields: &Fields<'_>, problems: &mut Problems<'_>) -> Option<Repl
     })
 }
 
-fn read_install(fields: &Fields<'_>, problems: &mut Problems<'_>) -> Option<Install> {
-    Some(Install {
+fn read_install(
+    fields: &ManifestFields<'_>,
+    problems: &mut FileProblems<'_>,
+) -> Option<InstallStep> {
+    Some(InstallStep {
         packages: at_least_one("packages", fields, problems)?,
         dev: fields.flag("dev", problems).unwrap_or(false),
         optional: fields.flag("optional", problems).unwrap_or(false),
@@ -426,7 +442,7 @@ fn read_install(fields: &Fields<'_>, problems: &mut Problems<'_>) -> Option<Inst
     })
 }
 
-fn read_recipe(fields: &Fields<'_>, problems: &mut Problems<'_>) -> Option<SubRecipe> {
+fn read_recipe(fields: &ManifestFields<'_>, problems: &mut FileProblems<'_>) -> Option<SubRecipe> {
     let mut args = fields.json_map("variableOverrides", problems);
     args.extend(fields.json_map("args", problems));
     Some(SubRecipe {
@@ -437,21 +453,29 @@ fn read_recipe(fields: &Fields<'_>, problems: &mut Problems<'_>) -> Option<SubRe
     })
 }
 
-fn read_group(key: &str, fields: &Fields<'_>, problems: &mut Problems<'_>) -> Option<Group> {
+fn read_group(
+    key: &str,
+    fields: &ManifestFields<'_>,
+    problems: &mut FileProblems<'_>,
+) -> Option<GroupStep> {
     let key = if fields.has(key) { key } else { "steps" };
     if !fields.has(key) {
         problems.note(fields.at, "`steps` is missing in this step");
         return None;
     }
     let (steps, order) = step::read_ordered(fields, key, problems);
-    Some(Group {
+    Some(GroupStep {
         steps,
         order: order?,
         limit: fields.count("limit", problems).map(|limit| limit.max(1)),
     })
 }
 
-fn at_least_one(key: &str, fields: &Fields<'_>, problems: &mut Problems<'_>) -> Option<Vec<Text>> {
+fn at_least_one(
+    key: &str,
+    fields: &ManifestFields<'_>,
+    problems: &mut FileProblems<'_>,
+) -> Option<Vec<ManifestText>> {
     let texts = fields.texts(key, problems);
     if texts.is_empty() {
         problems.note(

@@ -3,13 +3,13 @@
 use indexmap::IndexMap;
 use serde_json::Value;
 
-use crate::fields::{Datum, Fields, Foreign, Problems, Text};
-use crate::regex::Regex;
+use crate::fields::{FileProblems, ManifestFields, ManifestText, ManifestValue, UnsupportedKey};
+use crate::regex::RecipeRegex;
 use crate::variables::typed;
 
-/// What a variable holds.
+/// Type of a variable's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Type {
+pub enum VariableType {
     String,
     Number,
     Boolean,
@@ -22,43 +22,43 @@ pub enum Type {
 
 /// One declared variable.
 #[derive(Clone, Debug)]
-pub struct Variable {
-    pub kind: Type,
+pub struct RecipeVariable {
+    pub kind: VariableType,
     pub required: bool,
     /// Applied when no value is given; a string may be a template over earlier variables.
-    pub default: Option<Datum>,
-    /// Shown to whoever is asked, never applied.
+    pub default: Option<ManifestValue>,
+    /// Shown to the person who is asked, never applied.
     pub suggestion: Option<Value>,
     pub prompt: Option<String>,
     pub description: Option<String>,
-    pub pattern: Option<Text>,
+    pub pattern: Option<ManifestText>,
     pub min: Option<f64>,
     pub max: Option<f64>,
     pub values: Vec<String>,
     pub multiple: bool,
-    /// Which positional argument fills it, from zero.
+    /// Index of the positional argument that fills it, from zero.
     pub position: Option<u32>,
     /// Never recorded, never shown, typed without an echo.
     pub secret: bool,
-    /// A condition over the variables before it, without which nobody is asked for it.
-    pub when: Option<Text>,
-    /// What the words of an enum are called where a person chooses.
+    /// A condition over the variables before it; the run asks for the variable only if it holds.
+    pub when: Option<ManifestText>,
+    /// Labels for the words of an enum, shown where a person chooses.
     pub labels: Vec<(String, String)>,
-    /// A template over the variables before it; nobody can give another value.
-    pub computed: Option<Datum>,
-    /// What is said when a value breaks the rules, instead of the rule.
+    /// A template over the variables before it; the value cannot be given in another way.
+    pub computed: Option<ManifestValue>,
+    /// Message for a value that breaks the rules, instead of the rule itself.
     pub message: Option<String>,
 }
 
-const TYPES: [(&str, Type); 8] = [
-    ("string", Type::String),
-    ("number", Type::Number),
-    ("boolean", Type::Boolean),
-    ("enum", Type::Enum),
-    ("array", Type::Array),
-    ("object", Type::Object),
-    ("file", Type::File),
-    ("directory", Type::Directory),
+const TYPES: [(&str, VariableType); 8] = [
+    ("string", VariableType::String),
+    ("number", VariableType::Number),
+    ("boolean", VariableType::Boolean),
+    ("enum", VariableType::Enum),
+    ("array", VariableType::Array),
+    ("object", VariableType::Object),
+    ("file", VariableType::File),
+    ("directory", VariableType::Directory),
 ];
 
 const KEYS: [&str; 17] = [
@@ -81,7 +81,7 @@ const KEYS: [&str; 17] = [
     "message",
 ];
 
-const FOREIGN: [Foreign; 3] = [
+const FOREIGN: [UnsupportedKey; 3] = [
     (
         "validation",
         "write the rule itself: `pattern`, `min`, `max` or `values`",
@@ -102,7 +102,7 @@ const RESERVED: [&str; 8] = [
     "dirExists",
 ];
 
-impl Type {
+impl VariableType {
     pub fn as_str(self) -> &'static str {
         let found = TYPES.iter().find(|(_, kind)| *kind == self);
         found.map_or("string", |(name, _)| name)
@@ -110,9 +110,9 @@ impl Type {
 }
 
 pub(super) fn read_all(
-    recipe: &Fields<'_>,
-    problems: &mut Problems<'_>,
-) -> IndexMap<String, Variable> {
+    recipe: &ManifestFields<'_>,
+    problems: &mut FileProblems<'_>,
+) -> IndexMap<String, RecipeVariable> {
     let mut variables = IndexMap::new();
     let mut positions: Vec<(u32, String)> = Vec::new();
     for entry in recipe.map("variables", problems) {
@@ -140,16 +140,19 @@ pub(super) fn read_all(
     variables
 }
 
-fn read(node: &crate::yaml::Node, problems: &mut Problems<'_>) -> Option<Variable> {
-    let fields = Fields::open(node, "a variable", problems)?;
+fn read(
+    node: &crate::yaml::ManifestNode,
+    problems: &mut FileProblems<'_>,
+) -> Option<RecipeVariable> {
+    let fields = ManifestFields::open(node, "a variable", problems)?;
     fields.only(&[&KEYS], &FOREIGN, problems);
     let values = fields.strings("values", problems);
     let kind = match fields.has("type") {
         true => fields.word("type", &TYPES, problems)?,
-        false if !values.is_empty() => Type::Enum,
-        false => Type::String,
+        false if !values.is_empty() => VariableType::Enum,
+        false => VariableType::String,
     };
-    let variable = Variable {
+    let variable = RecipeVariable {
         kind,
         required: fields.flag("required", problems).unwrap_or(false),
         default: fields.datum("default", problems),
@@ -174,16 +177,19 @@ fn read(node: &crate::yaml::Node, problems: &mut Problems<'_>) -> Option<Variabl
     Some(variable)
 }
 
-/// What each word is called: `labels: { card: A card, table: A table }`.
-fn read_labels(fields: &Fields<'_>, problems: &mut Problems<'_>) -> Vec<(String, String)> {
+/// Reads the label of each word: `labels: { card: A card, table: A table }`.
+fn read_labels(
+    fields: &ManifestFields<'_>,
+    problems: &mut FileProblems<'_>,
+) -> Vec<(String, String)> {
     let labels = fields.text_map("labels", problems).into_iter();
     labels.map(|(word, label)| (word, label.text)).collect()
 }
 
 /// Rules that contradict the type, or one another.
-fn check(variable: &Variable, fields: &Fields<'_>, problems: &mut Problems<'_>) {
+fn check(variable: &RecipeVariable, fields: &ManifestFields<'_>, problems: &mut FileProblems<'_>) {
     let kind = variable.kind.as_str();
-    let mut only_for = |key: &str, wanted: &[Type]| {
+    let mut only_for = |key: &str, wanted: &[VariableType]| {
         if fields.has(key) && !wanted.contains(&variable.kind) {
             let names: Vec<&str> = wanted.iter().map(|kind| kind.as_str()).collect();
             let message = format!("`{key}` has no meaning for a variable of type {kind}");
@@ -191,13 +197,20 @@ fn check(variable: &Variable, fields: &Fields<'_>, problems: &mut Problems<'_>) 
             problems.note_with_hint(fields.key_at(key), message, Some(hint));
         }
     };
-    only_for("pattern", &[Type::String, Type::File, Type::Directory]);
-    only_for("min", &[Type::Number]);
-    only_for("max", &[Type::Number]);
-    only_for("values", &[Type::Enum]);
-    only_for("multiple", &[Type::Enum]);
-    only_for("labels", &[Type::Enum]);
-    if variable.kind == Type::Enum && variable.values.is_empty() {
+    only_for(
+        "pattern",
+        &[
+            VariableType::String,
+            VariableType::File,
+            VariableType::Directory,
+        ],
+    );
+    only_for("min", &[VariableType::Number]);
+    only_for("max", &[VariableType::Number]);
+    only_for("values", &[VariableType::Enum]);
+    only_for("multiple", &[VariableType::Enum]);
+    only_for("labels", &[VariableType::Enum]);
+    if variable.kind == VariableType::Enum && variable.values.is_empty() {
         let hint = "list the allowed words under `values`".to_owned();
         problems.note_with_hint(
             fields.at,
@@ -231,8 +244,17 @@ fn check(variable: &Variable, fields: &Fields<'_>, problems: &mut Problems<'_>) 
         let hint = "drop `required`, or use `suggestion` instead of `default`".to_owned();
         problems.note_with_hint(fields.key_at("default"), message, Some(hint));
     }
+    check_values(variable, fields, problems);
+}
+
+/// Reports a pattern that does not compile, a default of another type and bounds that exclude all.
+fn check_values(
+    variable: &RecipeVariable,
+    fields: &ManifestFields<'_>,
+    problems: &mut FileProblems<'_>,
+) {
     if let Some(pattern) = &variable.pattern
-        && let Err(error) = Regex::new(&pattern.text)
+        && let Err(error) = RecipeRegex::new(&pattern.text)
     {
         let message = format!("this is not a regular expression: {}", error.message());
         problems.note(fields.key_at("pattern"), message);
@@ -253,7 +275,7 @@ fn check(variable: &Variable, fields: &Fields<'_>, problems: &mut Problems<'_>) 
     }
 }
 
-/// A name an expression can read.
+/// Returns true for a name that an expression can read.
 pub(crate) fn is_name(text: &str) -> bool {
     let mut chars = text.chars();
     chars

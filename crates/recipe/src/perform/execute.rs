@@ -6,14 +6,14 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use exec::{Env, Invocation, Stream};
+use exec::{ChildEnvironment, Invocation, OutputStream};
 
-use super::{CommandReport, CommandResult, Performer};
-use crate::effect::{Command, Run, What};
-use crate::error::{Diagnostic, Error, Kind, Place};
-use crate::host::{Event, Host};
+use super::{CommandReport, CommandResult, EffectPerformer};
+use crate::effect::{CommandInvocation, CommandTree, StepCommand};
+use crate::error::{Diagnostic, Error, FileSpan, RecipeErrorKind};
+use crate::host::{RecipeEvent, RecipeHost};
 use crate::request::WRITER_VARIABLE;
-use crate::unfinished::RunJournal;
+use crate::run_journal::RunJournal;
 
 /// Most lines of a failed command's output an error repeats.
 const OUTPUT_SHOWN_LINES_MAX: usize = 20;
@@ -21,8 +21,8 @@ const OUTPUT_SHOWN_LINES_MAX: usize = 20;
 const RETRY_DELAY_MAX: Duration = Duration::from_secs(10);
 const RETRY_DELAY_FIRST: Duration = Duration::from_millis(500);
 
-/// What workers tell the one who may talk to the host.
-enum Note {
+/// Message of a worker to the thread that may talk to the host.
+enum WorkerNote {
     Started {
         id: usize,
         step: String,
@@ -40,22 +40,22 @@ enum Note {
     },
 }
 
-/// What every worker knows.
-struct Surroundings<'s> {
+/// Data that all workers share.
+struct CommandContext<'s> {
     root: &'s std::path::Path,
     /// Lets drawloom see, when a command starts it, that it runs inside this run.
     token: &'s str,
-    cancel: Option<&'s exec::Cancel>,
+    cancel: Option<&'s exec::CommandCancel>,
 }
 
-impl Performer<'_> {
+impl EffectPerformer<'_> {
     /// Runs commands; a failure stops what has not begun.
-    pub(super) fn run(&mut self, runs: &[Run]) -> Result<(), Error> {
+    pub(super) fn run(&mut self, runs: &[CommandTree]) -> Result<(), Error> {
         if runs.is_empty() {
             return Ok(());
         }
         let (notes, received) = channel();
-        let surroundings = Surroundings {
+        let surroundings = CommandContext {
             root: self.root.path(),
             token: &self.token,
             cancel: self.cancel.as_ref(),
@@ -74,7 +74,7 @@ impl Performer<'_> {
             }
             worker.join().unwrap_or_else(|_| {
                 Err(Error::new(
-                    Kind::Command,
+                    RecipeErrorKind::Command,
                     "running the commands failed unexpectedly",
                 ))
             })
@@ -84,37 +84,37 @@ impl Performer<'_> {
 
 /// Passes events on to the host until every worker is done.
 fn pass_on(
-    received: &Receiver<Note>,
-    host: &mut dyn Host,
+    received: &Receiver<WorkerNote>,
+    host: &mut dyn RecipeHost,
     journal: &mut RunJournal<'_>,
 ) -> Vec<(usize, CommandReport, CommandResult)> {
     let mut finished = Vec::new();
     for note in received {
         match note {
-            Note::Started { id, step, command } => {
+            WorkerNote::Started { id, step, command } => {
                 // A disk that is full must not end a run whose files are written already.
                 journal.started(id).ok();
-                host.event(Event::CommandStarted {
+                host.event(RecipeEvent::CommandStarted {
                     step: &step,
                     command: &command,
                 });
             }
-            Note::Line {
+            WorkerNote::Line {
                 step,
                 line,
                 is_error,
             } => {
-                host.event(Event::CommandLine {
+                host.event(RecipeEvent::CommandLine {
                     step: &step,
                     line: &line,
                     is_error,
                 });
             }
-            Note::Finished { id, report, result } => {
+            WorkerNote::Finished { id, report, result } => {
                 let (step, command) = (report.step.as_str(), report.command.as_str());
                 let succeeded = report.succeeded;
                 journal.ended(id, succeeded).ok();
-                host.event(Event::CommandFinished {
+                host.event(RecipeEvent::CommandFinished {
                     step,
                     command,
                     succeeded,
@@ -126,25 +126,29 @@ fn pass_on(
     finished
 }
 
-fn execute(run: &Run, surroundings: &Surroundings<'_>, notes: &Sender<Note>) -> Result<(), Error> {
+fn execute(
+    run: &CommandTree,
+    surroundings: &CommandContext<'_>,
+    notes: &Sender<WorkerNote>,
+) -> Result<(), Error> {
     match run {
-        Run::One(command) => one(command, surroundings, notes),
-        Run::Sequence { sequence } => sequence
+        CommandTree::One(command) => one(command, surroundings, notes),
+        CommandTree::Sequence { sequence } => sequence
             .iter()
             .try_for_each(|run| execute(run, surroundings, notes)),
-        Run::Parallel { parallel, limit } => at_once(parallel, *limit, surroundings, notes),
+        CommandTree::Parallel { parallel, limit } => at_once(parallel, *limit, surroundings, notes),
     }
 }
 
 fn at_once(
-    runs: &[Run],
+    runs: &[CommandTree],
     limit: usize,
-    surroundings: &Surroundings<'_>,
-    notes: &Sender<Note>,
+    surroundings: &CommandContext<'_>,
+    notes: &Sender<WorkerNote>,
 ) -> Result<(), Error> {
-    let queue: Mutex<VecDeque<&Run>> = Mutex::new(runs.iter().collect());
+    let queue: Mutex<VecDeque<&CommandTree>> = Mutex::new(runs.iter().collect());
     let failed: Mutex<Option<Error>> = Mutex::new(None);
-    let work = |notes: Sender<Note>| {
+    let work = |notes: Sender<WorkerNote>| {
         while let Some(run) = take(&queue) {
             if let Err(error) = execute(run, surroundings, &notes) {
                 if let Ok(mut failed) = failed.lock() {
@@ -166,20 +170,20 @@ fn at_once(
     failed.into_inner().ok().flatten().map_or(Ok(()), Err)
 }
 
-fn take<'r>(queue: &Mutex<VecDeque<&'r Run>>) -> Option<&'r Run> {
+fn take<'r>(queue: &Mutex<VecDeque<&'r CommandTree>>) -> Option<&'r CommandTree> {
     queue.lock().ok()?.pop_front()
 }
 
 /// Runs one command, as often as it may be tried.
 fn one(
-    command: &Command,
-    surroundings: &Surroundings<'_>,
-    notes: &Sender<Note>,
+    command: &StepCommand,
+    surroundings: &CommandContext<'_>,
+    notes: &Sender<WorkerNote>,
 ) -> Result<(), Error> {
     let line = command.what.line();
     let (step, shown) = (command.step.clone(), line.clone());
     notes
-        .send(Note::Started {
+        .send(WorkerNote::Started {
             id: command.id,
             step,
             command: shown,
@@ -187,31 +191,7 @@ fn one(
         .ok();
     let invocation = invocation(command, surroundings);
     let begun = Instant::now();
-    let mut delay = RETRY_DELAY_FIRST;
-    let mut tries_left = command.retries;
-    let outcome = loop {
-        let outcome = exec::run_observed(&invocation, &mut |stream, line| {
-            if command.prints_data && stream == Stream::Stdout {
-                return;
-            }
-            let (step, line) = (command.step.clone(), line.to_owned());
-            notes
-                .send(Note::Line {
-                    step,
-                    line,
-                    is_error: stream == Stream::Stderr,
-                })
-                .ok();
-        });
-        let succeeded = outcome.as_ref().is_ok_and(exec::Outcome::is_success);
-        let cancelled = surroundings.cancel.is_some_and(exec::Cancel::is_cancelled);
-        if succeeded || tries_left == 0 || cancelled {
-            break outcome;
-        }
-        tries_left -= 1;
-        thread::sleep(delay);
-        delay = (delay * 2).min(RETRY_DELAY_MAX);
-    };
+    let outcome = run_with_retries(command, surroundings, &invocation, notes);
     let (result, failure) = match &outcome {
         Ok(outcome) => {
             let result = CommandResult {
@@ -236,7 +216,7 @@ fn one(
     };
     let error = failure.map(|failure| failed(command, &failure, &result));
     notes
-        .send(Note::Finished {
+        .send(WorkerNote::Finished {
             id: command.id,
             report,
             result,
@@ -248,20 +228,56 @@ fn one(
     }
 }
 
-fn invocation(command: &Command, surroundings: &Surroundings<'_>) -> Invocation {
+/// Runs a command until it succeeds, is cancelled or may not be tried again.
+fn run_with_retries(
+    command: &StepCommand,
+    surroundings: &CommandContext<'_>,
+    invocation: &Invocation,
+    notes: &Sender<WorkerNote>,
+) -> Result<exec::CommandOutcome, exec::Error> {
+    let mut delay = RETRY_DELAY_FIRST;
+    let mut tries_left = command.retries;
+    loop {
+        let outcome = exec::run_observed(invocation, &mut |stream, line| {
+            if command.prints_data && stream == OutputStream::Stdout {
+                return;
+            }
+            let (step, line) = (command.step.clone(), line.to_owned());
+            notes
+                .send(WorkerNote::Line {
+                    step,
+                    line,
+                    is_error: stream == OutputStream::Stderr,
+                })
+                .ok();
+        });
+        let succeeded = outcome.as_ref().is_ok_and(exec::CommandOutcome::is_success);
+        let cancelled = surroundings
+            .cancel
+            .is_some_and(exec::CommandCancel::is_cancelled);
+        if succeeded || tries_left == 0 || cancelled {
+            return outcome;
+        }
+        tries_left -= 1;
+        thread::sleep(delay);
+        delay = (delay * 2).min(RETRY_DELAY_MAX);
+    }
+}
+
+fn invocation(command: &StepCommand, surroundings: &CommandContext<'_>) -> Invocation {
     let invocation = match &command.what {
-        What::Shell(line) => exec::shell(&line.script),
-        What::Program(words) => {
+        CommandInvocation::Shell(line) => exec::shell(&line.script),
+        CommandInvocation::Program(words) => {
             let program = words.first().cloned().unwrap_or_default();
             Invocation::new(program).args(words.iter().skip(1).cloned())
         }
     };
-    let env = Env::default().remove_all(exec::AGENT_MARKERS);
+    let env = ChildEnvironment::default().remove_all(exec::AGENT_MARKERS);
     let mut env = env.set(WRITER_VARIABLE, surroundings.token);
     for (name, value) in &command.env {
         env = env.set(name, value);
     }
-    if let What::Shell(line) = &command.what {
+    if let CommandInvocation::Shell(line) = &command.what {
         for (name, value) in &line.variables {
             env = env.set(name, value);
         }
@@ -281,7 +297,7 @@ fn invocation(command: &Command, surroundings: &Surroundings<'_>) -> Invocation 
     }
 }
 
-fn failed(command: &Command, failure: &str, result: &CommandResult) -> Error {
+fn failed(command: &StepCommand, failure: &str, result: &CommandResult) -> Error {
     let said = if result.stderr.trim().is_empty() {
         &result.stdout
     } else {
@@ -295,11 +311,11 @@ fn failed(command: &Command, failure: &str, result: &CommandResult) -> Error {
         command.step,
         command.what.line()
     );
-    let place = Place {
+    let place = FileSpan {
         line: command.line,
         column: 1,
         width: 1,
     };
     let diagnostic = Diagnostic::new(message).in_file(&command.file, Some(place));
-    Error::of(Kind::Command, vec![diagnostic])
+    Error::of(RecipeErrorKind::Command, vec![diagnostic])
 }

@@ -1,29 +1,29 @@
-//! `ai`: one question of the recipe itself, and what becomes of its answer.
+//! `ai`: asks one question of the recipe itself, and writes or exports the answer.
 //!
 //! The question joins those of the templates: it is asked in the same rounds, answered in the same
 //! document and checked by the same rules. A step whose words depend on an answer that is missing
 //! waits for it, whatever word it is.
 
-use prompt::{AnswerKind, Guardrails, Question, Source, Syntax};
+use prompt::{AnswerKind, GuardedSyntax, Guardrails, Question, QuestionSource};
 use serde_json::{Value as Json, json};
 use workspace::RelPath;
 
-use super::placing::{Sheet, with_end};
-use super::{At, Certainty, Outcome, Walk};
-use crate::context::{self, Shelf, Wanted};
+use super::directives::{DirectiveSource, with_end};
+use super::{StepContext, StepPass, ToolExport, ValueCertainty};
+use crate::context::{self, ContextFiles, ContextRequest};
 use crate::effect::Effect;
-use crate::error::{Error, Kind, Place};
-use crate::evaluate::Over;
-use crate::frontmatter::{Directives, To};
+use crate::error::{Error, FileSpan, RecipeErrorKind};
+use crate::evaluate::EvalInputs;
+use crate::frontmatter::{FileDirectives, ToDirective};
 use crate::manifest::{AiExample, AiPrompt, AiSchema, AiStep, CONTEXT_TOKENS_DEFAULT, SyntaxRule};
-use crate::manifest::{Step, Text};
+use crate::manifest::{ManifestText, RecipeStep};
 use crate::structured;
 
 /// Longest item of a `forEach` that becomes part of a key.
 const ITEM_KEY_BYTES_MAX: usize = 64;
 
-/// Where the answer goes.
-enum Goes {
+/// Target of the answer.
+enum AnswerDestination {
     /// To variables only.
     Nowhere,
     To(RelPath),
@@ -31,29 +31,33 @@ enum Goes {
     Skipped,
 }
 
-/// The words of a step as far as they are known.
-struct Words<'w, 'a, 's> {
-    walk: &'w mut Walk<'a>,
-    at: &'w At<'s>,
-    certainty: Certainty,
+/// Renders the texts of a step, as far as their values are known.
+struct StepTexts<'w, 'a, 's> {
+    walk: &'w mut StepPass<'a>,
+    at: &'w StepContext<'s>,
+    certainty: ValueCertainty,
 }
 
-impl Walk<'_> {
-    pub(super) fn ai(&mut self, at: &mut At<'_>, tool: &AiStep) -> Result<Outcome, Error> {
-        let sheet = Sheet {
+impl StepPass<'_> {
+    pub(super) fn ai(
+        &mut self,
+        at: &mut StepContext<'_>,
+        tool: &AiStep,
+    ) -> Result<ToolExport, Error> {
+        let sheet = DirectiveSource {
             site: at.unit.site(),
             frontmatter: &tool.directives,
             executable: false,
         };
         let key = self.ai_key(at, tool)?;
         let (rendered, certainty) = self.attributes(at, &sheet)?;
-        if certainty == Certainty::Later {
+        if certainty == ValueCertainty::Later {
             return Ok(self.ai_later(key));
         }
         let directives = tool.directives.directives(sheet.site.file, &rendered)?;
         let goes = self.ai_target(at, &sheet, &directives)?;
-        if matches!(goes, Goes::Skipped) {
-            return Ok(Outcome::Value(
+        if matches!(goes, AnswerDestination::Skipped) {
+            return Ok(ToolExport::Value(
                 json!({ "value": null, "text": null, "files": [] }),
             ));
         }
@@ -67,35 +71,35 @@ impl Walk<'_> {
         let asked = self.found.questionnaire.ask(question);
         asked.map_err(|error| {
             let kind = match error {
-                prompt::Error::TooLarge { .. } => Kind::Limit,
-                _ => Kind::Manifest,
+                prompt::Error::TooLarge { .. } => RecipeErrorKind::Limit,
+                _ => RecipeErrorKind::Manifest,
             };
             at.unit.error(kind, at.step.place, error.to_string())
         })?;
         let Some(value) = self.known.answers.get(&key).cloned() else {
-            if let Goes::To(path) = goes {
+            if let AnswerDestination::To(path) = goes {
                 self.expected.insert(path);
             }
-            return Ok(Outcome::Later);
+            return Ok(ToolExport::Later);
         };
         self.ai_answered(at, value, (&sheet, &directives, goes), certainty)
     }
 
-    /// Something the step says depends on an answer that is missing.
-    fn ai_later(&mut self, key: Option<String>) -> Outcome {
+    /// Postpones the step, because a text of it depends on a missing answer.
+    fn ai_later(&mut self, key: Option<String>) -> ToolExport {
         self.found.postponed.insert(key.unwrap_or_default());
         self.found.unsettled = true;
-        Outcome::Later
+        ToolExport::Later
     }
 
     /// Puts an answer where it goes.
     fn ai_answered(
         &mut self,
-        at: &At<'_>,
+        at: &StepContext<'_>,
         value: Json,
-        (sheet, directives, goes): (&Sheet<'_>, &Directives, Goes),
-        certainty: Certainty,
-    ) -> Result<Outcome, Error> {
+        (sheet, directives, goes): (&DirectiveSource<'_>, &FileDirectives, AnswerDestination),
+        certainty: ValueCertainty,
+    ) -> Result<ToolExport, Error> {
         let first = self.found.effects.len();
         let text = match &value {
             Json::Null => None,
@@ -103,11 +107,11 @@ impl Walk<'_> {
             other => Some(format!("{other:#}")),
         };
         match (goes, &text) {
-            (Goes::To(path), Some(text)) => {
+            (AnswerDestination::To(path), Some(text)) => {
                 let body = with_end(text.clone(), directives.eof_last.or(Some(true)));
                 self.place(at, path, (sheet, directives), (&body, certainty))?;
             }
-            (Goes::To(path), None) => {
+            (AnswerDestination::To(path), None) => {
                 self.skip(at, path.as_str(), "the question was left out".to_owned());
             }
             _ => {}
@@ -119,68 +123,70 @@ impl Walk<'_> {
                 _ => None,
             });
         let files: Vec<&str> = written.collect();
-        Ok(Outcome::Value(
+        Ok(ToolExport::Value(
             json!({ "value": value, "text": text, "files": files }),
         ))
     }
 
     fn ai_target(
         &mut self,
-        at: &At<'_>,
-        sheet: &Sheet<'_>,
-        directives: &Directives,
-    ) -> Result<Goes, Error> {
-        let To::Path(text) = &directives.to else {
+        at: &StepContext<'_>,
+        sheet: &DirectiveSource<'_>,
+        directives: &FileDirectives,
+    ) -> Result<AnswerDestination, Error> {
+        let ToDirective::Path(text) = &directives.to else {
             return Ok(match directives.to {
-                To::Nowhere => Goes::Skipped,
-                _ => Goes::Nowhere,
+                ToDirective::Nowhere => AnswerDestination::Skipped,
+                _ => AnswerDestination::Nowhere,
             });
         };
         let path = self.target_path((&RelPath::root(), text), sheet)?;
         match self.is_skipped(at, &path, directives)? {
-            true => Ok(Goes::Skipped),
-            false => Ok(Goes::To(path)),
+            true => Ok(AnswerDestination::Skipped),
+            false => Ok(AnswerDestination::To(path)),
         }
     }
 
-    /// The key of the answer; `None` while it depends on another answer.
-    fn ai_key(&mut self, at: &At<'_>, tool: &AiStep) -> Result<Option<String>, Error> {
+    /// Returns the key of the answer; `None` while it depends on another answer.
+    fn ai_key(&mut self, at: &StepContext<'_>, tool: &AiStep) -> Result<Option<String>, Error> {
         let Some(text) = &tool.key else {
             return Ok(Some(default_key(at, tool)));
         };
         let (key, certainty) = self.text(at, text)?;
         match certainty {
-            Certainty::Later => Ok(None),
-            Certainty::AfterCommand if self.is_planning() => {
+            ValueCertainty::Later => Ok(None),
+            ValueCertainty::AfterCommand if self.is_planning() => {
                 let message = "the key of a question cannot depend on what a command prints";
-                let error = at.unit.error(Kind::Manifest, text.place, message);
+                let error = at
+                    .unit
+                    .error(RecipeErrorKind::Manifest, text.place, message);
                 Err(error.hint("questions are asked before commands run"))
             }
             _ => Ok(Some(key.trim().to_owned())),
         }
     }
 
-    /// The question, unless something in it waits for an answer.
+    /// Makes the question, unless something in it waits for an answer.
     fn ai_question(
         &mut self,
-        at: &At<'_>,
+        at: &StepContext<'_>,
         tool: &AiStep,
-        (key, goes, injects): (&str, &Goes, bool),
+        (key, goes, injects): (&str, &AnswerDestination, bool),
     ) -> Result<Option<Question>, Error> {
-        let source = Source {
+        let source = QuestionSource {
             file: at.unit.recipe.file.clone(),
             line: at.step.place.line,
         };
         let mut question = Question::new(key, source);
         let path = match goes {
-            Goes::To(path) => Some(path),
+            AnswerDestination::To(path) => Some(path),
             _ => None,
         };
         question.guardrails = guardrails(at, tool, path.filter(|_| !injects))?;
-        let mut words = Words {
+        let mut words = StepTexts {
             walk: self,
             at,
-            certainty: Certainty::Sure,
+            certainty: ValueCertainty::Sure,
         };
         question.prompt = words.prompt(&tool.prompt)?;
         question.kind = words.kind(tool, path, question.guardrails.syntax)?;
@@ -193,7 +199,7 @@ impl Walk<'_> {
         let certainty = words.certainty;
         question.required = tool.required;
         question.retries = tool.retries;
-        if certainty == Certainty::Later {
+        if certainty == ValueCertainty::Later {
             return Ok(None);
         }
         if question.prompt.trim().is_empty() {
@@ -201,20 +207,20 @@ impl Walk<'_> {
                 AiPrompt::Text(text) | AiPrompt::File(text) => text.place,
             };
             let message = format!("the prompt of the question `{key}` is empty");
-            return Err(at.unit.error(Kind::Template, place, message));
+            return Err(at.unit.error(RecipeErrorKind::Template, place, message));
         }
         Ok(Some(question))
     }
 }
 
-impl Words<'_, '_, '_> {
-    fn text(&mut self, text: &Text) -> Result<String, Error> {
+impl StepTexts<'_, '_, '_> {
+    fn text(&mut self, text: &ManifestText) -> Result<String, Error> {
         let (text, certainty) = self.walk.text(self.at, text)?;
         self.certainty = self.certainty.max(certainty);
         Ok(text)
     }
 
-    fn value(&mut self, value: &Json, place: Place) -> Result<Json, Error> {
+    fn value(&mut self, value: &Json, place: FileSpan) -> Result<Json, Error> {
         let (value, certainty) = self.walk.value(self.at, value, place)?;
         self.certainty = self.certainty.max(certainty);
         Ok(value)
@@ -227,14 +233,14 @@ impl Words<'_, '_, '_> {
         };
         let unit = self.at.unit;
         let written = self.text(name)?;
-        if self.certainty == Certainty::Later {
+        if self.certainty == ValueCertainty::Later {
             return Ok(String::new());
         }
         let path = recipe_file(self.at, name, written.trim())?;
         let file = unit.template(&path)?;
         if let Some(key) = file.frontmatter.attributes.keys().next() {
             let message = format!("`{}` is a prompt and cannot have `{key}`", file.file);
-            let error = unit.error(Kind::Manifest, name.place, message);
+            let error = unit.error(RecipeErrorKind::Manifest, name.place, message);
             return Err(error.hint("say where the answer goes in the step"));
         }
         let hash = file.hash.clone();
@@ -242,30 +248,32 @@ impl Words<'_, '_, '_> {
         let answers = &self.walk.known.answers;
         let state = self.at.scope.state();
         let (text, certainty) = self.walk.guard(|| {
-            let mut rendered = unit.evaluator.render(&file.body, Over { state, answers })?;
+            let mut rendered = unit
+                .evaluator
+                .render(&file.body, EvalInputs { state, answers })?;
             Ok((std::mem::take(&mut rendered.text), rendered))
         })?;
         self.certainty = self.certainty.max(certainty);
         Ok(text)
     }
 
-    /// The kind the step names, or the one its target wants.
+    /// Returns the kind the step names, or the one its target wants.
     fn kind(
         &mut self,
         tool: &AiStep,
         path: Option<&RelPath>,
-        syntax: Option<Syntax>,
+        syntax: Option<GuardedSyntax>,
     ) -> Result<AnswerKind, Error> {
         let of_file = path
             .and_then(RelPath::extension)
-            .and_then(Syntax::of_extension);
+            .and_then(GuardedSyntax::of_extension);
         let syntax = syntax.or(of_file);
         let language = tool.language.clone();
         let language = language.or(syntax.map(|syntax| syntax.name().to_owned()));
         let Some(name) = &tool.kind else {
             return Ok(match syntax {
-                // Whoever answers in JSON gives data, and not a text with JSON in it.
-                Some(Syntax::Json) if tool.language.is_none() => AnswerKind::Json,
+                // A model that answers in JSON gives data, not a text with JSON in it.
+                Some(GuardedSyntax::Json) if tool.language.is_none() => AnswerKind::Json,
                 Some(_) => AnswerKind::Code { language },
                 None if language.is_some() => AnswerKind::Code { language },
                 None if tool.schema.is_some() => AnswerKind::Json,
@@ -277,14 +285,14 @@ impl Words<'_, '_, '_> {
             None => Json::Array(Vec::new()),
         };
         let place = tool.from.as_ref().map_or(name.place, |from| from.place);
-        let (unit, later) = (self.at.unit, self.certainty == Certainty::Later);
+        let (unit, later) = (self.at.unit, self.certainty == ValueCertainty::Later);
         let from = match from {
             Json::Array(from) => from,
             _ if later => Vec::new(),
-            _ => return Err(unit.error(Kind::Template, place, "`from` must be a list")),
+            _ => return Err(unit.error(RecipeErrorKind::Template, place, "`from` must be a list")),
         };
         let kind = AnswerKind::named(&name.text, from, language);
-        kind.map_err(|error| unit.error(Kind::Manifest, name.place, error.to_string()))
+        kind.map_err(|error| unit.error(RecipeErrorKind::Manifest, name.place, error.to_string()))
     }
 
     fn schema(&mut self, tool: &AiStep) -> Result<Option<Json>, Error> {
@@ -293,22 +301,24 @@ impl Words<'_, '_, '_> {
             Some(AiSchema::Inline(schema)) => self.value(&schema.value, schema.place).map(Some),
             Some(AiSchema::File(name)) => {
                 let written = self.text(name)?;
-                if self.certainty == Certainty::Later {
+                if self.certainty == ValueCertainty::Later {
                     return Ok(None);
                 }
                 let path = recipe_file(self.at, name, written.trim())?;
                 let text = self.at.unit.files.base().read_text(&path)?;
-                let format = crate::manifest::Format::Json;
+                let format = crate::manifest::DataFormat::Json;
                 let schema = structured::read(format, &text.unwrap_or_default());
                 schema.map(Some).map_err(|error| {
                     let message = format!("`{}` is no schema: {}", name.text, error.message);
-                    self.at.unit.error(Kind::Manifest, name.place, message)
+                    self.at
+                        .unit
+                        .error(RecipeErrorKind::Manifest, name.place, message)
                 })
             }
         }
     }
 
-    /// The step's own texts, then files within what is left of the budget.
+    /// Returns the step's own texts, then files within the rest of the budget.
     fn contexts(&mut self, tool: &AiStep) -> Result<Vec<String>, Error> {
         let unit = self.at.unit;
         let mut contexts = Vec::new();
@@ -319,9 +329,9 @@ impl Words<'_, '_, '_> {
         for pattern in &tool.context.files {
             let text = self.text(pattern)?;
             let place = pattern.place;
-            patterns.push(Text { text, place });
+            patterns.push(ManifestText { text, place });
         }
-        if self.certainty == Certainty::Later {
+        if self.certainty == ValueCertainty::Later {
             return Ok(contexts);
         }
         let tokens_max = tool.context.tokens_max.unwrap_or(CONTEXT_TOKENS_DEFAULT);
@@ -332,29 +342,30 @@ impl Words<'_, '_, '_> {
                 "the context's own text is about {used} tokens, more than `maxTokens` = {tokens_max}"
             );
             let place = place.unwrap_or(self.at.step.place);
-            return Err(unit.error(Kind::Limit, place, message));
+            return Err(unit.error(RecipeErrorKind::Limit, place, message));
         }
         if patterns.is_empty() {
             return Ok(contexts);
         }
         let project = &self.walk.project;
-        let shelf = Shelf::open(project.root(), project.pending(), self.walk.policy)?;
-        let wanted = Wanted {
+        let shelf = ContextFiles::open(project.root(), project.pending(), self.walk.policy)?;
+        let wanted = ContextRequest {
             tokens_left: tokens_max - used,
             tokens_max,
             overflow: tool.context.overflow,
             patterns,
         };
         let expected = &self.walk.expected;
-        let located = |refused: context::Refused| {
+        let located = |refused: context::PatternError| {
             let (file, text) = (&unit.recipe.file, &unit.recipe.text);
             refused.error.at(file, text, refused.pattern.place)
         };
         let found = context::find(&shelf, &wanted.patterns, expected).map_err(located)?;
         // A file that another answer makes is worth waiting for.
-        let waits = |file: &context::Found| file.path().is_some_and(|path| expected.contains(path));
+        let waits =
+            |file: &context::PatternMatch| file.path().is_some_and(|path| expected.contains(path));
         if found.iter().any(waits) {
-            self.certainty = Certainty::Later;
+            self.certainty = ValueCertainty::Later;
             return Ok(contexts);
         }
         let gathered = context::gather(&shelf, &found, &wanted).map_err(located)?;
@@ -362,7 +373,7 @@ impl Words<'_, '_, '_> {
         Ok(contexts)
     }
 
-    /// What the author says about the answer, and the rules it must keep.
+    /// Returns the author's description of the answer, and the rules it must keep.
     fn format(&mut self, tool: &AiStep, question: &Question) -> Result<String, Error> {
         let mut parts = Vec::new();
         if let Some(text) = &tool.format {
@@ -391,12 +402,12 @@ impl Words<'_, '_, '_> {
     }
 }
 
-/// The step's name as a key, with the item of a `forEach` to tell the keys apart.
-fn default_key(at: &At<'_>, tool: &AiStep) -> String {
-    let Step { name, for_each, .. } = at.step;
+/// Returns the step's name as a key, with the item of a `forEach` to tell the keys apart.
+fn default_key(at: &StepContext<'_>, tool: &AiStep) -> String {
+    let RecipeStep { name, for_each, .. } = at.step;
     let key = match &tool.variable {
         Some(variable) => variable.text.clone(),
-        None => expr::names::change_case::camel(name),
+        None => expr::text_functions::change_case::camel(name),
     };
     let Some(for_each) = for_each else {
         return key;
@@ -411,23 +422,24 @@ fn default_key(at: &At<'_>, tool: &AiStep) -> String {
     format!("{key}-{}", item.unwrap_or_else(|| index().to_string()))
 }
 
-/// The rules for the answer; those of the language of a whole file unless the step says otherwise.
+/// Makes the rules for the answer; those of the language of a whole file unless the step says
+/// otherwise.
 fn guardrails(
-    at: &At<'_>,
+    at: &StepContext<'_>,
     tool: &AiStep,
     whole_file: Option<&RelPath>,
 ) -> Result<Guardrails, Error> {
     let rails = &tool.guardrails;
-    let names = |texts: &Vec<Text>| texts.iter().map(|text| text.text.clone()).collect();
+    let names = |texts: &Vec<ManifestText>| texts.iter().map(|text| text.text.clone()).collect();
     let kind = tool.kind.as_ref().map(|kind| kind.text.as_str());
     let of_file = whole_file
         .and_then(RelPath::extension)
-        .and_then(Syntax::of_extension)
+        .and_then(GuardedSyntax::of_extension)
         .filter(|_| matches!(kind, None | Some("code" | "json")));
     let of_language = tool
         .language
         .as_deref()
-        .and_then(|name| Syntax::named(name).ok());
+        .and_then(|name| GuardedSyntax::named(name).ok());
     let syntax = match rails.syntax {
         SyntaxRule::Of(syntax) => Some(syntax),
         SyntaxRule::Unchecked => None,
@@ -439,9 +451,11 @@ fn guardrails(
         (None, true) if rails.syntax == SyntaxRule::OfTarget => of_language,
         (syntax, _) => syntax,
     };
-    if limits_imports && !syntax.is_some_and(Syntax::has_imports) {
+    if limits_imports && !syntax.is_some_and(GuardedSyntax::has_imports) {
         let message = "imports can only be checked in a language that has them";
-        let error = at.unit.error(Kind::Manifest, at.step.place, message);
+        let error = at
+            .unit
+            .error(RecipeErrorKind::Manifest, at.step.place, message);
         return Err(error.hint("add `syntax: typescript`, `rust`, `python` or the like"));
     }
     let speaks = matches!(kind, None | Some("text" | "code"));
@@ -449,18 +463,20 @@ fn guardrails(
         syntax,
         allowed_imports: rails.allowed_imports.as_ref().map(names),
         blocked_imports: names(&rails.blocked_imports),
-        // An answer that says nothing is none, unless the step says so.
+        // An empty answer is refused, unless the step allows it.
         length_min: rails.length_min.or(speaks.then_some(1)),
         length_max: rails.length_max,
     })
 }
 
-/// A file of the recipe that the step names.
-fn recipe_file(at: &At<'_>, name: &Text, written: &str) -> Result<RelPath, Error> {
+/// Finds a file of the recipe that the step names.
+fn recipe_file(at: &StepContext<'_>, name: &ManifestText, written: &str) -> Result<RelPath, Error> {
     let files = &at.unit.files;
     files.find_file(written)?.ok_or_else(|| {
         let message = format!("there is no file `{written}` in the recipe");
-        let error = at.unit.error(Kind::NotFound, name.place, message);
+        let error = at
+            .unit
+            .error(RecipeErrorKind::NotFound, name.place, message);
         error.hint(files.advice(written))
     })
 }

@@ -1,9 +1,10 @@
 //! `shell` and `action`: commands as effects, and exports that wait for them.
 //!
-//! A command whose result nobody needs runs after all files are in place. One whose result is
+//! A command whose result no step needs runs after all files are in place. One whose result is
 //! exported is a barrier: while performing, everything decided before it is done first, then it
 //! runs, then the walk goes on with what it gave. While planning nothing runs, and the exported
 //! names are unknown.
+// tidy: allow long-file, because it is one tool from its words to its exports
 
 use std::rc::Rc;
 
@@ -12,51 +13,55 @@ use serde_json::{Map, Value as Json, json};
 use workspace::RelPath;
 
 use super::data::placed;
-use super::put::{Put, Putting};
-use super::{At, Certainty, ExportAs, Outcome, Stage, Walk};
-use crate::effect::{Command, Effect, Run, What};
-use crate::error::{Error, Kind};
-use crate::evaluate::{Over, Site};
-use crate::manifest::{Action, Shell, ShellCommand, Step, Text, Tool};
+use super::file_placement::{FilePlacement, PlacementMode};
+use super::{ExportAs, PassStage, StepContext, StepPass, ToolExport, ValueCertainty};
+use crate::effect::{CommandInvocation, CommandTree, Effect, StepCommand};
+use crate::error::{Error, RecipeErrorKind};
+use crate::evaluate::{EvalInputs, SourceText};
+use crate::loaded_recipe::LoadedRecipe;
+use crate::manifest::{ActionStep, ManifestText, RecipeStep, ShellCommand, ShellStep, StepTool};
 use crate::perform::CommandResult;
-use crate::scope::Scope;
-use crate::unit::Unit;
-use crate::unknown::Why;
+use crate::scope::VariableScope;
+use crate::unknown_values::UnknownReason;
 
 /// Exports that wait for a command.
-pub(super) struct Waiting {
+pub(super) struct PendingExports {
     command: usize,
-    unit: Rc<Unit>,
-    step: Step,
-    scope: Scope,
+    unit: Rc<LoadedRecipe>,
+    step: RecipeStep,
+    scope: VariableScope,
     export_as: ExportAs,
 }
 
 /// A command before the step's own settings are added.
-pub(super) struct Wish {
-    pub(super) what: What,
+pub(super) struct CommandSpec {
+    pub(super) what: CommandInvocation,
     pub(super) cwd: RelPath,
-    pub(super) env: Vec<(String, Text)>,
+    pub(super) env: Vec<(String, ManifestText)>,
     pub(super) stdin: Option<String>,
     pub(super) may_fail: bool,
 }
 
-impl Walk<'_> {
-    pub(super) fn shell(&mut self, at: &mut At<'_>, tool: &Shell) -> Result<Outcome, Error> {
+impl StepPass<'_> {
+    pub(super) fn shell(
+        &mut self,
+        at: &mut StepContext<'_>,
+        tool: &ShellStep,
+    ) -> Result<ToolExport, Error> {
         let what = match &tool.command {
             ShellCommand::Line(text) => self.line(at, at.unit.site(), text)?,
             ShellCommand::Words(texts) => self.words(at, at.unit.site(), texts)?,
         };
         let Some(cwd) = self.directory(at, tool.cwd.as_ref())? else {
-            return Ok(Outcome::Later);
+            return Ok(ToolExport::Later);
         };
         let Some(what) = what else {
-            return Ok(Outcome::Later);
+            return Ok(ToolExport::Later);
         };
         let env = tool.env.clone();
         self.command(
             at,
-            Wish {
+            CommandSpec {
                 what,
                 cwd,
                 env,
@@ -66,33 +71,38 @@ impl Walk<'_> {
         )
     }
 
-    /// A line for `sh` with its values, unless one of them is missing. A line that no value can be
-    /// put into is refused while planning, whatever the values are.
-    fn line(&mut self, at: &At<'_>, site: Site<'_>, text: &Text) -> Result<Option<What>, Error> {
+    /// Makes a line for `sh` with its values, unless one of them is missing. A line with a place
+    /// that no value may fill is refused while planning, before the values are known.
+    fn line(
+        &mut self,
+        at: &StepContext<'_>,
+        site: SourceText<'_>,
+        text: &ManifestText,
+    ) -> Result<Option<CommandInvocation>, Error> {
         let evaluator = &at.unit.evaluator;
         evaluator.check_command(site, text)?;
         let answers = &self.known.answers;
         let (line, certainty) = self.guard(|| {
             let state = at.scope.state();
-            evaluator.command(site, text, Over { state, answers })
+            evaluator.command(site, text, EvalInputs { state, answers })
         })?;
-        Ok((certainty != Certainty::Later).then_some(What::Shell(line)))
+        Ok((certainty != ValueCertainty::Later).then_some(CommandInvocation::Shell(line)))
     }
 
-    /// A program and its arguments: each text is one word, and a text that is one `{{ }}` with a list
-    /// gives a word for each item.
+    /// Renders a program and its arguments: each text is one word, and a text that is one `{{ }}`
+    /// with a list gives a word for each item.
     fn words(
         &mut self,
-        at: &At<'_>,
-        site: Site<'_>,
-        texts: &[Text],
-    ) -> Result<Option<What>, Error> {
+        at: &StepContext<'_>,
+        site: SourceText<'_>,
+        texts: &[ManifestText],
+    ) -> Result<Option<CommandInvocation>, Error> {
         at.unit.evaluator.check_words(site, texts)?;
         let mut words = Vec::new();
         for text in texts {
             let (value, certainty) =
                 self.value(at, &Json::String(text.text.clone()), text.place)?;
-            if certainty == Certainty::Later {
+            if certainty == ValueCertainty::Later {
                 return Ok(None);
             }
             let items = match value {
@@ -107,7 +117,7 @@ impl Walk<'_> {
         for word in &words {
             expr::shell::check_value(0, word).map_err(|refusal| {
                 let message = format!("a word of this command cannot be used: {refusal}");
-                let error = Error::new(Kind::Manifest, message).hint(refusal.hint);
+                let error = Error::new(RecipeErrorKind::Manifest, message).hint(refusal.hint);
                 error.at(
                     site.file,
                     site.source,
@@ -115,14 +125,14 @@ impl Walk<'_> {
                 )
             })?;
         }
-        Ok(Some(What::Program(words)))
+        Ok(Some(CommandInvocation::Program(words)))
     }
 
-    /// The command a template's `sh` or `argv` asks for.
+    /// Adds the command that a template's `sh` or `argv` asks for.
     pub(super) fn template_shell(
         &mut self,
-        at: &At<'_>,
-        (site, command): (Site<'_>, &ShellCommand),
+        at: &StepContext<'_>,
+        (site, command): (SourceText<'_>, &ShellCommand),
         body: String,
         may_fail: bool,
     ) -> Result<(), Error> {
@@ -134,7 +144,7 @@ impl Walk<'_> {
             return Ok(());
         };
         let cwd = RelPath::root();
-        let wish = Wish {
+        let wish = CommandSpec {
             what,
             cwd,
             env: Vec::new(),
@@ -144,9 +154,13 @@ impl Walk<'_> {
         self.command(at, wish).map(drop)
     }
 
-    pub(super) fn action(&mut self, at: &mut At<'_>, tool: &Action) -> Result<Outcome, Error> {
+    pub(super) fn action(
+        &mut self,
+        at: &mut StepContext<'_>,
+        tool: &ActionStep,
+    ) -> Result<ToolExport, Error> {
         let Some(mut words) = self.action_words(at, &tool.command)? else {
-            return Ok(Outcome::Later);
+            return Ok(ToolExport::Later);
         };
         // A file of the recipe's own is named by its path in the recipe, in every place.
         for (index, word) in words.iter_mut().enumerate() {
@@ -162,10 +176,10 @@ impl Walk<'_> {
         let parameters = Json::Object(tool.parameters.clone());
         let (parameters, certainty) = self.value(at, &parameters, at.step.place)?;
         let Some(cwd) = self.directory(at, tool.cwd.as_ref())? else {
-            return Ok(Outcome::Later);
+            return Ok(ToolExport::Later);
         };
-        if certainty == Certainty::Later {
-            return Ok(Outcome::Later);
+        if certainty == ValueCertainty::Later {
+            return Ok(ToolExport::Later);
         }
         let variables: Map<String, Json> = at.scope.variables();
         let input = json!({
@@ -175,10 +189,10 @@ impl Walk<'_> {
             "step": at.step.name,
         });
         let stdin = Some(format!("{input}\n"));
-        let what = What::Program(words);
+        let what = CommandInvocation::Program(words);
         self.command(
             at,
-            Wish {
+            CommandSpec {
                 what,
                 cwd,
                 env: Vec::new(),
@@ -188,12 +202,16 @@ impl Walk<'_> {
         )
     }
 
-    /// The program of an action and its arguments; one text is split as a shell would.
-    fn action_words(&mut self, at: &At<'_>, texts: &[Text]) -> Result<Option<Vec<String>>, Error> {
+    /// Renders the program of an action and its arguments; one text is split as a shell would.
+    fn action_words(
+        &mut self,
+        at: &StepContext<'_>,
+        texts: &[ManifestText],
+    ) -> Result<Option<Vec<String>>, Error> {
         let (evaluator, site) = (&at.unit.evaluator, at.unit.site());
         let [text] = texts else {
             return Ok(match self.words(at, site, texts)? {
-                Some(What::Program(words)) => Some(words),
+                Some(CommandInvocation::Program(words)) => Some(words),
                 _ => None,
             });
         };
@@ -201,30 +219,38 @@ impl Walk<'_> {
         let answers = &self.known.answers;
         let (words, certainty) = self.guard(|| {
             let state = at.scope.state();
-            evaluator.split_words(site, text, Over { state, answers })
+            evaluator.split_words(site, text, EvalInputs { state, answers })
         })?;
-        Ok((certainty != Certainty::Later).then_some(words))
+        Ok((certainty != ValueCertainty::Later).then_some(words))
     }
 
-    fn directory(&mut self, at: &At<'_>, text: Option<&Text>) -> Result<Option<RelPath>, Error> {
+    fn directory(
+        &mut self,
+        at: &StepContext<'_>,
+        text: Option<&ManifestText>,
+    ) -> Result<Option<RelPath>, Error> {
         match text {
             Some(text) => self.data_path(at, text),
             None => Ok(Some(RelPath::root())),
         }
     }
 
-    pub(super) fn command(&mut self, at: &At<'_>, wish: Wish) -> Result<Outcome, Error> {
+    pub(super) fn command(
+        &mut self,
+        at: &StepContext<'_>,
+        wish: CommandSpec,
+    ) -> Result<ToolExport, Error> {
         let mut env = Vec::new();
         for (name, text) in at.step.environment.iter().chain(&wish.env) {
             let (value, certainty) = self.text(at, text)?;
-            if certainty == Certainty::Later {
-                return Ok(Outcome::Later);
+            if certainty == ValueCertainty::Later {
+                return Ok(ToolExport::Later);
             }
             env.push((name.clone(), value));
         }
         self.commands += 1;
         let id = self.commands;
-        let command = Command {
+        let command = StepCommand {
             id,
             step: at.step.name.clone(),
             what: wish.what,
@@ -233,47 +259,47 @@ impl Walk<'_> {
             stdin: wish.stdin,
             timeout: at.step.timeout,
             retries: at.step.retries,
-            prints_data: matches!(at.step.tool, Tool::Action(_)),
+            prints_data: matches!(at.step.tool, StepTool::Action(_)),
             continue_on_error: at.step.continue_on_error || wish.may_fail,
             outside: at.unit.is_foreign,
             file: at.unit.recipe.file.clone(),
             line: at.step.place.line,
         };
-        let run = Run::One(Box::new(command));
+        let run = CommandTree::One(Box::new(command));
         self.found.effects.push(Effect::Run(run.clone()));
         self.push_run(run);
-        Ok(Outcome::Command(id))
+        Ok(ToolExport::Command(id))
     }
 
     /// Turns a step's result into variables, now or once its command has run.
     pub(super) fn export(
         &mut self,
-        at: At<'_>,
-        outcome: Outcome,
-        scope: &mut Scope,
+        at: StepContext<'_>,
+        outcome: ToolExport,
+        scope: &mut VariableScope,
         export_as: ExportAs,
     ) -> Result<(), Error> {
         match outcome {
-            Outcome::Later => {
+            ToolExport::Later => {
                 self.found.unsettled = true;
                 for (name, _) in &at.step.exports {
-                    scope.set_unknown(name, Why::Asked, Value::from(""), &self.tracker);
+                    scope.set_unknown(name, UnknownReason::Asked, Value::from(""), &self.tracker);
                 }
                 Ok(())
             }
-            Outcome::Value(result) => self.exports(&at, &result, scope, export_as),
-            Outcome::Command(command) => {
-                let gives_files = matches!(at.step.tool, Tool::Action(_));
+            ToolExport::Value(result) => self.exports(&at, &result, scope, export_as),
+            ToolExport::Command(command) => {
+                let gives_files = matches!(at.step.tool, StepTool::Action(_));
                 if at.step.exports.is_empty() && !gives_files {
                     return Ok(());
                 }
-                let At {
+                let StepContext {
                     unit,
                     step,
                     scope: own,
                 } = at;
                 let (unit, step) = (unit.clone(), step.clone());
-                self.waiting.push(Waiting {
+                self.waiting.push(PendingExports {
                     command,
                     unit,
                     step,
@@ -290,7 +316,7 @@ impl Walk<'_> {
     }
 
     /// Lets everything that waits for commands have its results.
-    pub(super) fn settle(&mut self, scope: &mut Scope) -> Result<(), Error> {
+    pub(super) fn settle(&mut self, scope: &mut VariableScope) -> Result<(), Error> {
         let waiting = std::mem::take(&mut self.waiting);
         if waiting.is_empty() {
             return Ok(());
@@ -305,19 +331,19 @@ impl Walk<'_> {
                         ExportAs::Value => stand_in,
                         ExportAs::Item(_) => Value::array(vec![stand_in]),
                     };
-                    scope.set_unknown(name, Why::Command, stand_in, &self.tracker);
+                    scope.set_unknown(name, UnknownReason::Command, stand_in, &self.tracker);
                 }
             }
             return Ok(());
         }
         let runs = self.drain_runs();
         let changes = self.project.take_pending();
-        let Stage::Performing(performer) = &mut self.stage else {
+        let PassStage::Performing(performer) = &mut self.stage else {
             return Ok(());
         };
         performer.perform(&changes, &runs)?;
         for wait in waiting {
-            let Stage::Performing(performer) = &self.stage else {
+            let PassStage::Performing(performer) = &self.stage else {
                 return Ok(());
             };
             let result = performer.result(wait.command).cloned().unwrap_or_default();
@@ -328,18 +354,18 @@ impl Walk<'_> {
 
     fn deliver(
         &mut self,
-        wait: Waiting,
+        wait: PendingExports,
         result: &CommandResult,
-        scope: &mut Scope,
+        scope: &mut VariableScope,
     ) -> Result<(), Error> {
-        let Waiting {
+        let PendingExports {
             unit,
             step,
             scope: own,
             export_as,
             ..
         } = wait;
-        let at = At {
+        let at = StepContext {
             unit: &unit,
             step: &step,
             scope: own,
@@ -349,7 +375,7 @@ impl Walk<'_> {
             "stdout": result.stdout,
             "stderr": result.stderr,
         });
-        if matches!(step.tool, Tool::Action(_)) && result.exit_code == Some(0) {
+        if matches!(step.tool, StepTool::Action(_)) && result.exit_code == Some(0) {
             value = self.action_result(&at, &result.stdout, scope)?;
         }
         self.exports(&at, &value, scope, export_as)
@@ -358,9 +384,9 @@ impl Walk<'_> {
     /// Reads what an action printed: `exports` become variables, `files` become files.
     fn action_result(
         &mut self,
-        at: &At<'_>,
+        at: &StepContext<'_>,
         stdout: &str,
-        scope: &mut Scope,
+        scope: &mut VariableScope,
     ) -> Result<Json, Error> {
         if stdout.trim().is_empty() {
             return Ok(Json::Null);
@@ -370,7 +396,9 @@ impl Walk<'_> {
                 "the action of step `{}` printed no JSON: {error}",
                 at.step.name
             );
-            let error = at.unit.error(Kind::Template, at.step.place, message);
+            let error = at
+                .unit
+                .error(RecipeErrorKind::Template, at.step.place, message);
             error.hint("an action prints one JSON object; messages belong on stderr")
         })?;
         for (name, value) in value
@@ -383,19 +411,19 @@ impl Walk<'_> {
         }
         for (path, content, executable) in action_files(&value) {
             let parsed = RelPath::parse(&path).map_err(Error::from);
-            let text = Text {
+            let text = ManifestText {
                 text: path,
                 place: at.step.place,
             };
             let path = parsed.map_err(|error| placed(at, error, &text))?;
-            let how = Putting::Add {
+            let how = PlacementMode::Add {
                 force: false,
                 unless_exists: false,
             };
-            let certainty = Certainty::Sure;
+            let certainty = ValueCertainty::Sure;
             self.put(
                 at,
-                Put {
+                FilePlacement {
                     path,
                     content: content.into_bytes(),
                     executable,
@@ -409,9 +437,9 @@ impl Walk<'_> {
 
     fn exports(
         &mut self,
-        at: &At<'_>,
+        at: &StepContext<'_>,
         result: &Json,
-        scope: &mut Scope,
+        scope: &mut VariableScope,
         export_as: ExportAs,
     ) -> Result<(), Error> {
         if at.step.exports.is_empty() {
@@ -420,7 +448,7 @@ impl Walk<'_> {
         let mut own = at.scope.clone();
         own.set_json("result", result);
         own.set("status", Value::from("completed"));
-        let over = At {
+        let over = StepContext {
             unit: at.unit,
             step: at.step,
             scope: own,
@@ -440,19 +468,21 @@ impl Walk<'_> {
                 ExportAs::Item(index) => appended(scope, name, value, index),
             };
             match certainty {
-                Certainty::Sure => scope.set(name, value),
-                Certainty::AfterCommand => {
-                    scope.set_unknown(name, Why::Command, value, &self.tracker)
+                ValueCertainty::Sure => scope.set(name, value),
+                ValueCertainty::AfterCommand => {
+                    scope.set_unknown(name, UnknownReason::Command, value, &self.tracker)
                 }
-                Certainty::Later => scope.set_unknown(name, Why::Asked, value, &self.tracker),
+                ValueCertainty::Later => {
+                    scope.set_unknown(name, UnknownReason::Asked, value, &self.tracker)
+                }
             }
         }
         Ok(())
     }
 }
 
-/// The list a step's exports make, one element for each item.
-fn appended(scope: &Scope, name: &str, value: Value, index: usize) -> Value {
+/// Adds an element to the list that a step's exports make, one for each item.
+fn appended(scope: &VariableScope, name: &str, value: Value, index: usize) -> Value {
     match scope.state().get(name) {
         Some(Value::Array(items)) if index > 0 => {
             let mut items = items.borrow().clone();
@@ -463,7 +493,7 @@ fn appended(scope: &Scope, name: &str, value: Value, index: usize) -> Value {
     }
 }
 
-/// `files: { "path": "text" }` or `files: [{ path, content, executable }]`.
+/// Reads `files: { "path": "text" }` or `files: [{ path, content, executable }]`.
 fn action_files(value: &Json) -> Vec<(String, String, bool)> {
     let text = |value: &Json| value.as_str().map(str::to_owned);
     match value.get("files") {

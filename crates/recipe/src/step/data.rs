@@ -2,26 +2,26 @@
 
 use expr::Value;
 use serde_json::{Value as Json, json};
-use workspace::{Kind as PathKind, RelPath};
+use workspace::{PathKind, RelPath};
 
-use super::put::{Put, Putting};
-use super::{At, Certainty, Outcome, Walk};
+use super::file_placement::{FilePlacement, PlacementMode};
+use super::{StepContext, StepPass, ToolExport, ValueCertainty};
 use crate::effect::{Effect, FileStatus};
-use crate::error::{Diagnostic, Error, Kind, Place};
-use crate::manifest::{EnsureDirs, Format, Patch, Query, Replace, Text};
-use crate::regex::Regex;
-use crate::scope::{Scope, to_json};
+use crate::error::{Diagnostic, Error, FileSpan, RecipeErrorKind};
+use crate::manifest::{DataFormat, EnsureDirs, ManifestText, PatchStep, QueryStep, ReplaceStep};
+use crate::regex::RecipeRegex;
+use crate::scope::{VariableScope, to_json};
 use crate::structured;
 
-impl Walk<'_> {
+impl StepPass<'_> {
     pub(super) fn query(
         &mut self,
-        at: &mut At<'_>,
-        tool: &Query,
-        scope: &mut Scope,
-    ) -> Result<Outcome, Error> {
+        at: &mut StepContext<'_>,
+        tool: &QueryStep,
+        scope: &mut VariableScope,
+    ) -> Result<ToolExport, Error> {
         let Some(path) = self.data_path(at, &tool.file)? else {
-            return Ok(Outcome::Later);
+            return Ok(ToolExport::Later);
         };
         let format = format(at, tool.format, &path, &tool.file)?;
         let text = self
@@ -53,12 +53,12 @@ impl Walk<'_> {
         if let Some(expression) = &tool.expression {
             at.scope.set_json("data", &value);
             let (value, certainty) = self.expression(at, expression)?;
-            if certainty == Certainty::Later {
-                return Ok(Outcome::Later);
+            if certainty == ValueCertainty::Later {
+                return Ok(ToolExport::Later);
             }
             result = to_json(&value).unwrap_or(Json::Null);
         }
-        Ok(Outcome::Value(json!({
+        Ok(ToolExport::Value(json!({
             "file": path,
             "exists": text.is_some(),
             "checks": checks,
@@ -67,14 +67,18 @@ impl Walk<'_> {
         })))
     }
 
-    pub(super) fn patch(&mut self, at: &mut At<'_>, tool: &Patch) -> Result<Outcome, Error> {
+    pub(super) fn patch(
+        &mut self,
+        at: &mut StepContext<'_>,
+        tool: &PatchStep,
+    ) -> Result<ToolExport, Error> {
         let Some(path) = self.data_path(at, &tool.file)? else {
-            return Ok(Outcome::Later);
+            return Ok(ToolExport::Later);
         };
         let format = format(at, tool.format, &path, &tool.file)?;
         let (merge, certainty) = self.value(at, &tool.merge.value, tool.merge.place)?;
-        if certainty == Certainty::Later {
-            return Ok(Outcome::Later);
+        if certainty == ValueCertainty::Later {
+            return Ok(ToolExport::Later);
         }
         let text = self
             .project
@@ -82,7 +86,9 @@ impl Walk<'_> {
             .map_err(|error| placed(at, error, &tool.file))?;
         if text.is_none() && !tool.create_if_missing {
             let message = format!("there is no `{path}` to patch");
-            let error = at.unit.error(Kind::NotFound, tool.file.place, message);
+            let error = at
+                .unit
+                .error(RecipeErrorKind::NotFound, tool.file.place, message);
             return Err(error.hint("drop `createIfMissing: false` to make it"));
         }
         let old = text.as_deref().unwrap_or_default();
@@ -94,10 +100,10 @@ impl Walk<'_> {
         let created = text.is_none();
         self.put(
             at,
-            Put {
+            FilePlacement {
                 content: merged.into_bytes(),
                 executable: false,
-                how: Putting::Replace(match created {
+                how: PlacementMode::Replace(match created {
                     true => FileStatus::Created,
                     false => FileStatus::Modified,
                 }),
@@ -105,24 +111,26 @@ impl Walk<'_> {
                 path: path.clone(),
             },
         )?;
-        Ok(Outcome::Value(json!({ "file": path, "created": created })))
+        Ok(ToolExport::Value(
+            json!({ "file": path, "created": created }),
+        ))
     }
 
-    /// Replaces what matches in a file. A second run finds the replacement in place and changes nothing
-    /// more, unless the pattern matches what it has put there.
+    /// Replaces the matches in a file. A second run finds the replacement in place and changes
+    /// nothing more, unless the pattern matches the replacement.
     pub(super) fn replace_matches(
         &mut self,
-        at: &mut At<'_>,
-        tool: &Replace,
-    ) -> Result<Outcome, Error> {
+        at: &mut StepContext<'_>,
+        tool: &ReplaceStep,
+    ) -> Result<ToolExport, Error> {
         let Some(path) = self.data_path(at, &tool.file)? else {
-            return Ok(Outcome::Later);
+            return Ok(ToolExport::Later);
         };
         let (pattern, of_pattern) = self.text(at, &tool.pattern)?;
         let (with, of_with) = self.text(at, &tool.with)?;
         let certainty = of_pattern.max(of_with);
-        if certainty == Certainty::Later {
-            return Ok(Outcome::Later);
+        if certainty == ValueCertainty::Later {
+            return Ok(ToolExport::Later);
         }
         let text = self
             .project
@@ -130,43 +138,48 @@ impl Walk<'_> {
             .map_err(|error| placed(at, error, &tool.file))?;
         let Some(text) = text else {
             let message = format!("there is no `{path}` to replace anything in");
-            let error = at.unit.error(Kind::NotFound, tool.file.place, message);
+            let error = at
+                .unit
+                .error(RecipeErrorKind::NotFound, tool.file.place, message);
             return Err(error.hint("make it in an earlier step, or give the step a `when`"));
         };
-        let (new, count) = Regex::new(&pattern)
+        let (new, count) = RecipeRegex::new(&pattern)
             .and_then(|regex| regex.replace(&text, &with, tool.all))
             .map_err(|error| {
                 let message = format!("`{pattern}` cannot be used: {}", error.message());
-                at.unit.error(Kind::Manifest, tool.pattern.place, message)
+                at.unit
+                    .error(RecipeErrorKind::Manifest, tool.pattern.place, message)
             })?;
-        // What is there already needs no replacing: running twice is running once.
+        // A replacement that is already there is no error, so that a recipe can run twice.
         if count == 0 && !tool.optional && !text.contains(with.as_str()) {
             let message = format!("nothing in `{path}` matches `{pattern}`");
-            let error = at.unit.error(Kind::Inject, tool.pattern.place, message);
+            let error = at
+                .unit
+                .error(RecipeErrorKind::Inject, tool.pattern.place, message);
             return Err(error.hint("correct the pattern, or add `optional: true`"));
         }
         self.put(
             at,
-            Put {
+            FilePlacement {
                 content: new.into_bytes(),
                 executable: false,
-                how: Putting::Replace(FileStatus::Modified),
+                how: PlacementMode::Replace(FileStatus::Modified),
                 certainty,
                 path: path.clone(),
             },
         )?;
-        Ok(Outcome::Value(json!({ "file": path, "count": count })))
+        Ok(ToolExport::Value(json!({ "file": path, "count": count })))
     }
 
     pub(super) fn ensure_dirs(
         &mut self,
-        at: &mut At<'_>,
+        at: &mut StepContext<'_>,
         tool: &EnsureDirs,
-    ) -> Result<Outcome, Error> {
+    ) -> Result<ToolExport, Error> {
         let (mut created, mut already) = (Vec::new(), Vec::new());
         for text in &tool.paths {
             let Some(path) = self.data_path(at, text)? else {
-                return Ok(Outcome::Later);
+                return Ok(ToolExport::Later);
             };
             let exists = self.project.is(&path, PathKind::Dir);
             if exists.map_err(|error| placed(at, error, text))? {
@@ -175,7 +188,7 @@ impl Walk<'_> {
             }
             if self.project.exists(&path)? {
                 let message = format!("`{path}` is a file, and a directory was wanted");
-                return Err(at.unit.error(Kind::Path, text.place, message));
+                return Err(at.unit.error(RecipeErrorKind::Path, text.place, message));
             }
             self.project.create_dir(&path);
             let step = at.step.name.clone();
@@ -185,15 +198,19 @@ impl Walk<'_> {
             });
             created.push(path);
         }
-        Ok(Outcome::Value(
+        Ok(ToolExport::Value(
             json!({ "created": created, "alreadyExisted": already }),
         ))
     }
 
-    /// A path of the project written in the manifest; `None` while an answer is missing.
-    pub(super) fn data_path(&mut self, at: &At<'_>, text: &Text) -> Result<Option<RelPath>, Error> {
+    /// Renders a path of the project that the manifest names; `None` while an answer is missing.
+    pub(super) fn data_path(
+        &mut self,
+        at: &StepContext<'_>,
+        text: &ManifestText,
+    ) -> Result<Option<RelPath>, Error> {
         let (path, certainty) = self.text(at, text)?;
-        if certainty == Certainty::Later {
+        if certainty == ValueCertainty::Later {
             return Ok(None);
         }
         let parsed = RelPath::parse(path.trim()).map_err(Error::from);
@@ -201,15 +218,15 @@ impl Walk<'_> {
     }
 }
 
-pub(super) fn placed(at: &At<'_>, error: Error, text: &Text) -> Error {
+pub(super) fn placed(at: &StepContext<'_>, error: Error, text: &ManifestText) -> Error {
     error.at(&at.unit.recipe.file, &at.unit.recipe.text, text.place)
 }
 
-/// What is wrong with a data file, at its place.
+/// Makes an error about a data file, with its position there.
 fn in_file(path: &RelPath, text: &str, error: structured::Error) -> Error {
     let diagnostic = match error.line.zip(error.column) {
         Some((line, column)) => {
-            let place = Place {
+            let place = FileSpan {
                 line,
                 column,
                 width: 1,
@@ -218,25 +235,30 @@ fn in_file(path: &RelPath, text: &str, error: structured::Error) -> Error {
         }
         None => Diagnostic::new(format!("`{path}`: {}", error.message)),
     };
-    Error::of(Kind::Manifest, vec![diagnostic.maybe_hint(error.hint)])
+    Error::of(
+        RecipeErrorKind::Manifest,
+        vec![diagnostic.maybe_hint(error.hint)],
+    )
 }
 
 fn format(
-    at: &At<'_>,
-    given: Option<Format>,
+    at: &StepContext<'_>,
+    given: Option<DataFormat>,
     path: &RelPath,
-    text: &Text,
-) -> Result<Format, Error> {
+    text: &ManifestText,
+) -> Result<DataFormat, Error> {
     given
-        .or_else(|| Format::of_path(path.as_str()))
+        .or_else(|| DataFormat::of_path(path.as_str()))
         .ok_or_else(|| {
             let message = format!("the name `{path}` does not say what format the file has");
-            let error = at.unit.error(Kind::Manifest, text.place, message);
+            let error = at
+                .unit
+                .error(RecipeErrorKind::Manifest, text.place, message);
             error.hint("add `format: json`, `yaml`, `toml` or `env`")
         })
 }
 
-/// The value at a dotted path; digits index lists.
+/// Returns the value at a dotted path; digits index lists.
 fn lookup<'v>(value: &'v Json, path: &str) -> Option<&'v Json> {
     if let Json::Object(map) = value
         && let Some(found) = map.get(path)

@@ -2,18 +2,18 @@
 
 use expr::Value;
 use serde_json::Value as Json;
-use template::Rendered;
+use template::RenderResult;
 
-use super::{At, Condition, Stage, Walk};
-use crate::error::{Error, Kind, Place};
-use crate::evaluate::{Over, mustache};
-use crate::manifest::{Step, Text};
-use crate::scope::{Scope, to_json};
-use crate::unknown::{Reads, Why};
+use super::{PassStage, StepCondition, StepContext, StepPass};
+use crate::error::{Error, FileSpan, RecipeErrorKind};
+use crate::evaluate::{EvalInputs, mustache};
+use crate::manifest::{ManifestText, RecipeStep};
+use crate::scope::{VariableScope, to_json};
+use crate::unknown_values::{UnknownReads, UnknownReason};
 
-/// How far a value can be relied on.
+/// Certainty of a value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Certainty {
+pub(crate) enum ValueCertainty {
     #[default]
     Sure,
     /// A command decides; while planning, a stand-in was used.
@@ -25,15 +25,15 @@ pub(crate) enum Certainty {
 /// Most items of one `forEach`.
 pub(crate) const ITEMS_MAX: usize = 100_000;
 
-impl Walk<'_> {
-    /// The values a step sees: its recipe's, itself, and the questions asked so far.
-    pub(super) fn step_scope(&self, scope: &Scope, step: &Step) -> Scope {
+impl StepPass<'_> {
+    /// Returns the values a step sees: its recipe's, its own, and the questions asked so far.
+    pub(super) fn step_scope(&self, scope: &VariableScope, step: &RecipeStep) -> VariableScope {
         let mut own = scope.clone();
         let asked = self.found.questionnaire.keys();
         let postponed = self.found.postponed.iter().map(String::as_str);
         for key in asked.chain(postponed).filter(|key| !key.is_empty()) {
             if !own.has(key) && !self.known.answers.contains_key(key) {
-                own.set_unknown(key, Why::Asked, Value::from(""), &self.tracker);
+                own.set_unknown(key, UnknownReason::Asked, Value::from(""), &self.tracker);
             }
         }
         let description = step.description.as_deref().unwrap_or_default();
@@ -45,10 +45,14 @@ impl Walk<'_> {
     }
 
     /// Renders a text of the manifest.
-    pub(crate) fn text(&mut self, at: &At<'_>, text: &Text) -> Result<(String, Certainty), Error> {
+    pub(crate) fn text(
+        &mut self,
+        at: &StepContext<'_>,
+        text: &ManifestText,
+    ) -> Result<(String, ValueCertainty), Error> {
         let answers = &self.known.answers;
         self.guard(|| {
-            let over = Over {
+            let over = EvalInputs {
                 state: at.scope.state(),
                 answers,
             };
@@ -60,12 +64,12 @@ impl Walk<'_> {
     /// Evaluates an expression of the manifest.
     pub(crate) fn expression(
         &mut self,
-        at: &At<'_>,
-        text: &Text,
-    ) -> Result<(Value, Certainty), Error> {
+        at: &StepContext<'_>,
+        text: &ManifestText,
+    ) -> Result<(Value, ValueCertainty), Error> {
         let answers = &self.known.answers;
         self.guard(|| {
-            let over = Over {
+            let over = EvalInputs {
                 state: at.scope.state(),
                 answers,
             };
@@ -73,17 +77,17 @@ impl Walk<'_> {
         })
     }
 
-    /// A value of the manifest with the templates in its strings rendered; a string that is one
-    /// `{{ }}` becomes the value itself, whatever its type.
+    /// Renders the templates in the strings of a manifest value; a string that is one `{{ }}`
+    /// becomes the value itself, of any type.
     pub(crate) fn value(
         &mut self,
-        at: &At<'_>,
+        at: &StepContext<'_>,
         value: &Json,
-        place: Place,
-    ) -> Result<(Json, Certainty), Error> {
+        place: FileSpan,
+    ) -> Result<(Json, ValueCertainty), Error> {
         match value {
             Json::String(text) => {
-                let text = Text {
+                let text = ManifestText {
                     text: text.clone(),
                     place,
                 };
@@ -95,7 +99,7 @@ impl Walk<'_> {
                 Ok((Json::String(text), certainty))
             }
             Json::Array(items) => {
-                let mut all = (Vec::with_capacity(items.len()), Certainty::Sure);
+                let mut all = (Vec::with_capacity(items.len()), ValueCertainty::Sure);
                 for item in items {
                     let (item, certainty) = self.value(at, item, place)?;
                     all.0.push(item);
@@ -104,77 +108,87 @@ impl Walk<'_> {
                 Ok((Json::Array(all.0), all.1))
             }
             Json::Object(map) => {
-                let mut all = (serde_json::Map::new(), Certainty::Sure);
+                let mut all = (serde_json::Map::new(), ValueCertainty::Sure);
                 for (key, value) in map {
                     let (key, of_key) = self.key(at, key, place)?;
                     let (value, certainty) = self.value(at, value, place)?;
-                    if all.0.insert(key.clone(), value).is_some() && of_key == Certainty::Sure {
+                    if all.0.insert(key.clone(), value).is_some() && of_key == ValueCertainty::Sure
+                    {
                         let message = format!("two keys of this map render to `{key}`");
-                        return Err(at.unit.error(Kind::Template, place, message));
+                        return Err(at.unit.error(RecipeErrorKind::Template, place, message));
                     }
                     all.1 = all.1.max(certainty).max(of_key);
                 }
                 Ok((Json::Object(all.0), all.1))
             }
-            plain => Ok((plain.clone(), Certainty::Sure)),
+            plain => Ok((plain.clone(), ValueCertainty::Sure)),
         }
     }
 
-    /// A key of a map in the manifest, which may be a template as any text.
-    fn key(&mut self, at: &At<'_>, key: &str, place: Place) -> Result<(String, Certainty), Error> {
+    /// Renders a key of a map in the manifest, which may be a template like any text.
+    fn key(
+        &mut self,
+        at: &StepContext<'_>,
+        key: &str,
+        place: FileSpan,
+    ) -> Result<(String, ValueCertainty), Error> {
         match key.contains("{{") {
             true => {
                 let text = key.to_owned();
-                self.text(at, &Text { text, place })
+                self.text(at, &ManifestText { text, place })
             }
-            false => Ok((key.to_owned(), Certainty::Sure)),
+            false => Ok((key.to_owned(), ValueCertainty::Sure)),
         }
     }
 
     /// Puts a step's own variables over the recipe's.
-    pub(super) fn add_variables(&mut self, at: &mut At<'_>) -> Result<(), Error> {
+    pub(super) fn add_variables(&mut self, at: &mut StepContext<'_>) -> Result<(), Error> {
         for (name, value) in &at.step.variables {
             let (value, certainty) = self.value(at, value, at.step.place)?;
             match certainty {
-                Certainty::Sure => at.scope.set_json(name, &value),
-                Certainty::AfterCommand => {
+                ValueCertainty::Sure => at.scope.set_json(name, &value),
+                ValueCertainty::AfterCommand => {
                     let stand_in = Value::from_json(&value);
                     at.scope
-                        .set_unknown(name, Why::Command, stand_in, &self.tracker);
+                        .set_unknown(name, UnknownReason::Command, stand_in, &self.tracker);
                 }
-                Certainty::Later => {
-                    at.scope
-                        .set_unknown(name, Why::Asked, Value::from(""), &self.tracker);
+                ValueCertainty::Later => {
+                    at.scope.set_unknown(
+                        name,
+                        UnknownReason::Asked,
+                        Value::from(""),
+                        &self.tracker,
+                    );
                 }
             }
         }
         Ok(())
     }
 
-    /// Whether the step runs.
-    pub(super) fn condition(&mut self, at: &At<'_>) -> Result<Condition, Error> {
+    /// Evaluates the condition of the step.
+    pub(super) fn condition(&mut self, at: &StepContext<'_>) -> Result<StepCondition, Error> {
         let Some(when) = &at.step.when else {
-            return Ok(Condition::Yes);
+            return Ok(StepCondition::Yes);
         };
         let (value, certainty) = self.expression(at, when)?;
         Ok(match certainty {
-            Certainty::Later => Condition::Later,
+            ValueCertainty::Later => StepCondition::Later,
             // Only a command will tell: planned as if it did, so that its questions are asked.
-            Certainty::AfterCommand if self.is_planning() => Condition::Yes,
-            _ if is_yes(&value) => Condition::Yes,
-            _ => Condition::No,
+            ValueCertainty::AfterCommand if self.is_planning() => StepCondition::Yes,
+            _ if is_yes(&value) => StepCondition::Yes,
+            _ => StepCondition::No,
         })
     }
 
-    /// The items a step runs for.
+    /// Evaluates the items a step runs for.
     pub(super) fn items(
         &mut self,
-        at: &At<'_>,
-        list: &crate::manifest::Datum,
-    ) -> Result<(Vec<Value>, Certainty), Error> {
+        at: &StepContext<'_>,
+        list: &crate::manifest::ManifestValue,
+    ) -> Result<(Vec<Value>, ValueCertainty), Error> {
         let (value, certainty) = match &list.value {
             Json::String(text) => {
-                let text = Text {
+                let text = ManifestText {
                     text: text.clone(),
                     place: list.place,
                 };
@@ -195,11 +209,13 @@ impl Walk<'_> {
                 };
                 object.borrow().entries().into_iter().map(pair).collect()
             }
-            _ if certainty != Certainty::Sure => Vec::new(),
+            _ if certainty != ValueCertainty::Sure => Vec::new(),
             other => {
                 let found = other.type_of();
                 let message = format!("`forEach` needs a list, and this gives a {found}");
-                return Err(at.unit.error(Kind::Template, list.place, message));
+                return Err(at
+                    .unit
+                    .error(RecipeErrorKind::Template, list.place, message));
             }
         };
         if items.len() > ITEMS_MAX {
@@ -207,50 +223,50 @@ impl Walk<'_> {
                 "`forEach` has {} items, more than ITEMS_MAX = {ITEMS_MAX}",
                 items.len()
             );
-            return Err(at.unit.error(Kind::Limit, list.place, message));
+            return Err(at.unit.error(RecipeErrorKind::Limit, list.place, message));
         }
         Ok((items, certainty))
     }
 
     pub(crate) fn is_planning(&self) -> bool {
-        matches!(self.stage, Stage::Planning)
+        matches!(self.stage, PassStage::Planning)
     }
 
     /// Runs an evaluation and finds out how sure its result is. An error that a value explains
     /// which is not known yet is kept aside: it is real if it is still there in the end.
     pub(crate) fn guard<T: Default>(
         &mut self,
-        evaluate: impl FnOnce() -> Result<(T, Rendered), Error>,
-    ) -> Result<(T, Certainty), Error> {
+        evaluate: impl FnOnce() -> Result<(T, RenderResult), Error>,
+    ) -> Result<(T, ValueCertainty), Error> {
         let (result, reads) = self.tracker.clone().watch(evaluate);
         match result {
             Ok((value, mut rendered)) => {
                 if reads.asked && !rendered.questionnaire.is_empty() {
-                    // A question made of a value that is missing is asked once it is there. Its key
-                    // is not sure either.
+                    // A question that depends on a missing value is asked once the value is there;
+                    // until then not even its key is certain.
                     rendered.questionnaire = Default::default();
                     self.found.postponed.insert(String::new());
                     self.found.unsettled = true;
                 }
                 let certainty = match rendered.unanswered.is_empty() {
                     true => certainty(reads),
-                    false => Certainty::Later,
+                    false => ValueCertainty::Later,
                 };
                 self.absorb(rendered)?;
                 Ok((value, certainty))
             }
             Err(error) if reads.asked => {
                 self.found.excused.push(error);
-                Ok((T::default(), Certainty::Later))
+                Ok((T::default(), ValueCertainty::Later))
             }
-            Err(_) if reads.command => Ok((T::default(), Certainty::AfterCommand)),
+            Err(_) if reads.command => Ok((T::default(), ValueCertainty::AfterCommand)),
             Err(error) => Err(error),
         }
     }
 
     /// Takes over everything a render noticed.
-    pub(crate) fn absorb(&mut self, rendered: Rendered) -> Result<(), Error> {
-        let Rendered {
+    pub(crate) fn absorb(&mut self, rendered: RenderResult) -> Result<(), Error> {
+        let RenderResult {
             questionnaire,
             postponed,
             undefined,
@@ -258,13 +274,13 @@ impl Walk<'_> {
             provisional,
             ..
         } = rendered;
-        // One by one: merging whole questionnaires copies what is there for every file.
+        // One by one: merging whole questionnaires would copy all of them again for every file.
         for context in questionnaire.contexts() {
             self.found.questionnaire.add_context(context);
         }
         for question in questionnaire.questions() {
             let asked = self.found.questionnaire.ask(question.clone());
-            asked.map_err(|error| Error::new(Kind::Template, error.to_string()))?;
+            asked.map_err(|error| Error::new(RecipeErrorKind::Template, error.to_string()))?;
         }
         self.found
             .postponed
@@ -287,11 +303,11 @@ impl Walk<'_> {
     }
 }
 
-fn certainty(reads: Reads) -> Certainty {
+fn certainty(reads: UnknownReads) -> ValueCertainty {
     match reads {
-        Reads { asked: true, .. } => Certainty::Later,
-        Reads { command: true, .. } => Certainty::AfterCommand,
-        _ => Certainty::Sure,
+        UnknownReads { asked: true, .. } => ValueCertainty::Later,
+        UnknownReads { command: true, .. } => ValueCertainty::AfterCommand,
+        _ => ValueCertainty::Sure,
     }
 }
 

@@ -4,24 +4,24 @@ use std::rc::Rc;
 
 use serde_json::Value as Json;
 
-use super::{At, Outcome, Walk};
-use crate::effect::Run;
+use super::{StepContext, StepPass, ToolExport};
+use crate::effect::CommandTree;
 use crate::error::Error;
-use crate::manifest::{Group, Step};
-use crate::scope::Scope;
-use crate::unit::Unit;
+use crate::loaded_recipe::LoadedRecipe;
+use crate::manifest::{GroupStep, RecipeStep};
+use crate::scope::VariableScope;
 
-/// Commands at a time when nobody says otherwise.
+/// Default number of commands that run at the same time.
 pub(crate) const PARALLEL_DEFAULT: usize = 8;
 
 /// A group whose commands are still being decided.
-pub(super) struct Open {
-    runs: Vec<Run>,
+pub(super) struct PendingGroup {
+    runs: Vec<CommandTree>,
     /// Most at a time; `None` for one after the other.
     limit: Option<usize>,
 }
 
-impl Open {
+impl PendingGroup {
     pub(super) fn sequence() -> Self {
         Self {
             runs: Vec::new(),
@@ -36,23 +36,23 @@ impl Open {
         }
     }
 
-    fn close(self) -> Option<Run> {
+    fn close(self) -> Option<CommandTree> {
         match (self.runs.len(), self.limit) {
             (0, _) => None,
             (1, _) => self.runs.into_iter().next(),
-            (_, Some(limit)) => Some(Run::Parallel {
+            (_, Some(limit)) => Some(CommandTree::Parallel {
                 parallel: self.runs,
                 limit,
             }),
-            (_, None) => Some(Run::Sequence {
+            (_, None) => Some(CommandTree::Sequence {
                 sequence: self.runs,
             }),
         }
     }
 }
 
-/// How many of the next steps run together: neighbours marked `parallel`, none waiting for another.
-pub(super) fn neighbours(steps: &[Step], order: &[usize]) -> usize {
+/// Counts the next steps that run together: neighbours marked `parallel`, none waiting for another.
+pub(super) fn neighbours(steps: &[RecipeStep], order: &[usize]) -> usize {
     let mut count = 0;
     for &index in order {
         let step = &steps[index];
@@ -70,28 +70,28 @@ pub(super) fn neighbours(steps: &[Step], order: &[usize]) -> usize {
     count.max(1)
 }
 
-impl Walk<'_> {
+impl StepPass<'_> {
     pub(super) fn sequence(
         &mut self,
-        at: &mut At<'_>,
-        group: &Group,
-        scope: &mut Scope,
-    ) -> Result<Outcome, Error> {
+        at: &mut StepContext<'_>,
+        group: &GroupStep,
+        scope: &mut VariableScope,
+    ) -> Result<ToolExport, Error> {
         let mut inner = at.scope.clone();
-        self.runs.push(Open::sequence());
+        self.runs.push(PendingGroup::sequence());
         let result = self.steps(at.unit, &mut inner, (&group.steps, &group.order));
         self.close_group();
         result?;
         hand_out(&group.steps, &inner, scope);
-        Ok(Outcome::Value(Json::Null))
+        Ok(ToolExport::Value(Json::Null))
     }
 
     pub(super) fn parallel(
         &mut self,
-        at: &mut At<'_>,
-        group: &Group,
-        scope: &mut Scope,
-    ) -> Result<Outcome, Error> {
+        at: &mut StepContext<'_>,
+        group: &GroupStep,
+        scope: &mut VariableScope,
+    ) -> Result<ToolExport, Error> {
         let mut inner = at.scope.clone();
         let members = group
             .order
@@ -101,29 +101,29 @@ impl Walk<'_> {
         let limit = group.limit.map(|limit| limit as usize);
         self.at_once(at.unit, &mut inner, members, limit)?;
         hand_out(&group.steps, &inner, scope);
-        Ok(Outcome::Value(Json::Null))
+        Ok(ToolExport::Value(Json::Null))
     }
 
     /// Decides steps whose commands run at the same time.
     pub(super) fn at_once(
         &mut self,
-        unit: &Rc<Unit>,
-        scope: &mut Scope,
-        steps: Vec<&Step>,
+        unit: &Rc<LoadedRecipe>,
+        scope: &mut VariableScope,
+        steps: Vec<&RecipeStep>,
         limit: Option<usize>,
     ) -> Result<(), Error> {
         self.runs
-            .push(Open::parallel(limit.unwrap_or(PARALLEL_DEFAULT)));
+            .push(PendingGroup::parallel(limit.unwrap_or(PARALLEL_DEFAULT)));
         let result = steps.into_iter().try_for_each(|step| {
             // A step's own commands stay in order: a template's `sh`, an item of `forEach`.
-            self.runs.push(Open::sequence());
+            self.runs.push(PendingGroup::sequence());
             let result = self.step(unit, scope, step);
             self.close_group();
             result
         });
         self.close_group();
         result?;
-        // What they export is there once all of them have run.
+        // Their exports are known once all of them have run.
         if !self.is_in_parallel() {
             self.settle(scope)
         } else {
@@ -131,7 +131,7 @@ impl Walk<'_> {
         }
     }
 
-    pub(super) fn push_run(&mut self, run: Run) {
+    pub(super) fn push_run(&mut self, run: CommandTree) {
         if let Some(open) = self.runs.last_mut() {
             open.runs.push(run);
         }
@@ -151,18 +151,18 @@ impl Walk<'_> {
         self.runs.iter().any(|open| open.limit.is_some())
     }
 
-    /// Every command decided so far, as it is to run.
-    pub(super) fn drain_runs(&mut self) -> Vec<Run> {
-        let levels = self.runs.iter_mut().map(|open| Open {
+    /// Takes every command decided so far, in the shape it runs in.
+    pub(super) fn drain_runs(&mut self) -> Vec<CommandTree> {
+        let levels = self.runs.iter_mut().map(|open| PendingGroup {
             runs: std::mem::take(&mut open.runs),
             limit: open.limit,
         });
-        levels.filter_map(Open::close).collect()
+        levels.filter_map(PendingGroup::close).collect()
     }
 
     fn close_group(&mut self) {
         if self.runs.len() > 1
-            && let Some(run) = self.runs.pop().and_then(Open::close)
+            && let Some(run) = self.runs.pop().and_then(PendingGroup::close)
         {
             self.push_run(run);
         }
@@ -170,15 +170,15 @@ impl Walk<'_> {
 }
 
 /// Exports of steps within a group belong to the recipe.
-fn hand_out(steps: &[Step], inner: &Scope, outer: &mut Scope) {
-    use crate::manifest::Tool;
+fn hand_out(steps: &[RecipeStep], inner: &VariableScope, outer: &mut VariableScope) {
+    use crate::manifest::StepTool;
     for step in steps {
         for (name, _) in &step.exports {
             outer.take_over(name, inner, name);
         }
         match &step.tool {
-            Tool::Prompt(tool) => outer.take_over(&tool.variable, inner, &tool.variable),
-            Tool::Query(tool) => {
+            StepTool::Prompt(tool) => outer.take_over(&tool.variable, inner, &tool.variable),
+            StepTool::Query(tool) => {
                 let names = tool
                     .checks
                     .iter()
@@ -187,7 +187,7 @@ fn hand_out(steps: &[Step], inner: &Scope, outer: &mut Scope) {
                     outer.take_over(name, inner, name);
                 }
             }
-            Tool::Sequence(group) | Tool::Parallel(group) => {
+            StepTool::Sequence(group) | StepTool::Parallel(group) => {
                 hand_out(&group.steps, inner, outer);
             }
             _ => {}

@@ -1,31 +1,35 @@
-//! The variables of a recipe: given, defaulted, or wanted from somebody.
+//! The variables of a recipe: given, defaulted, or still to be asked for.
 
 use std::rc::Rc;
 
 use expr::Value;
-use prompt::{AnswerKind, Question, Source};
+use prompt::{AnswerKind, Question, QuestionSource};
 use serde_json::{Map, Value as Json, json};
 
-use super::{At, Certainty, Condition, Walk};
-use crate::error::{Diagnostic, Error, Kind};
-use crate::host::{Ask, AskKind};
-use crate::manifest::{Datum, Step, Tool, Type, Variable};
-use crate::scope::Scope;
-use crate::unit::Unit;
-use crate::unknown::Why;
+use super::{StepCondition, StepContext, StepPass, ValueCertainty};
+use crate::error::{Diagnostic, Error, RecipeErrorKind};
+use crate::host::{AskKind, VariablePrompt};
+use crate::loaded_recipe::LoadedRecipe;
+use crate::manifest::{ManifestValue, RecipeStep, RecipeVariable, StepTool, VariableType};
+use crate::scope::VariableScope;
+use crate::unknown_values::UnknownReason;
 use crate::variables::typed;
 
-/// A value somebody must be asked for.
+/// A variable whose value must be asked for.
 #[derive(Clone, Debug)]
-pub(crate) struct Wanted {
+pub(crate) struct WantedVariable {
     pub(crate) name: String,
-    pub(crate) variable: Variable,
-    pub(crate) source: Source,
+    pub(crate) variable: RecipeVariable,
+    pub(crate) source: QuestionSource,
 }
 
-impl Walk<'_> {
-    /// The scope a recipe begins with.
-    pub(super) fn declare(&mut self, unit: &Rc<Unit>, mut scope: Scope) -> Result<Scope, Error> {
+impl StepPass<'_> {
+    /// Makes the scope a recipe begins with.
+    pub(super) fn declare(
+        &mut self,
+        unit: &Rc<LoadedRecipe>,
+        mut scope: VariableScope,
+    ) -> Result<VariableScope, Error> {
         let manifest = &unit.recipe.manifest;
         scope.set_json(
             "recipe",
@@ -38,12 +42,16 @@ impl Walk<'_> {
         for (name, function) in self.project.functions() {
             scope.set(name, function);
         }
+        let helpers = unit.helpers()?;
+        for name in helpers.keys() {
+            scope.set(&name, helpers.get(&name).unwrap_or_default());
+        }
         for (name, variable) in &manifest.variables {
             self.found.variables.insert(name.clone(), variable.clone());
             if let Some(computed) = &variable.computed {
                 if scope.has(name) {
                     let message = format!("`{name}` is computed, and cannot be given");
-                    return Err(unit.error(Kind::Usage, computed.place, message));
+                    return Err(unit.error(RecipeErrorKind::Usage, computed.place, message));
                 }
                 self.set_value(unit, &mut scope, (name, variable), computed)?;
                 continue;
@@ -60,12 +68,17 @@ impl Walk<'_> {
                 self.want(
                     name,
                     variable,
-                    Source {
+                    QuestionSource {
                         file: unit.recipe.file.clone(),
                         line,
                     },
                 );
-                scope.set_unknown(name, Why::Asked, stand_in(variable), &self.tracker);
+                scope.set_unknown(
+                    name,
+                    UnknownReason::Asked,
+                    stand_in(variable),
+                    &self.tracker,
+                );
             } else {
                 scope.set(name, Value::Undefined);
             }
@@ -73,10 +86,10 @@ impl Walk<'_> {
         Ok(scope)
     }
 
-    pub(super) fn want(&mut self, name: &str, variable: &Variable, source: Source) {
+    pub(super) fn want(&mut self, name: &str, variable: &RecipeVariable, source: QuestionSource) {
         if !self.found.wanted.iter().any(|wanted| wanted.name == name) {
             let (name, variable) = (name.to_owned(), variable.clone());
-            self.found.wanted.push(Wanted {
+            self.found.wanted.push(WantedVariable {
                 name,
                 variable,
                 source,
@@ -87,9 +100,9 @@ impl Walk<'_> {
     /// Applies a default, which may be a template over the variables before it.
     fn default(
         &mut self,
-        unit: &Rc<Unit>,
-        scope: &mut Scope,
-        (name, variable): (&str, &Variable),
+        unit: &Rc<LoadedRecipe>,
+        scope: &mut VariableScope,
+        (name, variable): (&str, &RecipeVariable),
     ) -> Result<(), Error> {
         match &variable.default {
             Some(default) => self.set_value(unit, scope, (name, variable), default),
@@ -97,47 +110,52 @@ impl Walk<'_> {
         }
     }
 
-    /// Whether the variable's condition holds, as far as the variables before it say.
+    /// Returns true if the variable's condition holds, as far as the variables before it are known.
     fn is_wanted(
         &mut self,
-        unit: &Rc<Unit>,
-        scope: &Scope,
-        variable: &Variable,
+        unit: &Rc<LoadedRecipe>,
+        scope: &VariableScope,
+        variable: &RecipeVariable,
     ) -> Result<bool, Error> {
         let mut step = nameless();
         step.when.clone_from(&variable.when);
-        let at = At {
+        let at = StepContext {
             unit,
             step: &step,
             scope: scope.clone(),
         };
-        // What depends on a value that is still asked for is asked in the next round.
-        Ok(matches!(self.condition(&at)?, Condition::Yes))
+        // A variable that depends on a value still asked for is asked for in the next round.
+        Ok(matches!(self.condition(&at)?, StepCondition::Yes))
     }
 
     /// Sets a variable from a value of the manifest, which may be a template over those before it.
     fn set_value(
         &mut self,
-        unit: &Rc<Unit>,
-        scope: &mut Scope,
-        (name, variable): (&str, &Variable),
-        default: &Datum,
+        unit: &Rc<LoadedRecipe>,
+        scope: &mut VariableScope,
+        (name, variable): (&str, &RecipeVariable),
+        default: &ManifestValue,
     ) -> Result<(), Error> {
         let step = nameless();
-        let at = At {
+        let at = StepContext {
             unit,
             step: &step,
             scope: scope.clone(),
         };
         let (value, certainty) = self.value(&at, &default.value, default.place)?;
         match certainty {
-            Certainty::Later => {
-                scope.set_unknown(name, Why::Asked, stand_in(variable), &self.tracker);
+            ValueCertainty::Later => {
+                scope.set_unknown(
+                    name,
+                    UnknownReason::Asked,
+                    stand_in(variable),
+                    &self.tracker,
+                );
             }
             _ => {
                 let value = typed(variable, &value).map_err(|wrong| {
                     let message = format!("the default of `{name}` {wrong}");
-                    unit.error(Kind::Manifest, default.place, message)
+                    unit.error(RecipeErrorKind::Manifest, default.place, message)
                 })?;
                 scope.set_json(name, &value);
             }
@@ -146,27 +164,26 @@ impl Walk<'_> {
     }
 }
 
-impl Wanted {
-    /// The question for a person.
-    pub(crate) fn ask(&self) -> Ask {
+impl WantedVariable {
+    /// Makes the question for a person.
+    pub(crate) fn ask(&self) -> VariablePrompt {
         let variable = &self.variable;
         let message = variable
             .prompt
             .clone()
             .or_else(|| variable.description.clone());
-        Ask {
+        VariablePrompt {
             name: self.name.clone(),
             message: message.unwrap_or_else(|| self.name.clone()),
             kind: ask_kind(variable),
             default: variable.default.as_ref().map(|datum| datum.value.clone()),
             suggestion: variable.suggestion.clone(),
-            refused: None,
             labels: labels(variable),
             is_secret: variable.secret,
         }
     }
 
-    /// The question for the document.
+    /// Makes the question for the document.
     pub(crate) fn question(&self) -> Question {
         let variable = &self.variable;
         let mut question = Question::new(self.name.clone(), self.source.clone());
@@ -192,23 +209,23 @@ impl Wanted {
                 .collect()
         };
         question.kind = match variable.kind {
-            Type::String | Type::File | Type::Directory => AnswerKind::Text,
-            Type::Number => AnswerKind::Number,
-            Type::Boolean => AnswerKind::Boolean,
-            Type::Enum if variable.multiple => AnswerKind::Pick { from: words() },
-            Type::Enum => AnswerKind::Select { from: words() },
-            Type::Array => AnswerKind::List,
-            Type::Object => AnswerKind::Json,
+            VariableType::String | VariableType::File | VariableType::Directory => AnswerKind::Text,
+            VariableType::Number => AnswerKind::Number,
+            VariableType::Boolean => AnswerKind::Boolean,
+            VariableType::Enum if variable.multiple => AnswerKind::Pick { from: words() },
+            VariableType::Enum => AnswerKind::Select { from: words() },
+            VariableType::Array => AnswerKind::List,
+            VariableType::Object => AnswerKind::Json,
         };
-        if variable.kind == Type::Object {
+        if variable.kind == VariableType::Object {
             question.schema = Some(json!({ "type": "object" }));
         }
         question
     }
 }
 
-/// One error that lists everything that is missing.
-pub(crate) fn missing(wanted: &[Wanted]) -> Error {
+/// Makes one error that lists everything that is missing.
+pub(crate) fn missing(wanted: &[WantedVariable]) -> Error {
     let names: Vec<String> = wanted
         .iter()
         .map(|wanted| {
@@ -237,11 +254,11 @@ pub(crate) fn missing(wanted: &[Wanted]) -> Error {
         "give {}, or have them asked for with the other questions: --ask document",
         flags.join(" ")
     ));
-    Error::of(Kind::Missing, vec![diagnostic])
+    Error::of(RecipeErrorKind::Missing, vec![diagnostic])
 }
 
-/// What each allowed word is called, in the order of the words.
-fn labels(variable: &Variable) -> Vec<String> {
+/// Returns the label of each allowed word, in the order of the words.
+fn labels(variable: &RecipeVariable) -> Vec<String> {
     let label = |word: &String| {
         let found = variable.labels.iter().find(|(of, _)| of == word);
         found.map_or_else(|| word.clone(), |(_, label)| label.clone())
@@ -249,19 +266,19 @@ fn labels(variable: &Variable) -> Vec<String> {
     variable.values.iter().map(label).collect()
 }
 
-fn ask_kind(variable: &Variable) -> AskKind {
+fn ask_kind(variable: &RecipeVariable) -> AskKind {
     match variable.kind {
-        Type::String | Type::File | Type::Directory => AskKind::Text,
-        Type::Number => AskKind::Number,
-        Type::Boolean => AskKind::Confirm,
-        Type::Enum if variable.multiple => AskKind::MultiSelect(variable.values.clone()),
-        Type::Enum => AskKind::Select(variable.values.clone()),
-        Type::Array => AskKind::List,
-        Type::Object => AskKind::Object,
+        VariableType::String | VariableType::File | VariableType::Directory => AskKind::Text,
+        VariableType::Number => AskKind::Number,
+        VariableType::Boolean => AskKind::Confirm,
+        VariableType::Enum if variable.multiple => AskKind::MultiSelect(variable.values.clone()),
+        VariableType::Enum => AskKind::Select(variable.values.clone()),
+        VariableType::Array => AskKind::List,
+        VariableType::Object => AskKind::Object,
     }
 }
 
-fn format_of(variable: &Variable) -> String {
+fn format_of(variable: &RecipeVariable) -> String {
     let mut rules = Vec::new();
     if let Some(pattern) = &variable.pattern {
         rules.push(format!(
@@ -275,25 +292,25 @@ fn format_of(variable: &Variable) -> String {
         (None, Some(max)) => rules.push(format!("At most {max}.")),
         (None, None) => {}
     }
-    if matches!(variable.kind, Type::File | Type::Directory) {
+    if matches!(variable.kind, VariableType::File | VariableType::Directory) {
         rules.push("A path inside the project.".to_owned());
     }
     rules.join(" ")
 }
 
-/// What a variable reads as until its value is known.
-fn stand_in(variable: &Variable) -> Value {
+/// Returns the value a variable has until its real value is known.
+fn stand_in(variable: &RecipeVariable) -> Value {
     match variable.kind {
-        Type::Number => Value::Number(0.0),
-        Type::Boolean => Value::Bool(false),
-        Type::Array => Value::array(Vec::new()),
-        Type::Enum if variable.multiple => Value::array(Vec::new()),
-        Type::Object => Value::from_json(&Json::Object(Map::new())),
+        VariableType::Number => Value::Number(0.0),
+        VariableType::Boolean => Value::Bool(false),
+        VariableType::Array => Value::array(Vec::new()),
+        VariableType::Enum if variable.multiple => Value::array(Vec::new()),
+        VariableType::Object => Value::from_json(&Json::Object(Map::new())),
         _ => Value::from(""),
     }
 }
 
-fn line_of(unit: &Unit, name: &str) -> u32 {
+fn line_of(unit: &LoadedRecipe, name: &str) -> u32 {
     let wanted = format!("{name}:");
     let found = unit
         .recipe
@@ -305,12 +322,12 @@ fn line_of(unit: &Unit, name: &str) -> u32 {
         .unwrap_or(1)
 }
 
-/// Texts outside any step are evaluated as if a nameless one had them.
-pub(super) fn nameless() -> Step {
-    Step {
+/// Returns a step without a name, for texts outside any step.
+pub(super) fn nameless() -> RecipeStep {
+    RecipeStep {
         name: String::new(),
-        place: crate::error::Place::default(),
-        tool: Tool::EnsureDirs(crate::manifest::EnsureDirs { paths: Vec::new() }),
+        place: crate::error::FileSpan::default(),
+        tool: StepTool::EnsureDirs(crate::manifest::EnsureDirs { paths: Vec::new() }),
         description: None,
         when: None,
         depends_on: Vec::new(),

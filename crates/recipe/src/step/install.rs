@@ -1,30 +1,36 @@
 //! `install`: packages, by the package manager the project uses.
 
 use serde_json::json;
-use workspace::{Kind as PathKind, RelPath};
+use workspace::{PathKind, RelPath};
 
-use super::command::Wish;
-use super::{At, Certainty, Outcome, Walk};
-use crate::effect::What;
-use crate::error::{Error, Kind};
-use crate::manifest::Install;
+use super::command::CommandSpec;
+use super::{StepContext, StepPass, ToolExport, ValueCertainty};
+use crate::effect::CommandInvocation;
+use crate::error::{Error, RecipeErrorKind};
+use crate::manifest::InstallStep;
 
-impl Walk<'_> {
-    pub(super) fn install(&mut self, at: &mut At<'_>, tool: &Install) -> Result<Outcome, Error> {
+impl StepPass<'_> {
+    pub(super) fn install(
+        &mut self,
+        at: &mut StepContext<'_>,
+        tool: &InstallStep,
+    ) -> Result<ToolExport, Error> {
         let mut packages = Vec::new();
         for text in &tool.packages {
             let (package, certainty) = self.text(at, text)?;
-            if certainty == Certainty::Later {
-                return Ok(Outcome::Later);
+            if certainty == ValueCertainty::Later {
+                return Ok(ToolExport::Later);
             }
             if package.split_whitespace().any(|word| word.starts_with('-')) {
                 let message = format!("`{package}` is an option, not a package");
-                return Err(at.unit.error(Kind::Manifest, text.place, message));
+                return Err(at
+                    .unit
+                    .error(RecipeErrorKind::Manifest, text.place, message));
             }
             packages.extend(package.split_whitespace().map(str::to_owned));
         }
         if packages.is_empty() {
-            return Ok(Outcome::Value(json!({ "packages": [] })));
+            return Ok(ToolExport::Value(json!({ "packages": [] })));
         }
         let manager = match &tool.package_manager {
             Some(text) => self.text(at, text)?.0,
@@ -36,12 +42,12 @@ impl Walk<'_> {
                 .as_ref()
                 .map_or(at.step.place, |text| text.place);
             let message = format!("`{manager}` is not a package manager that is known here");
-            let error = at.unit.error(Kind::Manifest, place, message);
+            let error = at.unit.error(RecipeErrorKind::Manifest, place, message);
             return Err(error.hint(format!("known: {}", MANAGERS.join(", "))));
         };
         words.extend(packages);
-        let (what, cwd) = (What::Program(words), RelPath::root());
-        let wish = Wish {
+        let (what, cwd) = (CommandInvocation::Program(words), RelPath::root());
+        let wish = CommandSpec {
             what,
             cwd,
             env: Vec::new(),
@@ -51,15 +57,17 @@ impl Walk<'_> {
         self.command(at, wish)
     }
 
-    /// The package manager whose traces the project bears.
-    fn package_manager(&self, at: &At<'_>) -> Result<String, Error> {
+    /// Returns the package manager whose files are in the project.
+    fn package_manager(&self, at: &StepContext<'_>) -> Result<String, Error> {
         for (file, manager) in TRACES {
             if self.project.is(&RelPath::parse(file)?, PathKind::File)? {
                 return Ok(manager.to_owned());
             }
         }
         let message = "the project does not say which package manager it uses";
-        let error = at.unit.error(Kind::Manifest, at.step.place, message);
+        let error = at
+            .unit
+            .error(RecipeErrorKind::Manifest, at.step.place, message);
         Err(error.hint(format!(
             "add `packageManager:`, one of {}",
             MANAGERS.join(", ")

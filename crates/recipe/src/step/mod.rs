@@ -1,22 +1,22 @@
-//! The walk through a recipe's steps: everything is decided, nothing is done.
+//! The walk over a recipe's steps: it decides everything and performs nothing.
 //!
-//! A walk is repeated in every round. Whatever depends on an answer that is still missing is left
-//! out and decided in a later round; whatever depends on what a command will print is planned with
-//! a stand-in and decided again while performing.
+//! Every round repeats the walk. A step that depends on a missing answer is left out and decided in
+//! a later round; one that depends on the output of a command is planned with a stand-in and
+//! decided again while performing.
 
 mod ai;
 mod command;
 mod data;
+mod directives;
 mod evaluation;
+mod file_placement;
 mod group;
 mod inputs;
 mod install;
-mod origins;
-mod placing;
 mod prompt;
-mod put;
 mod recipe;
 mod template;
+mod template_files;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -27,20 +27,20 @@ use indexmap::{IndexMap, IndexSet};
 use serde::Serialize;
 use workspace::{PolicySettings, RelPath};
 
-use crate::conflict::{Conflict, OnConflict};
-use crate::effect::{Effect, Run};
-use crate::error::{Error, Kind};
-use crate::evaluate::Answers;
-use crate::host::Decisions;
-use crate::manifest::{Step, Tool, Variable};
-use crate::perform::Performer;
-use crate::project::Project;
-use crate::scope::Scope;
-use crate::unit::{Library, Unit};
-use crate::unknown::Tracker;
+use crate::conflict::{FileConflict, OnConflict};
+use crate::effect::{CommandTree, Effect};
+use crate::error::{Error, RecipeErrorKind};
+use crate::evaluate::AnswerValues;
+use crate::host::ConflictDecisions;
+use crate::loaded_recipe::{LoadedRecipe, RecipeLibrary};
+use crate::manifest::{RecipeStep, RecipeVariable, StepTool};
+use crate::perform::EffectPerformer;
+use crate::project::PendingProject;
+use crate::scope::VariableScope;
+use crate::unknown_values::ReadTracker;
 
-pub(crate) use evaluation::Certainty;
-pub(crate) use inputs::{Wanted, missing};
+pub(crate) use evaluation::ValueCertainty;
+pub(crate) use inputs::{WantedVariable, missing};
 pub(crate) use prompt::variable as prompt_variable;
 
 /// Most recipes inside recipes.
@@ -48,30 +48,30 @@ pub(crate) const RECIPE_DEPTH_MAX: usize = 16;
 /// Most steps one run takes, items of `forEach` counted.
 pub(crate) const STEP_RUNS_MAX: usize = 200_000;
 
-/// What is known before a walk begins.
-pub(crate) struct Known {
-    pub(crate) answers: Answers,
+/// Everything known before a walk begins.
+pub(crate) struct KnownInputs {
+    pub(crate) answers: AnswerValues,
     /// Values of variables and prompts that were asked for and given.
     pub(crate) values: BTreeMap<String, serde_json::Value>,
     /// Those of them that a person gave.
     pub(crate) asked: serde_json::Map<String, serde_json::Value>,
-    pub(crate) decisions: Decisions,
-    /// What each answer was an answer to.
+    pub(crate) decisions: ConflictDecisions,
+    /// The question of each answer, as a hash.
     pub(crate) questions: BTreeMap<String, String>,
     /// Answers of an earlier run whose question reads differently now.
     pub(crate) answers_kept: BTreeSet<String>,
     pub(crate) on_conflict: OnConflict,
 }
 
-/// Whether commands run.
-pub(crate) enum Stage<'p> {
+/// Planning runs no commands; performing does.
+pub(crate) enum PassStage<'p> {
     Planning,
-    Performing(Box<Performer<'p>>),
+    Performing(Box<EffectPerformer<'p>>),
 }
 
 /// Everything a walk finds out.
 #[derive(Default)]
-pub(crate) struct Found {
+pub(crate) struct PassFindings {
     pub(crate) questionnaire: Questionnaire,
     /// Questions that wait for other answers: their keys, where known.
     pub(crate) postponed: IndexSet<String>,
@@ -82,12 +82,12 @@ pub(crate) struct Found {
     /// Errors that missing answers may explain.
     pub(crate) excused: Vec<Error>,
     pub(crate) undefined: IndexSet<(String, String, u32, u32)>,
-    /// Variables somebody must be asked for.
-    pub(crate) wanted: Vec<Wanted>,
+    /// Variables that must be asked for.
+    pub(crate) wanted: Vec<WantedVariable>,
     /// Every variable of every recipe of the run.
-    pub(crate) variables: IndexMap<String, Variable>,
+    pub(crate) variables: IndexMap<String, RecipeVariable>,
     pub(crate) effects: Vec<Effect>,
-    pub(crate) conflicts: Vec<Conflict>,
+    pub(crate) conflicts: Vec<FileConflict>,
     pub(crate) steps: Vec<StepReport>,
     /// Commands whose results later steps need.
     pub(crate) barriers: usize,
@@ -95,7 +95,7 @@ pub(crate) struct Found {
     pub(crate) templates: BTreeMap<String, String>,
 }
 
-/// What became of a step.
+/// Report about one step.
 #[derive(Clone, Debug, Serialize)]
 pub struct StepReport {
     pub name: String,
@@ -114,23 +114,23 @@ pub enum StepStatus {
 }
 
 /// One walk.
-pub(crate) struct Walk<'w> {
-    pub(crate) project: Rc<Project>,
-    pub(crate) library: &'w Library,
-    pub(crate) known: &'w Known,
-    /// For what is read as context.
+pub(crate) struct StepPass<'w> {
+    pub(crate) project: Rc<PendingProject>,
+    pub(crate) library: &'w RecipeLibrary,
+    pub(crate) known: &'w KnownInputs,
+    /// Policy for files that are read as context.
     pub(crate) policy: &'w PolicySettings,
-    pub(crate) stage: Stage<'w>,
-    pub(crate) tracker: Rc<Tracker>,
-    pub(crate) found: Found,
+    pub(crate) stage: PassStage<'w>,
+    pub(crate) tracker: Rc<ReadTracker>,
+    pub(crate) found: PassFindings,
     /// The recipes being run, outermost first.
     chain: Vec<String>,
     /// Commands decided and not yet handed over, by open group.
-    runs: Vec<group::Open>,
-    waiting: Vec<command::Waiting>,
-    /// What templates of the current step handed out with `provide`.
+    runs: Vec<group::PendingGroup>,
+    waiting: Vec<command::PendingExports>,
+    /// Values that templates of the current step exported with `provide`.
     provided: Vec<(String, Value)>,
-    /// Who wrote which file in this run.
+    /// The step that wrote each file of this run.
     written: BTreeMap<RelPath, String>,
     /// Files that will be there, or be different, once answers are.
     expected: BTreeSet<RelPath>,
@@ -139,14 +139,14 @@ pub(crate) struct Walk<'w> {
 }
 
 /// A step at work: its recipe, itself, and the values it sees.
-pub(crate) struct At<'s> {
-    pub(crate) unit: &'s Rc<Unit>,
-    pub(crate) step: &'s Step,
-    pub(crate) scope: Scope,
+pub(crate) struct StepContext<'s> {
+    pub(crate) unit: &'s Rc<LoadedRecipe>,
+    pub(crate) step: &'s RecipeStep,
+    pub(crate) scope: VariableScope,
 }
 
-/// What a tool gives back for `exports`.
-pub(crate) enum Outcome {
+/// The value of a tool, for `exports`.
+pub(crate) enum ToolExport {
     Value(serde_json::Value),
     /// A command that runs later; exports wait for it.
     Command(usize),
@@ -154,13 +154,13 @@ pub(crate) enum Outcome {
     Later,
 }
 
-impl<'w> Walk<'w> {
+impl<'w> StepPass<'w> {
     pub(crate) fn new(
-        project: Rc<Project>,
-        library: &'w Library,
-        known: &'w Known,
+        project: Rc<PendingProject>,
+        library: &'w RecipeLibrary,
+        known: &'w KnownInputs,
         policy: &'w PolicySettings,
-        stage: Stage<'w>,
+        stage: PassStage<'w>,
     ) -> Self {
         Self {
             project,
@@ -169,9 +169,9 @@ impl<'w> Walk<'w> {
             policy,
             stage,
             tracker: Rc::default(),
-            found: Found::default(),
+            found: PassFindings::default(),
             chain: Vec::new(),
-            runs: vec![group::Open::sequence()],
+            runs: vec![group::PendingGroup::sequence()],
             waiting: Vec::new(),
             provided: Vec::new(),
             written: BTreeMap::new(),
@@ -181,8 +181,8 @@ impl<'w> Walk<'w> {
         }
     }
 
-    /// Ends the walk: what it found, and the performer if there was one.
-    pub(crate) fn finish(mut self) -> (Found, Vec<Run>, Stage<'w>) {
+    /// Ends the walk; returns its findings, and the performer if there was one.
+    pub(crate) fn finish(mut self) -> (PassFindings, Vec<CommandTree>, PassStage<'w>) {
         let runs = self.drain_runs();
         (self.found, runs, self.stage)
     }
@@ -190,9 +190,9 @@ impl<'w> Walk<'w> {
     /// Decides the steps of a list in their order.
     pub(crate) fn steps(
         &mut self,
-        unit: &Rc<Unit>,
-        scope: &mut Scope,
-        (steps, order): (&[Step], &[usize]),
+        unit: &Rc<LoadedRecipe>,
+        scope: &mut VariableScope,
+        (steps, order): (&[RecipeStep], &[usize]),
     ) -> Result<(), Error> {
         let mut at = 0;
         while at < order.len() {
@@ -211,9 +211,9 @@ impl<'w> Walk<'w> {
     /// Decides one step, for each of its items.
     pub(crate) fn step(
         &mut self,
-        unit: &Rc<Unit>,
-        scope: &mut Scope,
-        step: &Step,
+        unit: &Rc<LoadedRecipe>,
+        scope: &mut VariableScope,
+        step: &RecipeStep,
     ) -> Result<(), Error> {
         let before = step.continue_on_error.then(|| self.save());
         match self.attempt(unit, scope, step) {
@@ -228,8 +228,13 @@ impl<'w> Walk<'w> {
         }
     }
 
-    fn attempt(&mut self, unit: &Rc<Unit>, scope: &mut Scope, step: &Step) -> Result<(), Error> {
-        let mut at = At {
+    fn attempt(
+        &mut self,
+        unit: &Rc<LoadedRecipe>,
+        scope: &mut VariableScope,
+        step: &RecipeStep,
+    ) -> Result<(), Error> {
+        let mut at = StepContext {
             unit,
             step,
             scope: self.step_scope(scope, step),
@@ -242,7 +247,7 @@ impl<'w> Walk<'w> {
         };
         self.add_variables(&mut at)?;
         let (items, certainty) = self.items(&at, &for_each.list)?;
-        if certainty == Certainty::Later {
+        if certainty == ValueCertainty::Later {
             self.found.unsettled = true;
             return Ok(());
         }
@@ -250,7 +255,7 @@ impl<'w> Walk<'w> {
             let mut item_scope = at.scope.clone();
             item_scope.set(&for_each.item, item);
             item_scope.set(&for_each.index, Value::Number(index as f64));
-            let mut each = At {
+            let mut each = StepContext {
                 unit,
                 step,
                 scope: item_scope,
@@ -263,15 +268,21 @@ impl<'w> Walk<'w> {
     }
 
     /// Decides a step for one set of values; `None` when its condition says no, or not yet.
-    fn once(&mut self, at: &mut At<'_>, scope: &mut Scope) -> Result<Option<Outcome>, Error> {
+    fn once(
+        &mut self,
+        at: &mut StepContext<'_>,
+        scope: &mut VariableScope,
+    ) -> Result<Option<ToolExport>, Error> {
         self.step_runs += 1;
         if self.step_runs > STEP_RUNS_MAX {
             let message = format!("the run takes more than STEP_RUNS_MAX = {STEP_RUNS_MAX} steps");
-            return Err(at.unit.error(Kind::Limit, at.step.place, message));
+            return Err(at
+                .unit
+                .error(RecipeErrorKind::Limit, at.step.place, message));
         }
         self.add_variables(at)?;
         match self.condition(at)? {
-            Condition::No => {
+            StepCondition::No => {
                 let reason = at
                     .step
                     .when
@@ -280,26 +291,26 @@ impl<'w> Walk<'w> {
                 self.report(at.step, StepStatus::Skipped, reason);
                 return Ok(None);
             }
-            Condition::Later => {
+            StepCondition::Later => {
                 self.found.unsettled = true;
                 return Ok(None);
             }
-            Condition::Yes => {}
+            StepCondition::Yes => {}
         }
         let outcome = match &at.step.tool {
-            Tool::Template(tool) => self.template(at, tool)?,
-            Tool::Shell(tool) => self.shell(at, tool)?,
-            Tool::Action(tool) => self.action(at, tool)?,
-            Tool::Install(tool) => self.install(at, tool)?,
-            Tool::Prompt(tool) => self.prompt(at, tool, scope)?,
-            Tool::Query(tool) => self.query(at, tool, scope)?,
-            Tool::Patch(tool) => self.patch(at, tool)?,
-            Tool::Replace(tool) => self.replace_matches(at, tool)?,
-            Tool::EnsureDirs(tool) => self.ensure_dirs(at, tool)?,
-            Tool::Recipe(tool) => self.sub_recipe(at, tool, scope)?,
-            Tool::Sequence(group) => self.sequence(at, group, scope)?,
-            Tool::Parallel(group) => self.parallel(at, group, scope)?,
-            Tool::Ai(tool) => self.ai(at, tool)?,
+            StepTool::Template(tool) => self.template(at, tool)?,
+            StepTool::Shell(tool) => self.shell(at, tool)?,
+            StepTool::Action(tool) => self.action(at, tool)?,
+            StepTool::Install(tool) => self.install(at, tool)?,
+            StepTool::Prompt(tool) => self.prompt(at, tool, scope)?,
+            StepTool::Query(tool) => self.query(at, tool, scope)?,
+            StepTool::Patch(tool) => self.patch(at, tool)?,
+            StepTool::Replace(tool) => self.replace_matches(at, tool)?,
+            StepTool::EnsureDirs(tool) => self.ensure_dirs(at, tool)?,
+            StepTool::Recipe(tool) => self.sub_recipe(at, tool, scope)?,
+            StepTool::Sequence(group) => self.sequence(at, group, scope)?,
+            StepTool::Parallel(group) => self.parallel(at, group, scope)?,
+            StepTool::Ai(tool) => self.ai(at, tool)?,
         };
         for (name, value) in std::mem::take(&mut self.provided) {
             scope.set(&name, value);
@@ -308,8 +319,8 @@ impl<'w> Walk<'w> {
         Ok(Some(outcome))
     }
 
-    /// Notes what became of a step; a step that runs for many items is noted once.
-    pub(crate) fn report(&mut self, step: &Step, status: StepStatus, reason: Option<String>) {
+    /// Notes the status of a step; a step that runs for many items is noted once.
+    pub(crate) fn report(&mut self, step: &RecipeStep, status: StepStatus, reason: Option<String>) {
         match self.found.steps.last_mut() {
             Some(last) if step.for_each.is_some() && last.name == step.name => {
                 if status == StepStatus::Done {
@@ -328,9 +339,9 @@ impl<'w> Walk<'w> {
         }
     }
 
-    /// What must be as before if a step that may fail does.
-    fn save(&self) -> Saved {
-        Saved {
+    /// Saves the state to restore if a step that may fail does fail.
+    fn save(&self) -> PassSnapshot {
+        PassSnapshot {
             effects: self.found.effects.len(),
             conflicts: self.found.conflicts.len(),
             waiting: self.waiting.len(),
@@ -340,7 +351,7 @@ impl<'w> Walk<'w> {
         }
     }
 
-    fn restore(&mut self, saved: Saved) {
+    fn restore(&mut self, saved: PassSnapshot) {
         self.found.effects.truncate(saved.effects);
         self.found.conflicts.truncate(saved.conflicts);
         self.waiting.truncate(saved.waiting);
@@ -350,7 +361,7 @@ impl<'w> Walk<'w> {
     }
 }
 
-/// How a step's exports become variables.
+/// The way a step's exports become variables.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ExportAs {
     Value,
@@ -358,14 +369,14 @@ pub(crate) enum ExportAs {
     Item(usize),
 }
 
-pub(crate) enum Condition {
+pub(crate) enum StepCondition {
     Yes,
     No,
     Later,
 }
 
 #[derive(Default)]
-struct Saved {
+struct PassSnapshot {
     effects: usize,
     conflicts: usize,
     waiting: usize,
@@ -374,16 +385,17 @@ struct Saved {
     written: BTreeMap<RelPath, String>,
 }
 
-/// A limit or a broken path is never a step's own small failure, and a failed command may be
-/// another step's: whether it may fail was decided when it ran.
+/// Returns true for an error that a step marked as allowed to fail may have. Limits and broken
+/// paths never count, nor does a failed command: it was decided when the command ran, and it may be
+/// another step's.
 fn is_excusable(error: &Error) -> bool {
     !matches!(
         error.kind(),
-        Kind::Limit
-            | Kind::Path
-            | Kind::Untrusted
-            | Kind::UntrustedOwn
-            | Kind::Aborted
-            | Kind::Command
+        RecipeErrorKind::Limit
+            | RecipeErrorKind::Path
+            | RecipeErrorKind::Untrusted
+            | RecipeErrorKind::UntrustedOwn
+            | RecipeErrorKind::Aborted
+            | RecipeErrorKind::Command
     )
 }

@@ -1,24 +1,24 @@
 //! `prompt`: a value a person is asked for in the middle of a recipe.
 
-use prompt::Source;
+use prompt::QuestionSource;
 use serde_json::{Value as Json, json};
 
-use super::{At, Certainty, Outcome, Walk};
-use crate::error::{Error, Kind};
-use crate::fields::Text;
-use crate::manifest::{PromptKind, PromptStep, Type, Variable};
-use crate::scope::Scope;
-use crate::unknown::Why;
+use super::{StepContext, StepPass, ToolExport, ValueCertainty};
+use crate::error::{Error, RecipeErrorKind};
+use crate::fields::ManifestText;
+use crate::manifest::{PromptKind, PromptStep, RecipeVariable, VariableType};
+use crate::scope::VariableScope;
+use crate::unknown_values::UnknownReason;
 use crate::variables::typed;
 
-impl Walk<'_> {
+impl StepPass<'_> {
     pub(super) fn prompt(
         &mut self,
-        at: &mut At<'_>,
+        at: &mut StepContext<'_>,
         tool: &PromptStep,
-        scope: &mut Scope,
-    ) -> Result<Outcome, Error> {
-        let mut certainty = Certainty::Sure;
+        scope: &mut VariableScope,
+    ) -> Result<ToolExport, Error> {
+        let mut certainty = ValueCertainty::Sure;
         let message = match &tool.message {
             Some(message) => {
                 let (text, sure) = self.text(at, message)?;
@@ -34,13 +34,18 @@ impl Walk<'_> {
         let given = self.known.values.get(&tool.variable).cloned();
         if let Some(value) = given {
             scope.set_json(&tool.variable, &value);
-            return Ok(Outcome::Value(json!({ "value": value })));
+            return Ok(ToolExport::Value(json!({ "value": value })));
         }
-        if certainty == Certainty::Later {
-            scope.set_unknown(&tool.variable, Why::Asked, "".into(), &self.tracker);
-            return Ok(Outcome::Later);
+        if certainty == ValueCertainty::Later {
+            scope.set_unknown(
+                &tool.variable,
+                UnknownReason::Asked,
+                "".into(),
+                &self.tracker,
+            );
+            return Ok(ToolExport::Later);
         }
-        let source = Source {
+        let source = QuestionSource {
             file: at.unit.recipe.file.clone(),
             line: at.step.place.line,
         };
@@ -49,37 +54,43 @@ impl Walk<'_> {
             let (value, _) = self.value(at, &default.value, default.place)?;
             let value = typed(&variable, &value).map_err(|wrong| {
                 let message = format!("the default of `{}` {wrong}", tool.variable);
-                at.unit.error(Kind::Manifest, default.place, message)
+                at.unit
+                    .error(RecipeErrorKind::Manifest, default.place, message)
             })?;
-            variable.default = Some(crate::manifest::Datum {
+            variable.default = Some(crate::manifest::ManifestValue {
                 value,
                 place: default.place,
             });
         }
         self.want(&tool.variable, &variable, source);
-        scope.set_unknown(&tool.variable, Why::Asked, "".into(), &self.tracker);
-        Ok(Outcome::Later)
+        scope.set_unknown(
+            &tool.variable,
+            UnknownReason::Asked,
+            "".into(),
+            &self.tracker,
+        );
+        Ok(ToolExport::Later)
     }
 }
 
-/// A prompt step as the variable it fills.
-pub(crate) fn variable(tool: &PromptStep, message: Option<String>) -> Variable {
+/// Converts a prompt step to the variable it fills.
+pub(crate) fn variable(tool: &PromptStep, message: Option<String>) -> RecipeVariable {
     let kind = match tool.kind {
-        PromptKind::Text => Type::String,
-        PromptKind::Confirm => Type::Boolean,
-        PromptKind::Select | PromptKind::MultiSelect => Type::Enum,
+        PromptKind::Text => VariableType::String,
+        PromptKind::Confirm => VariableType::Boolean,
+        PromptKind::Select | PromptKind::MultiSelect => VariableType::Enum,
     };
     let pattern = tool.validate.as_ref().map(|text| {
         let bare = text
             .text
             .strip_prefix('/')
             .and_then(|rest| rest.strip_suffix('/'));
-        Text {
+        ManifestText {
             text: bare.unwrap_or(&text.text).to_owned(),
             place: text.place,
         }
     });
-    Variable {
+    RecipeVariable {
         kind,
         required: tool.default.is_none(),
         default: None,
@@ -93,7 +104,7 @@ pub(crate) fn variable(tool: &PromptStep, message: Option<String>) -> Variable {
             }),
         prompt: message,
         description: None,
-        pattern: pattern.filter(|_| kind == Type::String),
+        pattern: pattern.filter(|_| kind == VariableType::String),
         min: None,
         max: None,
         values: tool.options.clone(),

@@ -5,17 +5,21 @@ use std::rc::Rc;
 use prompt::suggestion;
 use serde_json::Value as Json;
 
-use super::{At, Certainty, Outcome, RECIPE_DEPTH_MAX, Walk};
-use crate::error::{Error, Kind};
+use super::{RECIPE_DEPTH_MAX, StepContext, StepPass, ToolExport, ValueCertainty};
+use crate::error::{Error, RecipeErrorKind};
+use crate::loaded_recipe::LoadedRecipe;
 use crate::manifest::SubRecipe;
-use crate::scope::Scope;
-use crate::unit::Unit;
-use crate::unknown::Why;
+use crate::scope::VariableScope;
+use crate::unknown_values::UnknownReason;
 use crate::variables::typed;
 
-impl Walk<'_> {
+impl StepPass<'_> {
     /// Decides a whole recipe over the values it is given; its final scope comes back.
-    pub(crate) fn recipe(&mut self, unit: &Rc<Unit>, given: Scope) -> Result<Scope, Error> {
+    pub(crate) fn recipe(
+        &mut self,
+        unit: &Rc<LoadedRecipe>,
+        given: VariableScope,
+    ) -> Result<VariableScope, Error> {
         self.chain.push(unit.recipe.file.clone());
         let mut scope = self.declare(unit, given)?;
         let manifest = &unit.recipe.manifest;
@@ -26,13 +30,13 @@ impl Walk<'_> {
 
     pub(super) fn sub_recipe(
         &mut self,
-        at: &mut At<'_>,
+        at: &mut StepContext<'_>,
         tool: &SubRecipe,
-        scope: &mut Scope,
-    ) -> Result<Outcome, Error> {
+        scope: &mut VariableScope,
+    ) -> Result<ToolExport, Error> {
         let (name, certainty) = self.text(at, &tool.recipe)?;
-        if certainty == Certainty::Later {
-            return Ok(Outcome::Later);
+        if certainty == ValueCertainty::Later {
+            return Ok(ToolExport::Later);
         }
         let place = tool.recipe.place;
         let unit = self
@@ -44,7 +48,7 @@ impl Walk<'_> {
                 "recipes are nested deeper than RECIPE_DEPTH_MAX = {RECIPE_DEPTH_MAX}: {}",
                 cycle(&self.chain)
             );
-            let error = at.unit.error(Kind::Limit, place, message);
+            let error = at.unit.error(RecipeErrorKind::Limit, place, message);
             return Err(error.hint("look for a recipe that runs itself"));
         }
         let given = self.child_values(at, tool, &unit)?;
@@ -52,18 +56,18 @@ impl Walk<'_> {
         for name in &unit.recipe.manifest.provides {
             scope.take_over(name, &inner, name);
         }
-        Ok(Outcome::Value(Json::Null))
+        Ok(ToolExport::Value(Json::Null))
     }
 
-    /// The values a child begins with: inherited, mapped, then given.
+    /// Makes the values a child begins with: inherited, mapped, then given.
     fn child_values(
         &mut self,
-        at: &At<'_>,
+        at: &StepContext<'_>,
         tool: &SubRecipe,
-        unit: &Rc<Unit>,
-    ) -> Result<Scope, Error> {
+        unit: &Rc<LoadedRecipe>,
+    ) -> Result<VariableScope, Error> {
         let variables = &unit.recipe.manifest.variables;
-        let mut given = Scope::default();
+        let mut given = VariableScope::default();
         let mapped = tool
             .mapping
             .iter()
@@ -82,18 +86,22 @@ impl Walk<'_> {
         for (name, value) in &tool.args {
             if !variables.contains_key(name) {
                 let message = format!("the recipe `{}` has no variable `{name}`", tool.recipe.text);
-                let error = at.unit.error(Kind::Manifest, at.step.place, message);
+                let error = at
+                    .unit
+                    .error(RecipeErrorKind::Manifest, at.step.place, message);
                 let hint = suggestion(name, variables.keys().map(String::as_str));
                 return Err(error.hint(hint.unwrap_or_else(|| "it declares none".to_owned())));
             }
             let (value, certainty) = self.value(at, value, at.step.place)?;
             match certainty {
-                Certainty::Sure => given.set_json(name, &value),
-                Certainty::AfterCommand => {
+                ValueCertainty::Sure => given.set_json(name, &value),
+                ValueCertainty::AfterCommand => {
                     let stand_in = expr::Value::from_json(&value);
-                    given.set_unknown(name, Why::Command, stand_in, &self.tracker);
+                    given.set_unknown(name, UnknownReason::Command, stand_in, &self.tracker);
                 }
-                Certainty::Later => given.set_unknown(name, Why::Asked, "".into(), &self.tracker),
+                ValueCertainty::Later => {
+                    given.set_unknown(name, UnknownReason::Asked, "".into(), &self.tracker)
+                }
             }
         }
         for (name, variable) in variables {
@@ -102,7 +110,9 @@ impl Walk<'_> {
             };
             let value = typed(variable, &value).map_err(|wrong| {
                 let message = format!("for the recipe `{}`, `{name}` {wrong}", tool.recipe.text);
-                let error = at.unit.error(Kind::Manifest, at.step.place, message);
+                let error = at
+                    .unit
+                    .error(RecipeErrorKind::Manifest, at.step.place, message);
                 error.hint("give it under `args:`, or set `inheritVariables: false`")
             })?;
             given.set_json(name, &value);
@@ -111,7 +121,7 @@ impl Walk<'_> {
     }
 }
 
-/// The chain of recipes; where it goes round, once round.
+/// Prints the chain of recipes, with one turn of a cycle.
 fn cycle(chain: &[String]) -> String {
     let Some(last) = chain.last() else {
         return String::new();

@@ -2,47 +2,47 @@
 
 use expr::Value;
 use serde_json::{Value as Json, json};
-use template::Rendered;
+use template::RenderResult;
 use workspace::RelPath;
 
-use super::origins::{Origin, excluded};
-use super::placing::{Sheet, with_end};
-use super::put::{Put, Putting};
-use super::{At, Certainty, Outcome, Walk};
+use super::directives::{DirectiveSource, with_end};
+use super::file_placement::{FilePlacement, PlacementMode};
+use super::template_files::{TemplateOrigin, excluded};
+use super::{StepContext, StepPass, ToolExport, ValueCertainty};
 use crate::effect::Effect;
-use crate::error::{Error, Kind};
-use crate::evaluate::{Over, Site};
-use crate::frontmatter::{Directives, To};
-use crate::manifest::{TemplateStep, Text};
-use crate::unit::TemplateFile;
+use crate::error::{Error, RecipeErrorKind};
+use crate::evaluate::{EvalInputs, SourceText};
+use crate::frontmatter::{FileDirectives, ToDirective};
+use crate::loaded_recipe::TemplateFile;
+use crate::manifest::{ManifestText, TemplateStep};
 
-/// Where a file goes.
-enum Goes {
+/// Target of one file.
+enum FileDestination {
     To(RelPath),
     Nowhere,
     /// An answer decides.
     Later,
 }
 
-/// Where a step puts its files.
-struct Target {
+/// Target of a step's files.
+struct OutputTarget {
     dir: RelPath,
     /// Instead of the frontmatter's `to`.
     file: Option<String>,
 }
 
 impl TemplateFile {
-    /// Where its directives stand.
-    pub(crate) fn site(&self) -> Site<'_> {
-        Site {
+    /// Returns the file that its directives are written in.
+    pub(crate) fn site(&self) -> SourceText<'_> {
+        SourceText {
             file: &self.file,
             source: &self.text,
         }
     }
 
-    /// Its directives.
-    fn sheet(&self) -> Sheet<'_> {
-        Sheet {
+    /// Returns its directives.
+    fn sheet(&self) -> DirectiveSource<'_> {
+        DirectiveSource {
             site: self.site(),
             frontmatter: &self.frontmatter,
             executable: self.executable,
@@ -50,21 +50,21 @@ impl TemplateFile {
     }
 }
 
-impl Walk<'_> {
+impl StepPass<'_> {
     pub(super) fn template(
         &mut self,
-        at: &mut At<'_>,
+        at: &mut StepContext<'_>,
         tool: &TemplateStep,
-    ) -> Result<Outcome, Error> {
+    ) -> Result<ToolExport, Error> {
         let exclude = excluded(at, tool)?;
         let Some(target) = self.target(at, tool)? else {
-            return Ok(Outcome::Later);
+            return Ok(ToolExport::Later);
         };
         let first = self.found.effects.len();
         let mut later = false;
         for text in &tool.templates {
             let (name, certainty) = self.text(at, text)?;
-            if certainty == Certainty::Later {
+            if certainty == ValueCertainty::Later {
                 later = true;
                 continue;
             }
@@ -72,11 +72,11 @@ impl Walk<'_> {
                 if exclude.is_match(&origin.mirror) {
                     continue;
                 }
-                later |= self.file(at, tool, &target, &origin)? == Certainty::Later;
+                later |= self.file(at, tool, &target, &origin)? == ValueCertainty::Later;
             }
         }
         if later {
-            return Ok(Outcome::Later);
+            return Ok(ToolExport::Later);
         }
         let written = self.found.effects[first..]
             .iter()
@@ -85,13 +85,17 @@ impl Walk<'_> {
                 _ => None,
             });
         let files: Vec<Json> = written.collect();
-        Ok(Outcome::Value(
+        Ok(ToolExport::Value(
             json!({ "filesGenerated": files, "files": files }),
         ))
     }
 
-    fn target(&mut self, at: &At<'_>, tool: &TemplateStep) -> Result<Option<Target>, Error> {
-        let mut target = Target {
+    fn target(
+        &mut self,
+        at: &StepContext<'_>,
+        tool: &TemplateStep,
+    ) -> Result<Option<OutputTarget>, Error> {
+        let mut target = OutputTarget {
             dir: RelPath::root(),
             file: None,
         };
@@ -105,7 +109,7 @@ impl Walk<'_> {
             return Ok(Some(target));
         };
         let (to, certainty) = self.text(at, text)?;
-        if certainty == Certainty::Later {
+        if certainty == ValueCertainty::Later {
             return Ok(None);
         }
         // One template goes to a file; several, or a path that ends in `/`, to a directory.
@@ -121,11 +125,11 @@ impl Walk<'_> {
     /// Renders or copies one file.
     fn file(
         &mut self,
-        at: &mut At<'_>,
+        at: &mut StepContext<'_>,
         tool: &TemplateStep,
-        target: &Target,
-        origin: &Origin,
-    ) -> Result<Certainty, Error> {
+        target: &OutputTarget,
+        origin: &TemplateOrigin,
+    ) -> Result<ValueCertainty, Error> {
         if !origin.rendered {
             return self.copy(at, tool, target, origin);
         }
@@ -138,30 +142,30 @@ impl Walk<'_> {
         let mut directives = match directives {
             Ok(directives) => directives,
             // An attribute that waits for an answer may read as anything.
-            Err(_) if certainty == Certainty::Later => Directives::default(),
+            Err(_) if certainty == ValueCertainty::Later => FileDirectives::default(),
             Err(error) => return Err(error),
         };
         directives.force |= tool.overwrite;
         at.scope
             .set_json("attributes", &Json::Object(rendered.into_iter().collect()));
         let goes = match certainty {
-            Certainty::Later => Goes::Later,
+            ValueCertainty::Later => FileDestination::Later,
             _ => self.destination(at, target, origin, (&file, &directives))?,
         };
-        if let Goes::To(path) = &goes
+        if let FileDestination::To(path) = &goes
             && self.is_skipped(at, path, &directives)?
         {
             return Ok(certainty);
         }
-        // Rendered even when its place is not known yet: its questions are to be asked.
+        // Rendered even before its target is known, because its questions must be asked.
         let (body, sure) = self.body(at, &file, &directives)?;
         let path = match goes {
-            Goes::To(path) => Some(path),
-            Goes::Nowhere => None,
-            Goes::Later => return Ok(Certainty::Later),
+            FileDestination::To(path) => Some(path),
+            FileDestination::Nowhere => None,
+            FileDestination::Later => return Ok(ValueCertainty::Later),
         };
         let certainty = certainty.max(sure);
-        if certainty == Certainty::Later {
+        if certainty == ValueCertainty::Later {
             self.expected.extend(path);
             return Ok(certainty);
         }
@@ -173,52 +177,56 @@ impl Walk<'_> {
         Ok(certainty)
     }
 
-    /// Where the file goes.
+    /// Decides the target of a file.
     fn destination(
         &mut self,
-        at: &At<'_>,
-        target: &Target,
-        origin: &Origin,
-        (file, directives): (&TemplateFile, &Directives),
-    ) -> Result<Goes, Error> {
+        at: &StepContext<'_>,
+        target: &OutputTarget,
+        origin: &TemplateOrigin,
+        (file, directives): (&TemplateFile, &FileDirectives),
+    ) -> Result<FileDestination, Error> {
         let text = match (&target.file, &directives.to) {
             (Some(path), _) => path.clone(),
-            (None, To::Nowhere) => {
+            (None, ToDirective::Nowhere) => {
                 self.skip(at, &origin.mirror, "`to` is empty".to_owned());
-                return Ok(Goes::Nowhere);
+                return Ok(FileDestination::Nowhere);
             }
-            (None, To::Path(path)) => path.clone(),
+            (None, ToDirective::Path(path)) => path.clone(),
             // A template that only runs or says something has no file.
-            (None, To::Mirror) if directives.runs || directives.message.is_some() => {
-                return Ok(Goes::Nowhere);
+            (None, ToDirective::Mirror) if directives.runs || directives.message.is_some() => {
+                return Ok(FileDestination::Nowhere);
             }
-            (None, To::Mirror) => match self.mirrored(at, origin)? {
-                (_, Certainty::Later) => return Ok(Goes::Later),
+            (None, ToDirective::Mirror) => match self.mirrored(at, origin)? {
+                (_, ValueCertainty::Later) => return Ok(FileDestination::Later),
                 (path, _) => path,
             },
         };
         let path = self.target_path((&target.dir, &text), &file.sheet())?;
-        Ok(Goes::To(path))
+        Ok(FileDestination::To(path))
     }
 
-    /// The template's own path with `{{ }}` in its names rendered.
-    fn mirrored(&mut self, at: &At<'_>, origin: &Origin) -> Result<(String, Certainty), Error> {
-        let text = Text {
+    /// Renders the `{{ }}` in the template's own path.
+    fn mirrored(
+        &mut self,
+        at: &StepContext<'_>,
+        origin: &TemplateOrigin,
+    ) -> Result<(String, ValueCertainty), Error> {
+        let text = ManifestText {
             text: origin.mirror.clone(),
             place: at.step.place,
         };
         match text.text.contains("{{") {
             true => self.text(at, &text),
-            false => Ok((text.text, Certainty::Sure)),
+            false => Ok((text.text, ValueCertainty::Sure)),
         }
     }
 
     fn body(
         &mut self,
-        at: &mut At<'_>,
+        at: &mut StepContext<'_>,
         file: &TemplateFile,
-        directives: &Directives,
-    ) -> Result<(String, Certainty), Error> {
+        directives: &FileDirectives,
+    ) -> Result<(String, ValueCertainty), Error> {
         if let Some(name) = &directives.from {
             let files = &at.unit.files;
             let Some(path) = files.find_file(name)? else {
@@ -228,20 +236,20 @@ impl Walk<'_> {
                     .get("from")
                     .map(|datum| datum.place);
                 let message = format!("there is no file `{name}` to take the text from");
-                let error = Error::new(Kind::NotFound, message).hint(files.advice(name));
+                let error = Error::new(RecipeErrorKind::NotFound, message).hint(files.advice(name));
                 return Err(error.at(&file.file, &file.text, place.unwrap_or_default()));
             };
             let text = files.base().read_text(&path)?.unwrap_or_default();
-            return Ok((text, Certainty::Sure));
+            return Ok((text, ValueCertainty::Sure));
         }
         let answers = &self.known.answers;
         let scope = &at.scope;
         let ((text, provided), certainty) = self.guard(|| {
-            let over = Over {
+            let over = EvalInputs {
                 state: scope.state(),
                 answers,
             };
-            let mut rendered: Rendered = at.unit.evaluator.render(&file.body, over)?;
+            let mut rendered: RenderResult = at.unit.evaluator.render(&file.body, over)?;
             let provided = rendered.provided.entries();
             Ok(((std::mem::take(&mut rendered.text), provided), rendered))
         })?;
@@ -254,12 +262,12 @@ impl Walk<'_> {
         Ok((with_end(text, directives.eof_last), certainty))
     }
 
-    /// What a template does besides its file.
+    /// Does the rest of a template's work, besides its file.
     fn afterwards(
         &mut self,
-        at: &At<'_>,
+        at: &StepContext<'_>,
         file: &TemplateFile,
-        directives: Directives,
+        directives: FileDirectives,
         body: String,
     ) -> Result<(), Error> {
         if let Some(text) = directives.message {
@@ -277,26 +285,26 @@ impl Walk<'_> {
 
     fn copy(
         &mut self,
-        at: &At<'_>,
+        at: &StepContext<'_>,
         tool: &TemplateStep,
-        target: &Target,
-        origin: &Origin,
-    ) -> Result<Certainty, Error> {
+        target: &OutputTarget,
+        origin: &TemplateOrigin,
+    ) -> Result<ValueCertainty, Error> {
         let (mirror, certainty) = self.mirrored(at, origin)?;
-        if certainty == Certainty::Later {
+        if certainty == ValueCertainty::Later {
             return Ok(certainty);
         }
         let path = target.dir.join(&RelPath::parse(&mirror)?)?;
         let base = at.unit.files.base();
         let content = base.read(&origin.path)?.unwrap_or_default();
         let executable = base.is_executable(&origin.path)?;
-        let how = Putting::Add {
+        let how = PlacementMode::Add {
             force: tool.overwrite,
             unless_exists: false,
         };
         self.put(
             at,
-            Put {
+            FilePlacement {
                 path,
                 content,
                 executable,

@@ -1,40 +1,42 @@
-//! What changes mean: on data, and as the few edits that a text needs.
+//! Applies changes: to data, and to a text as the few edits it needs.
 
 use serde_json::{Map, Value};
 
-use super::Edit;
+use super::MergeEdit;
 use super::error::Error;
 
 const DELETE: &str = "$delete";
 const APPEND: &str = "$append";
 
 /// A map inside a text, as far as it can be edited.
-pub(super) trait Mapping {
+pub(super) trait EditableMap {
     /// Replaces the value of a key, or adds the key at the end.
     fn set(&mut self, key: &str, value: &Value) -> Result<(), Error>;
     fn remove(&mut self, key: &str);
     /// Adds items to the end of the list under a key.
     fn append(&mut self, key: &str, items: &[Value]) -> Result<(), Error>;
-    /// The map under a key, when it is written as one here.
-    fn child(&mut self, key: &str) -> Option<Box<dyn Mapping + '_>>;
+    /// Returns the map under a key, when it is written as one here.
+    fn child(&mut self, key: &str) -> Option<Box<dyn EditableMap + '_>>;
 }
 
-/// What stands in place of a value among the changes.
-enum Change<'c> {
+/// The kind of change to a value.
+enum ValueChange<'c> {
     Delete,
     Append(&'c [Value]),
     Into(&'c Map<String, Value>),
     Set(&'c Value),
 }
 
-/// The values with the changes in them.
+/// Applies the changes to the values.
 pub(super) fn merged(before: &Value, changes: &Value) -> Result<Value, Error> {
-    let wrong = match (before, Change::of(changes)?) {
-        (_, Change::Delete) => "a whole file cannot be deleted by a merge",
-        (_, Change::Set(_)) => "only a map can be merged into a file",
-        (Value::Null | Value::Object(_), Change::Into(_)) => "",
-        (_, Change::Into(_)) => "this text does not hold a map, so nothing can be merged into it",
-        (_, Change::Append(_)) => "",
+    let wrong = match (before, ValueChange::of(changes)?) {
+        (_, ValueChange::Delete) => "a whole file cannot be deleted by a merge",
+        (_, ValueChange::Set(_)) => "only a map can be merged into a file",
+        (Value::Null | Value::Object(_), ValueChange::Into(_)) => "",
+        (_, ValueChange::Into(_)) => {
+            "this text does not hold a map, so nothing can be merged into it"
+        }
+        (_, ValueChange::Append(_)) => "",
     };
     if !wrong.is_empty() {
         return Err(Error::new(wrong));
@@ -44,7 +46,7 @@ pub(super) fn merged(before: &Value, changes: &Value) -> Result<Value, Error> {
 
 /// Makes the edits that turn `before` into the merged values, and no other.
 pub(super) fn edit(
-    mapping: &mut dyn Mapping,
+    mapping: &mut dyn EditableMap,
     before: &Map<String, Value>,
     changes: &Map<String, Value>,
 ) -> Result<(), Error> {
@@ -56,16 +58,16 @@ pub(super) fn edit(
             }
             continue;
         };
-        match (old, Change::of(change)?) {
+        match (old, ValueChange::of(change)?) {
             (Some(old), _) if *old == new => {}
-            (Some(Value::Object(old)), Change::Into(inner)) => {
+            (Some(Value::Object(old)), ValueChange::Into(inner)) => {
                 if let Some(mut child) = mapping.child(key) {
                     edit(child.as_mut(), old, inner)?;
                     continue;
                 }
                 mapping.set(key, &new)?;
             }
-            (Some(Value::Array(old)), Change::Append(_)) if !old.is_empty() => {
+            (Some(Value::Array(old)), ValueChange::Append(_)) if !old.is_empty() => {
                 let items = new.as_array().and_then(|new| new.get(old.len()..));
                 mapping.append(key, items.unwrap_or(&[]))?;
             }
@@ -75,8 +77,8 @@ pub(super) fn edit(
     Ok(())
 }
 
-/// The error for a text that an edit would have broken: points at the key that is to blame.
-pub(super) fn unsafe_edit(edit: &Edit<'_>) -> Error {
+/// Makes the error for a text that an edit would have broken: points at the key to blame.
+pub(super) fn unsafe_edit(edit: &MergeEdit<'_>) -> Error {
     let key = edit.changes.as_object().and_then(|changes| {
         let (before, after) = (edit.before.as_object()?, edit.after.as_object()?);
         changes
@@ -96,16 +98,16 @@ pub(super) fn unsafe_edit(edit: &Edit<'_>) -> Error {
     }
 }
 
-impl Change<'_> {
-    fn of(change: &Value) -> Result<Change<'_>, Error> {
+impl ValueChange<'_> {
+    fn of(change: &Value) -> Result<ValueChange<'_>, Error> {
         let Value::Object(map) = change else {
-            return Ok(Change::Set(change));
+            return Ok(ValueChange::Set(change));
         };
         let alone = map.len() == 1;
         match (map.get(DELETE), map.get(APPEND)) {
-            (None, None) => Ok(Change::Into(map)),
-            (Some(Value::Bool(true)), None) if alone => Ok(Change::Delete),
-            (None, Some(Value::Array(items))) if alone => Ok(Change::Append(items)),
+            (None, None) => Ok(ValueChange::Into(map)),
+            (Some(Value::Bool(true)), None) if alone => Ok(ValueChange::Delete),
+            (None, Some(Value::Array(items))) if alone => Ok(ValueChange::Append(items)),
             (Some(_), _) => Err(
                 Error::new(format!("`{DELETE}` must stand alone, with `true`")).hint(format!(
                     "write {{\"{DELETE}\": true}} in place of the value to remove"
@@ -119,13 +121,13 @@ impl Change<'_> {
     }
 }
 
-/// The value after a change; nothing when the key goes away.
+/// Returns the value after a change; `None` if the key is removed.
 fn resolve(old: Option<&Value>, change: &Value) -> Result<Option<Value>, Error> {
-    Ok(Some(match Change::of(change)? {
-        Change::Delete => return Ok(None),
-        Change::Set(value) => value.clone(),
-        Change::Append(items) => Value::Array(appended(old, items)?),
-        Change::Into(changes) => {
+    Ok(Some(match ValueChange::of(change)? {
+        ValueChange::Delete => return Ok(None),
+        ValueChange::Set(value) => value.clone(),
+        ValueChange::Append(items) => Value::Array(appended(old, items)?),
+        ValueChange::Into(changes) => {
             let mut map = old.and_then(Value::as_object).cloned().unwrap_or_default();
             for (key, change) in changes {
                 match resolve(map.get(key), change)? {

@@ -30,7 +30,7 @@ pub(super) fn read(text: &str) -> Result<Value, Error> {
     Ok(Value::Object(values))
 }
 
-/// The value at the beginning of a text, and what follows its line.
+/// Reads the value at the beginning of a text; returns it and the text after its line.
 fn value(text: &str) -> Option<(String, &str)> {
     let start = text.trim_start_matches([' ', '\t']);
     for quote in ['"', '\'', '`'] {

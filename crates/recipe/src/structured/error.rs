@@ -1,12 +1,12 @@
-//! What is wrong with a text or with the changes to it, and where.
+//! The error about a text or the changes to it, and its position.
 
 use std::fmt;
 
-/// Why a text was not read or not changed.
+/// Reason why a text was not read or not changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
     pub message: String,
-    /// Counted from one; nothing when the changes are wrong and not the text.
+    /// Counted from one; `None` if the changes are wrong and not the text.
     pub line: Option<u32>,
     /// In characters, counted from one.
     pub column: Option<u32>,

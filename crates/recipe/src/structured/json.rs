@@ -8,8 +8,8 @@ use serde::Serialize;
 use serde_json::ser::{PrettyFormatter, Serializer};
 use serde_json::{Map, Number, Value};
 
-use super::Edit;
-use super::changes::{self, Mapping};
+use super::MergeEdit;
+use super::changes::{self, EditableMap};
 use super::error::Error;
 
 pub(super) fn read(text: &str) -> Result<Value, Error> {
@@ -21,7 +21,7 @@ pub(super) fn read(text: &str) -> Result<Value, Error> {
         .map_or(Ok(Value::Null), |value| convert(bare, &value))
 }
 
-pub(super) fn merge(edit: &Edit<'_>) -> Result<String, Error> {
+pub(super) fn merge(edit: &MergeEdit<'_>) -> Result<String, Error> {
     let bare = without_mark(edit.text);
     let mark = &edit.text[..edit.text.len() - bare.len()];
     let blank = bare.trim();
@@ -36,7 +36,7 @@ pub(super) fn merge(edit: &Edit<'_>) -> Result<String, Error> {
     let root = CstRootNode::parse(bare, &options()).map_err(|error| broken(bare, &error))?;
     match (root.object_value(), edit.maps()) {
         (Some(object), Some((before, changes))) => {
-            changes::edit(&mut Object { object }, before, changes)?;
+            changes::edit(&mut JsonObjectEditor { object }, before, changes)?;
         }
         _ => match root.array_value() {
             Some(array) => append(&array, edit.added()),
@@ -46,11 +46,11 @@ pub(super) fn merge(edit: &Edit<'_>) -> Result<String, Error> {
     Ok(format!("{mark}{root}"))
 }
 
-struct Object {
+struct JsonObjectEditor {
     object: CstObject,
 }
 
-impl Mapping for Object {
+impl EditableMap for JsonObjectEditor {
     fn set(&mut self, key: &str, value: &Value) -> Result<(), Error> {
         let Some(property) = self.object.get(key) else {
             self.object.append(key, input(value));
@@ -89,9 +89,9 @@ impl Mapping for Object {
         Ok(())
     }
 
-    fn child(&mut self, key: &str) -> Option<Box<dyn Mapping + '_>> {
+    fn child(&mut self, key: &str) -> Option<Box<dyn EditableMap + '_>> {
         let object = self.object.object_value(key)?;
-        Some(Box::new(Object { object }))
+        Some(Box::new(JsonObjectEditor { object }))
     }
 }
 
@@ -101,7 +101,7 @@ fn append(array: &CstArray, items: &[Value]) {
     }
 }
 
-/// A single-quoted string stays one when the new text allows it.
+/// Keeps a string single-quoted if the new text allows it.
 fn quoted_like(old: &CstNode, new: &str) -> Option<String> {
     let single = old.as_string_lit()?.raw_value().starts_with('\'');
     let plain = !new.contains(['\'', '\\']) && !new.chars().any(char::is_control);
@@ -164,7 +164,7 @@ fn convert(text: &str, value: &ast::Value<'_>) -> Result<Value, Error> {
     })
 }
 
-/// JSON's numbers, and JSON5's `+1`, `.5`, `5.` and `0xff`.
+/// Reads JSON's numbers, and JSON5's `+1`, `.5`, `5.` and `0xff`.
 fn number(written: &str) -> Option<Number> {
     if let Ok(number) = written.parse::<Number>() {
         return Some(number);

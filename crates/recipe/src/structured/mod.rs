@@ -20,42 +20,47 @@ mod yaml_layout;
 
 use serde_json::{Map, Value};
 
-pub use crate::manifest::Format;
+pub use crate::manifest::DataFormat;
 pub use error::Error;
 
 /// Widest indentation a new file may ask for.
 pub const INDENT_MAX: usize = 16;
 
-impl Format {
-    /// The format a file's name gives away.
-    pub fn of_path(path: &str) -> Option<Format> {
+impl DataFormat {
+    /// Guesses the format of a file from its name.
+    pub fn of_path(path: &str) -> Option<DataFormat> {
         let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
         if name == ".env" || name.starts_with(".env.") {
-            return Some(Format::Env);
+            return Some(DataFormat::Env);
         }
         let (_, extension) = name.rsplit_once('.')?;
         match extension.to_ascii_lowercase().as_str() {
-            "json" | "jsonc" | "json5" | "webmanifest" => Some(Format::Json),
-            "yaml" | "yml" => Some(Format::Yaml),
-            "toml" => Some(Format::Toml),
-            "env" => Some(Format::Env),
+            "json" | "jsonc" | "json5" | "webmanifest" => Some(DataFormat::Json),
+            "yaml" | "yml" => Some(DataFormat::Yaml),
+            "toml" => Some(DataFormat::Toml),
+            "env" => Some(DataFormat::Env),
             _ => None,
         }
     }
 }
 
-/// The values of a text. An empty text is null.
-pub fn read(format: Format, text: &str) -> Result<Value, Error> {
+/// Reads the values of a text. An empty text is null.
+pub fn read(format: DataFormat, text: &str) -> Result<Value, Error> {
     match format {
-        Format::Json => json::read(text),
-        Format::Yaml => yaml::read(text),
-        Format::Toml => toml::read(text),
-        Format::Env => env::read(text),
+        DataFormat::Json => json::read(text),
+        DataFormat::Yaml => yaml::read(text),
+        DataFormat::Toml => toml::read(text),
+        DataFormat::Env => env::read(text),
     }
 }
 
-/// The text with changes merged in; `indent` is for a text that shows no indentation of its own.
-pub fn merge(format: Format, text: &str, changes: &Value, indent: usize) -> Result<String, Error> {
+/// Merges changes into a text; `indent` is for a text that shows no indentation of its own.
+pub fn merge(
+    format: DataFormat,
+    text: &str,
+    changes: &Value,
+    indent: usize,
+) -> Result<String, Error> {
     if indent == 0 || indent > INDENT_MAX {
         let message =
             format!("an indentation of {indent} is not between 1 and INDENT_MAX = {INDENT_MAX}");
@@ -66,7 +71,7 @@ pub fn merge(format: Format, text: &str, changes: &Value, indent: usize) -> Resu
     if after == before {
         return Ok(text.to_owned());
     }
-    let edit = Edit {
+    let edit = MergeEdit {
         text,
         before: &before,
         after: &after,
@@ -74,10 +79,10 @@ pub fn merge(format: Format, text: &str, changes: &Value, indent: usize) -> Resu
         indent,
     };
     let written = match format {
-        Format::Json => json::merge(&edit)?,
-        Format::Yaml => yaml::merge(&edit)?,
-        Format::Toml => toml::merge(&edit)?,
-        Format::Env => {
+        DataFormat::Json => json::merge(&edit)?,
+        DataFormat::Yaml => yaml::merge(&edit)?,
+        DataFormat::Toml => toml::merge(&edit)?,
+        DataFormat::Env => {
             return Err(
                 Error::new("a .env file is read, never changed").hint("write it with a template")
             );
@@ -89,15 +94,15 @@ pub fn merge(format: Format, text: &str, changes: &Value, indent: usize) -> Resu
     }
 }
 
-/// The values after the changes: what [`merge`] writes, on data.
+/// Applies the changes to values: what [`merge`] does to a text.
 pub fn merged(before: &Value, changes: &Value) -> Result<Value, Error> {
     changes::merged(before, changes)
 }
 
-type Object = Map<String, Value>;
+type JsonObject = Map<String, Value>;
 
 /// One merge, as the editors of the formats see it.
-struct Edit<'e> {
+struct MergeEdit<'e> {
     text: &'e str,
     before: &'e Value,
     after: &'e Value,
@@ -105,13 +110,13 @@ struct Edit<'e> {
     indent: usize,
 }
 
-impl Edit<'_> {
-    /// The maps to walk side by side, when the text holds a map and gets one.
-    fn maps(&self) -> Option<(&Object, &Object)> {
+impl MergeEdit<'_> {
+    /// Returns the maps to walk side by side, when the text holds a map and gets one.
+    fn maps(&self) -> Option<(&JsonObject, &JsonObject)> {
         Some((self.before.as_object()?, self.changes.as_object()?))
     }
 
-    /// The items to add, when the text is a list and gets more of them.
+    /// Returns the items to add, when the text is a list and gets more of them.
     fn added(&self) -> &[Value] {
         match (self.before, self.after) {
             (Value::Array(before), Value::Array(after)) => after.get(before.len()..).unwrap_or(&[]),

@@ -6,15 +6,15 @@ use toml_edit::{
     Value as Written,
 };
 
-use super::Edit;
-use super::changes::{self, Mapping};
+use super::MergeEdit;
+use super::changes::{self, EditableMap};
 use super::error::Error;
 
 pub(super) fn read(text: &str) -> Result<Value, Error> {
     Ok(table_value(parse(text)?.as_table()))
 }
 
-pub(super) fn merge(edit: &Edit<'_>) -> Result<String, Error> {
+pub(super) fn merge(edit: &MergeEdit<'_>) -> Result<String, Error> {
     // toml_edit ends its lines with `\n`, and its last one too.
     let crlf = edit.text.contains("\r\n") && !edit.text.replace("\r\n", "").contains('\n');
     let text = if crlf {
@@ -29,9 +29,9 @@ pub(super) fn merge(edit: &Edit<'_>) -> Result<String, Error> {
     let has_values = document.iter().any(|(_, item)| item.is_value());
     let root = document.as_table_mut();
     changes::edit(
-        &mut Level {
+        &mut TableLevel {
             table: root,
-            shape: Shape::Root,
+            shape: TableShape::Root,
         },
         before,
         changes,
@@ -51,21 +51,21 @@ pub(super) fn merge(edit: &Edit<'_>) -> Result<String, Error> {
     })
 }
 
-/// How a table is written, which decides how a map inside it is.
+/// The form of a table, which decides the form of a map inside it.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Shape {
+enum TableShape {
     Root,
     Header,
-    /// `{ … }` and `a.b = …`: what is inside can have no header of its own.
+    /// `{ … }` and `a.b = …`: a table inside it can have no header of its own.
     Inline,
 }
 
-struct Level<'t> {
+struct TableLevel<'t> {
     table: &'t mut dyn TableLike,
-    shape: Shape,
+    shape: TableShape,
 }
 
-impl Mapping for Level<'_> {
+impl EditableMap for TableLevel<'_> {
     fn set(&mut self, key: &str, value: &Value) -> Result<(), Error> {
         let new = self.item(key, value)?;
         match (self.table.get_mut(key), new) {
@@ -115,26 +115,26 @@ impl Mapping for Level<'_> {
         Ok(())
     }
 
-    fn child(&mut self, key: &str) -> Option<Box<dyn Mapping + '_>> {
+    fn child(&mut self, key: &str) -> Option<Box<dyn EditableMap + '_>> {
         match self.table.get_mut(key)? {
             Item::Table(table) => {
                 let shape = if table.is_dotted() {
-                    Shape::Inline
+                    TableShape::Inline
                 } else {
-                    Shape::Header
+                    TableShape::Header
                 };
-                Some(Box::new(Level { table, shape }))
+                Some(Box::new(TableLevel { table, shape }))
             }
-            Item::Value(Written::InlineTable(table)) => Some(Box::new(Level {
+            Item::Value(Written::InlineTable(table)) => Some(Box::new(TableLevel {
                 table,
-                shape: Shape::Inline,
+                shape: TableShape::Inline,
             })),
             _ => None,
         }
     }
 }
 
-impl Level<'_> {
+impl TableLevel<'_> {
     /// Sets the space between the last value and the closing brace.
     fn space_before_end(&mut self, space: &str) {
         let last = self
@@ -144,7 +144,7 @@ impl Level<'_> {
             .last();
         if let Some(decor) = last
             .map(Written::decor_mut)
-            .filter(|_| self.shape == Shape::Inline)
+            .filter(|_| self.shape == TableShape::Inline)
             && decor
                 .suffix()
                 .and_then(|raw| raw.as_str())
@@ -154,13 +154,14 @@ impl Level<'_> {
         }
     }
 
-    /// A value as people would write it in this table.
+    /// Makes a value as people would write it in this table.
     fn item(&self, key: &str, value: &Value) -> Result<Item, Error> {
-        let beside_values =
-            || self.shape == Shape::Header && self.table.iter().any(|(_, item)| item.is_value());
+        let beside_values = || {
+            self.shape == TableShape::Header && self.table.iter().any(|(_, item)| item.is_value())
+        };
         let was_value = self.table.get(key).is_some_and(Item::is_value);
         match value {
-            Value::Object(map) if self.shape != Shape::Inline && !was_value => {
+            Value::Object(map) if self.shape != TableShape::Inline && !was_value => {
                 let flat = !map.is_empty() && !map.values().any(Value::is_object);
                 match flat && beside_values() {
                     true => Ok(Item::Value(plain(value)?)),
@@ -175,7 +176,7 @@ impl Level<'_> {
     }
 }
 
-/// A comment at the top of the file stays there when the first value comes to stand above it.
+/// Moves a comment at the top of the file above the first value, so that it stays at the top.
 fn raise_header(document: &mut DocumentMut) {
     let Some(first) = document.iter().find(|(_, item)| item.is_value()) else {
         return;
@@ -187,7 +188,7 @@ fn raise_header(document: &mut DocumentMut) {
     }
 }
 
-/// The table whose header stands first in the text.
+/// Returns the table whose header comes first in the text.
 fn first_table(table: &mut Table) -> Option<&mut Table> {
     let mut first: Option<&mut Table> = None;
     for (_, item) in table.iter_mut() {
@@ -219,7 +220,7 @@ fn take_header(table: &mut Table) -> Option<String> {
     Some(header.to_owned())
 }
 
-/// The new value in the style of the old one: quotes of a string, one item a line in an array.
+/// Gives the new value the style of the old one: quotes of a string, one item a line in an array.
 fn like(old: &Written, new: Written) -> Written {
     match (old, new) {
         (Written::String(old), Written::String(new)) => {
@@ -260,7 +261,7 @@ fn push(array: &mut Array, mut item: Written) {
         array.push(item);
         return;
     };
-    // A comment behind the last item stands before the closing bracket: it stays with its line.
+    // A comment behind the last item is stored before the closing bracket: it stays with its line.
     let trailing = array.trailing().as_str().unwrap_or("").to_owned();
     let (comment, rest) = trailing.split_at(trailing.rfind('\n').unwrap_or(0));
     let comment = if comment.trim().is_empty() {
@@ -274,7 +275,7 @@ fn push(array: &mut Array, mut item: Written) {
     array.push_formatted(item);
 }
 
-/// The line break and spaces before an item that begins a line.
+/// Returns the line break and spaces before an item that begins a line.
 fn line_indent(decor: &Decor) -> Option<String> {
     let prefix = decor.prefix()?.as_str()?;
     prefix.rfind('\n').map(|at| prefix[at..].to_owned())

@@ -8,10 +8,10 @@ use yaml_edit::{
     AsYaml, Mapping as YamlMapping, ScalarStyle, ScalarValue, Sequence, YamlFile, YamlNode,
 };
 
-use super::Edit;
-use super::changes::{self, Mapping};
+use super::MergeEdit;
+use super::changes::{self, EditableMap};
 use super::error::Error;
-use super::yaml_layout::{Gaps, Layout};
+use super::yaml_layout::{ValuePlaceholders, YamlLayout};
 
 pub(super) fn read(text: &str) -> Result<Value, Error> {
     match crate::yaml::parse("", text) {
@@ -33,21 +33,21 @@ pub(super) fn read(text: &str) -> Result<Value, Error> {
     }
 }
 
-pub(super) fn merge(edit: &Edit<'_>) -> Result<String, Error> {
-    let layout = Layout::of(edit.text, edit.indent);
+pub(super) fn merge(edit: &MergeEdit<'_>) -> Result<String, Error> {
+    let layout = YamlLayout::of(edit.text, edit.indent);
     if edit.before.is_null() || is_bare(edit.text) {
         return fill(edit, &layout);
     }
-    let gaps = Rc::new(Gaps::new(edit.text));
+    let gaps = Rc::new(ValuePlaceholders::new(edit.text));
     let written = gaps.fill(&apply(edit, Some(&gaps))?, &layout);
     match read(&written) {
         Ok(found) if found == *edit.after => Ok(written),
-        // Where a block cannot stand, the tree's own way of writing it may fit.
+        // If a block is not allowed here, the tree's own way of writing the value may fit.
         _ => apply(edit, None),
     }
 }
 
-fn apply(edit: &Edit<'_>, gaps: Option<&Rc<Gaps>>) -> Result<String, Error> {
+fn apply(edit: &MergeEdit<'_>, gaps: Option<&Rc<ValuePlaceholders>>) -> Result<String, Error> {
     let file = YamlFile::from_str(edit.text).map_err(|error| unreadable(&error.to_string()))?;
     let document = file
         .document()
@@ -55,7 +55,7 @@ fn apply(edit: &Edit<'_>, gaps: Option<&Rc<Gaps>>) -> Result<String, Error> {
     match (document.as_mapping(), edit.maps()) {
         (Some(mapping), Some((before, changes))) => {
             changes::edit(
-                &mut Block {
+                &mut YamlBlock {
                     mapping,
                     gaps: gaps.cloned(),
                 },
@@ -74,7 +74,7 @@ fn apply(edit: &Edit<'_>, gaps: Option<&Rc<Gaps>>) -> Result<String, Error> {
 }
 
 /// Writes everything below the comments of a text that holds no values yet.
-fn fill(edit: &Edit<'_>, layout: &Layout) -> Result<String, Error> {
+fn fill(edit: &MergeEdit<'_>, layout: &YamlLayout) -> Result<String, Error> {
     let kept: String = edit
         .text
         .split_inclusive('\n')
@@ -107,12 +107,12 @@ fn unreadable(reason: &str) -> Error {
         .hint("change this file by hand")
 }
 
-struct Block {
+struct YamlBlock {
     mapping: YamlMapping,
-    gaps: Option<Rc<Gaps>>,
+    gaps: Option<Rc<ValuePlaceholders>>,
 }
 
-impl Mapping for Block {
+impl EditableMap for YamlBlock {
     fn set(&mut self, key: &str, value: &Value) -> Result<(), Error> {
         if let Some(gaps) = self.gaps.as_ref().filter(|_| !self.mapping.is_flow_style())
             && let Some(name) = gaps.take(value)
@@ -142,16 +142,16 @@ impl Mapping for Block {
         Ok(())
     }
 
-    fn child(&mut self, key: &str) -> Option<Box<dyn Mapping + '_>> {
+    fn child(&mut self, key: &str) -> Option<Box<dyn EditableMap + '_>> {
         let mapping = self.mapping.get_mapping(key)?;
-        Some(Box::new(Block {
+        Some(Box::new(YamlBlock {
             mapping,
             gaps: self.gaps.clone(),
         }))
     }
 }
 
-fn push(list: &Sequence, items: &[Value], gaps: Option<&Rc<Gaps>>) {
+fn push(list: &Sequence, items: &[Value], gaps: Option<&Rc<ValuePlaceholders>>) {
     let gaps = gaps.filter(|_| !list.is_flow_style());
     // New items look like their neighbours.
     let style = list.values().last().and_then(|last| quotes(&last));
@@ -166,13 +166,13 @@ fn push(list: &Sequence, items: &[Value], gaps: Option<&Rc<Gaps>>) {
     }
 }
 
-/// The quotes around an old value, which a new string in its place keeps.
+/// Returns the quotes around an old value, which a new string in its place keeps.
 fn quotes(old: &YamlNode) -> Option<ScalarStyle> {
     let style = ScalarValue::from_scalar(old.as_scalar()?).style();
     matches!(style, ScalarStyle::SingleQuoted | ScalarStyle::DoubleQuoted).then_some(style)
 }
 
-/// A value as yaml-edit takes it; built key by key because its own maps are sorted.
+/// Converts a value for yaml-edit, key by key because its own maps are sorted.
 fn node(value: &Value) -> Box<dyn AsYaml> {
     match value {
         Value::Null => Box::new(ScalarValue::null()),
@@ -200,8 +200,7 @@ fn node(value: &Value) -> Box<dyn AsYaml> {
     }
 }
 
-/// A string with quotes around it where our reader, or one of YAML 1.1, would take it for something
-/// else.
+/// Makes a string, quoted if our reader, or one of YAML 1.1, would take it for something else.
 fn string(text: &str) -> ScalarValue {
     let numeric = text.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '+' | '-' | '.'));
     match read(text) {
@@ -211,7 +210,7 @@ fn string(text: &str) -> ScalarValue {
     }
 }
 
-/// Whether YAML 1.1 reads this as a date, as a number to the base of 60, or as a value of its own:
+/// Returns true if YAML 1.1 reads this as a date, a number to the base of 60, or a special value:
 /// `2020-01-01`, `22:22`, `=`. PyYAML, Ruby and Go's yaml.v2 do.
 pub(super) fn is_ambiguous(text: &str) -> bool {
     matches!(text, "=" | "<<") || is_sexagesimal(text) || is_date(text)

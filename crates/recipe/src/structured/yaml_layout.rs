@@ -1,36 +1,37 @@
-//! How a YAML text is laid out, and new blocks written the same way.
+//! The layout of a YAML text, and new blocks written in the same layout.
 //!
-//! The tree that is edited indents everything new by two. So a new map or list is first put in as
-//! a word nobody else uses, and the word is then replaced by a block in the layout of the text.
+//! The tree that is edited indents everything new by two. So a new map or list is first put in as a
+//! word that the text does not contain, and the word is then replaced by a block in the layout of
+//! the text.
 
 use std::cell::RefCell;
 
 use serde_json::{Value, json};
 
 use super::yaml::is_ambiguous;
-use crate::yaml::{Data, Node};
+use crate::yaml::{ManifestData, ManifestNode};
 
-/// Strings are folded over several lines by nobody's wish.
+/// Wide enough that no string is folded over several lines.
 const FOLDED_WRAP_CHARS: usize = 1 << 20;
 
 /// The habits of a text.
-pub(super) struct Layout {
+pub(super) struct YamlLayout {
     pub(super) newline: &'static str,
     step: usize,
-    /// Whether the dash of a list stands below the first letter of its key.
+    /// True if the dash of a list is in the column of its key.
     dashes_at_key: bool,
 }
 
-/// Words that stand for values that are still to be written.
-pub(super) struct Gaps {
+/// Placeholder words for values that are not written yet.
+pub(super) struct ValuePlaceholders {
     word: String,
     values: RefCell<Vec<Value>>,
 }
 
-impl Layout {
+impl YamlLayout {
     pub(super) fn of(text: &str, indent: usize) -> Self {
         let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
-        let mut layout = Layout {
+        let mut layout = YamlLayout {
             newline,
             step: indent,
             dashes_at_key: false,
@@ -48,7 +49,7 @@ impl Layout {
         layout
     }
 
-    /// A value on its own, from column one, ending with a newline.
+    /// Writes a value on its own, from column one, ending with a newline.
     pub(super) fn render(&self, value: &Value) -> String {
         let options = serde_saphyr::ser_options! {
             indent_step: self.step,
@@ -57,13 +58,13 @@ impl Layout {
             prefer_block_scalars: !ends_in_blank_lines(value),
             quote_all: has_ambiguous(value),
         };
-        // What cannot be written is found when the result is read again.
+        // A value that cannot be written is found when the result is read again.
         let written = serde_saphyr::to_string_with_options(value, options).unwrap_or_default();
         format!("{}\n", written.trim_end_matches('\n'))
     }
 }
 
-impl Gaps {
+impl ValuePlaceholders {
     pub(super) fn new(text: &str) -> Self {
         let mut word = "zgap".to_owned();
         while text.contains(&word) {
@@ -75,7 +76,7 @@ impl Gaps {
         }
     }
 
-    /// A word for a value that needs lines of its own.
+    /// Returns a placeholder word for a value that needs lines of its own.
     pub(super) fn take(&self, value: &Value) -> Option<String> {
         let spread = match value {
             Value::Object(map) => !map.is_empty(),
@@ -89,7 +90,7 @@ impl Gaps {
         })
     }
 
-    pub(super) fn fill(&self, text: &str, layout: &Layout) -> String {
+    pub(super) fn fill(&self, text: &str, layout: &YamlLayout) -> String {
         let mut text = text.to_owned();
         for (index, value) in self.values.borrow().iter().enumerate() {
             let name = self.name(index);
@@ -123,7 +124,7 @@ impl Gaps {
     }
 }
 
-/// Whether a string in here needs quotes that the writer would not give it.
+/// Returns true if a string in the value needs quotes that the writer would not give it.
 fn has_ambiguous(value: &Value) -> bool {
     match value {
         Value::String(text) => is_ambiguous(text),
@@ -135,7 +136,7 @@ fn has_ambiguous(value: &Value) -> bool {
     }
 }
 
-/// Whether a string in here ends in lines that a block would lose among those that follow it.
+/// Returns true if a string in the value ends in blank lines that a block would lose.
 fn ends_in_blank_lines(value: &Value) -> bool {
     match value {
         Value::String(text) => text.ends_with("\n\n") || text.trim().is_empty(),
@@ -146,7 +147,7 @@ fn ends_in_blank_lines(value: &Value) -> bool {
 }
 
 /// Lines moved right, except the first; without the last line end.
-fn block(lines: &str, columns: usize, layout: &Layout) -> String {
+fn block(lines: &str, columns: usize, layout: &YamlLayout) -> String {
     let separator = format!("{}{}", layout.newline, " ".repeat(columns));
     let lines: Vec<&str> = lines.trim_end_matches('\n').split('\n').collect();
     let mut out = lines.join(&separator);
@@ -158,7 +159,7 @@ fn block(lines: &str, columns: usize, layout: &Layout) -> String {
     out
 }
 
-/// Where the key begins on a line like `  - - key:`.
+/// Returns the column of the key on a line like `  - - key:`.
 fn column_of_key(line: &str) -> usize {
     let mut rest = line.trim_start_matches(' ');
     while let Some(after) = rest.strip_prefix("- ").or_else(|| rest.strip_prefix("? ")) {
@@ -167,13 +168,13 @@ fn column_of_key(line: &str) -> usize {
     line.len() - rest.len()
 }
 
-/// How far the first nested map stands in from its key.
-fn step_of(node: &Node) -> Option<usize> {
+/// Returns the indentation of the first nested map, from its key.
+fn step_of(node: &ManifestNode) -> Option<usize> {
     match &node.data {
-        Data::List(items) => items.iter().find_map(step_of),
-        Data::Map(entries) => entries.iter().find_map(|entry| {
+        ManifestData::List(items) => items.iter().find_map(step_of),
+        ManifestData::Map(entries) => entries.iter().find_map(|entry| {
             let inner = match &entry.value.data {
-                Data::Map(inner) => inner.first(),
+                ManifestData::Map(inner) => inner.first(),
                 _ => None,
             };
             let below = inner.filter(|inner| inner.key_at.line > entry.key_at.line);
@@ -187,12 +188,12 @@ fn step_of(node: &Node) -> Option<usize> {
     }
 }
 
-/// How far the dash of the first list stands in from its key.
-fn dash_of(node: &Node, lines: &[&str]) -> Option<usize> {
+/// Returns the indentation of the first list's dash, from its key.
+fn dash_of(node: &ManifestNode, lines: &[&str]) -> Option<usize> {
     match &node.data {
-        Data::List(items) => items.iter().find_map(|item| dash_of(item, lines)),
-        Data::Map(entries) => entries.iter().find_map(|entry| {
-            let Data::List(items) = &entry.value.data else {
+        ManifestData::List(items) => items.iter().find_map(|item| dash_of(item, lines)),
+        ManifestData::Map(entries) => entries.iter().find_map(|entry| {
+            let ManifestData::List(items) = &entry.value.data else {
                 return dash_of(&entry.value, lines);
             };
             let first = items.first()?;

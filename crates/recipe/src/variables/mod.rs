@@ -1,8 +1,8 @@
-//! The values of a run: what was given, typed by what was declared.
+//! The values of a run: the given words, converted to the declared types.
 
-mod given;
+mod given_values;
 mod value;
 
-pub use given::Given;
-pub(crate) use given::assign;
+pub use given_values::GivenValues;
+pub(crate) use given_values::assign;
 pub(crate) use value::{checked, typed};

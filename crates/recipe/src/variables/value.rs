@@ -2,17 +2,17 @@
 
 use serde_json::{Number, Value};
 
-use crate::manifest::{Type, Variable};
-use crate::regex::Regex;
+use crate::manifest::{RecipeVariable, VariableType};
+use crate::regex::RecipeRegex;
 
-/// Why a value does not fit, worded to follow "`name`".
-pub(crate) type Wrong = String;
+/// Reason why a value does not fit, worded to follow "`name`".
+pub(crate) type WrongValue = String;
 
-/// The value that words of a command line mean; a repeated option gives several.
-pub(crate) fn from_words(variable: &Variable, words: &[String]) -> Result<Value, Wrong> {
-    let many = variable.kind == Type::Array || variable.multiple;
+/// Converts words of a command line to a value; a repeated option gives several.
+pub(crate) fn from_words(variable: &RecipeVariable, words: &[String]) -> Result<Value, WrongValue> {
+    let many = variable.kind == VariableType::Array || variable.multiple;
     let value = match words {
-        [] if variable.kind == Type::Boolean => Value::Bool(true),
+        [] if variable.kind == VariableType::Boolean => Value::Bool(true),
         [] => return Err("needs a value".to_owned()),
         words if many => read_list(words)?,
         [word] => from_text(variable, word)?,
@@ -26,12 +26,14 @@ pub(crate) fn from_words(variable: &Variable, words: &[String]) -> Result<Value,
     checked(variable, &value)
 }
 
-/// The value that a default or an argument of a sub-recipe means: rendered templates are texts.
-pub(crate) fn typed(variable: &Variable, value: &Value) -> Result<Value, Wrong> {
+/// Converts a default or an argument of a sub-recipe to a value: rendered templates are texts.
+pub(crate) fn typed(variable: &RecipeVariable, value: &Value) -> Result<Value, WrongValue> {
     let value = match (variable.kind, value) {
-        (Type::String, Value::Number(_) | Value::Bool(_)) => Value::String(value.to_string()),
-        (Type::Array, Value::String(text)) => read_list(std::slice::from_ref(text))?,
-        (Type::Enum, Value::String(text)) if variable.multiple => {
+        (VariableType::String, Value::Number(_) | Value::Bool(_)) => {
+            Value::String(value.to_string())
+        }
+        (VariableType::Array, Value::String(text)) => read_list(std::slice::from_ref(text))?,
+        (VariableType::Enum, Value::String(text)) if variable.multiple => {
             read_list(std::slice::from_ref(text))?
         }
         (_, Value::String(text)) => from_text(variable, text)?,
@@ -40,26 +42,27 @@ pub(crate) fn typed(variable: &Variable, value: &Value) -> Result<Value, Wrong> 
     checked(variable, &value)
 }
 
-/// The value as it is, if it is of the declared type and keeps the rules.
-pub(crate) fn checked(variable: &Variable, value: &Value) -> Result<Value, Wrong> {
+/// Returns the value unchanged if it is of the declared type and keeps the rules.
+pub(crate) fn checked(variable: &RecipeVariable, value: &Value) -> Result<Value, WrongValue> {
     check(variable, value).map_err(|wrong| match (&variable.message, variable.secret) {
         (Some(message), _) => format!("is not right: {message}"),
-        // What is wrong with a secret must not show it.
+        // A message about a secret must not show its value.
         (None, true) => "breaks its rules".to_owned(),
         (None, false) => wrong,
     })?;
     Ok(value.clone())
 }
 
-fn from_text(variable: &Variable, text: &str) -> Result<Value, Wrong> {
+fn from_text(variable: &RecipeVariable, text: &str) -> Result<Value, WrongValue> {
     match variable.kind {
-        Type::String | Type::Enum | Type::File | Type::Directory => {
-            Ok(Value::String(text.to_owned()))
-        }
-        Type::Number => number(text).ok_or_else(|| mistyped("a number", text)),
-        Type::Boolean => boolean(text).ok_or_else(|| mistyped("true or false", text)),
-        Type::Array => read_list(std::slice::from_ref(&text.to_owned())),
-        Type::Object => match serde_json::from_str(text) {
+        VariableType::String
+        | VariableType::Enum
+        | VariableType::File
+        | VariableType::Directory => Ok(Value::String(text.to_owned())),
+        VariableType::Number => number(text).ok_or_else(|| mistyped("a number", text)),
+        VariableType::Boolean => boolean(text).ok_or_else(|| mistyped("true or false", text)),
+        VariableType::Array => read_list(std::slice::from_ref(&text.to_owned())),
+        VariableType::Object => match serde_json::from_str(text) {
             Ok(Value::Object(map)) => Ok(Value::Object(map)),
             Ok(_) => Err(mistyped("a JSON object", text)),
             Err(error) => Err(format!("must be a JSON object: {error}")),
@@ -89,8 +92,8 @@ fn boolean(text: &str) -> Option<Value> {
     }
 }
 
-/// One word is a JSON array or a comma list; several words are the elements.
-fn read_list(words: &[String]) -> Result<Value, Wrong> {
+/// Reads a list: one word is a JSON array or a comma list; several words are the elements.
+fn read_list(words: &[String]) -> Result<Value, WrongValue> {
     let [word] = words else {
         return Ok(words
             .iter()
@@ -110,40 +113,42 @@ fn read_list(words: &[String]) -> Result<Value, Wrong> {
     Ok(parts.map(|part| Value::String(part.to_owned())).collect())
 }
 
-fn check(variable: &Variable, value: &Value) -> Result<(), Wrong> {
+fn check(variable: &RecipeVariable, value: &Value) -> Result<(), WrongValue> {
     check_not_empty(variable, value)?;
     let shown = || shorten(&value.to_string());
     match (variable.kind, value) {
-        (Type::String, Value::String(text)) => check_pattern(variable, text),
-        (Type::File | Type::Directory, Value::String(text)) => {
+        (VariableType::String, Value::String(text)) => check_pattern(variable, text),
+        (VariableType::File | VariableType::Directory, Value::String(text)) => {
             workspace::RelPath::parse(text)
                 .map_err(|error| format!("must be a path inside the project: {error}"))?;
             check_pattern(variable, text)
         }
-        (Type::Number, Value::Number(number)) => check_range(variable, number),
-        (Type::Boolean, Value::Bool(_)) | (Type::Object, Value::Object(_)) => Ok(()),
-        (Type::Array, Value::Array(_)) => Ok(()),
-        (Type::Enum, Value::Array(words)) if variable.multiple => {
+        (VariableType::Number, Value::Number(number)) => check_range(variable, number),
+        (VariableType::Boolean, Value::Bool(_)) | (VariableType::Object, Value::Object(_)) => {
+            Ok(())
+        }
+        (VariableType::Array, Value::Array(_)) => Ok(()),
+        (VariableType::Enum, Value::Array(words)) if variable.multiple => {
             words.iter().try_for_each(|word| check_word(variable, word))
         }
-        (Type::Enum, _) if !variable.multiple => check_word(variable, value),
+        (VariableType::Enum, _) if !variable.multiple => check_word(variable, value),
         (kind, _) => {
             let wanted = match kind {
-                Type::String => "a string",
-                Type::Number => "a number",
-                Type::Boolean => "true or false",
-                Type::Enum => "a list of the allowed words",
-                Type::Array => "a list",
-                Type::Object => "an object",
-                Type::File | Type::Directory => "a path",
+                VariableType::String => "a string",
+                VariableType::Number => "a number",
+                VariableType::Boolean => "true or false",
+                VariableType::Enum => "a list of the allowed words",
+                VariableType::Array => "a list",
+                VariableType::Object => "an object",
+                VariableType::File | VariableType::Directory => "a path",
             };
             Err(mistyped(wanted, &shown()))
         }
     }
 }
 
-/// A required value that is there must say something.
-fn check_not_empty(variable: &Variable, value: &Value) -> Result<(), Wrong> {
+/// Refuses a required value that is empty.
+fn check_not_empty(variable: &RecipeVariable, value: &Value) -> Result<(), WrongValue> {
     let is_empty = match value {
         Value::String(text) => text.trim().is_empty(),
         Value::Array(items) => items.is_empty(),
@@ -155,7 +160,7 @@ fn check_not_empty(variable: &Variable, value: &Value) -> Result<(), Wrong> {
     }
 }
 
-fn check_word(variable: &Variable, value: &Value) -> Result<(), Wrong> {
+fn check_word(variable: &RecipeVariable, value: &Value) -> Result<(), WrongValue> {
     let known = |word: &str| variable.values.iter().any(|allowed| allowed == word);
     match value {
         Value::String(word) if known(word) => Ok(()),
@@ -174,11 +179,11 @@ fn check_word(variable: &Variable, value: &Value) -> Result<(), Wrong> {
     }
 }
 
-fn check_pattern(variable: &Variable, text: &str) -> Result<(), Wrong> {
+fn check_pattern(variable: &RecipeVariable, text: &str) -> Result<(), WrongValue> {
     let Some(pattern) = &variable.pattern else {
         return Ok(());
     };
-    let found = Regex::new(&pattern.text).and_then(|regex| regex.is_match(text));
+    let found = RecipeRegex::new(&pattern.text).and_then(|regex| regex.is_match(text));
     match found {
         Ok(true) => Ok(()),
         Ok(false) => Err(format!(
@@ -193,7 +198,7 @@ fn check_pattern(variable: &Variable, text: &str) -> Result<(), Wrong> {
     }
 }
 
-fn check_range(variable: &Variable, number: &Number) -> Result<(), Wrong> {
+fn check_range(variable: &RecipeVariable, number: &Number) -> Result<(), WrongValue> {
     let value = number.as_f64().unwrap_or(f64::NAN);
     match (variable.min, variable.max) {
         (Some(min), _) if value < min => Err(format!("must be at least {min}; found {number}")),
@@ -202,7 +207,7 @@ fn check_range(variable: &Variable, number: &Number) -> Result<(), Wrong> {
     }
 }
 
-fn mistyped(wanted: &str, found: &str) -> Wrong {
+fn mistyped(wanted: &str, found: &str) -> WrongValue {
     format!("must be {wanted}; found `{}`", shorten(found))
 }
 

@@ -1,7 +1,10 @@
 //! `ai` steps: questions of the recipe itself, their context, their guardrails, their answers.
 
 use crate::check::{Case, Person, Ran, recipe, steps, write};
-use recipe::{FileStatus, Kind, Mode, Request, UpdateOutcome, load, update, validate};
+use recipe::{
+    FileStatus, RecipeErrorKind, RecipeRunMode, RecipeRunRequest, UpdateOutcome, load, update,
+    validate,
+};
 use serde_json::{Value, json};
 use workspace::Root;
 
@@ -70,7 +73,7 @@ fn a_step_is_a_question_in_the_document_and_its_answer_a_file() {
 fn a_dry_run_shows_the_file_and_writes_nothing() {
     let ran = card()
         .answers(json!({ "customerCard": "let a = 1" }))
-        .with(|request| request.mode = Mode::DryRun)
+        .with(|request| request.mode = RecipeRunMode::DryRun)
         .run();
     let plan = ran.shown();
     assert_eq!(plan.files[0].status, FileStatus::Created);
@@ -345,7 +348,9 @@ fn files_that_are_there_are_handled_as_always() {
         .answers(json!({ "a": "new" }))
     };
     let ran = plain("").run();
-    assert!(matches!(&ran.outcome, Ok(recipe::Outcome::Conflicts(found)) if found.len() == 1));
+    assert!(
+        matches!(&ran.outcome, Ok(recipe::RecipeRunOutcome::Conflicts(found)) if found.len() == 1)
+    );
     ran.is_untouched();
     plain("    force: true\n")
         .run()
@@ -602,7 +607,7 @@ fn a_prompt_and_a_schema_may_be_files_of_the_recipe() {
 }
 
 #[test]
-fn examples_rules_and_retries_reach_whoever_answers() {
+fn examples_rules_and_retries_are_in_the_document() {
     let asked = question(steps(
         "  - name: a\n    prompt: What?\n    format: One line.\n    retries: 3\n    examples:\n      - plain\n      - { label: Short, input: 'in', output: out }\n    guardrails: { maxLength: 90 }\n",
     ));
@@ -647,7 +652,13 @@ fn an_update_uses_the_recorded_answers_and_asks_what_is_new() {
     let updated = |ran: &Ran| {
         let root = Root::open(ran.path()).unwrap();
         let recipe = load(&root, &ran.path().join(".drawloom/recipes/it")).unwrap();
-        update(&recipe, &root, &Request::default(), &mut Person::default()).unwrap()
+        update(
+            &recipe,
+            &root,
+            &RecipeRunRequest::default(),
+            &mut Person::default(),
+        )
+        .unwrap()
     };
     let manifest = |more: &str| {
         format!(
@@ -743,7 +754,7 @@ fn limits_are_named() {
     for index in 0..1001 {
         many = many.file(&format!("many/{index}.txt"), "x");
     }
-    assert_eq!(many.run().failed().kind(), Kind::Limit);
+    assert_eq!(many.run().failed().kind(), RecipeErrorKind::Limit);
 }
 
 /// The first fenced block with this word behind the fence, after a heading of the reference.

@@ -1,7 +1,7 @@
 //! Two passes: questions, documents, answers, rounds.
 
 use crate::check::{Case, recipe, steps};
-use recipe::{AskMissing, Kind, Mode};
+use recipe::{AskMissing, RecipeErrorKind, RecipeRunMode};
 use serde_json::json;
 
 fn asking() -> Case {
@@ -82,7 +82,7 @@ fn a_request_id_catches_stale_answers() {
         .args("Invoice")
         .answers(json!({ "$request": id, "mainFields": ["a"] }))
         .run();
-    assert_eq!(stale.failed().kind(), Kind::Answers);
+    assert_eq!(stale.failed().kind(), RecipeErrorKind::Answers);
     assert!(
         stale.failed().to_string().contains("$request"),
         "{}",
@@ -147,7 +147,7 @@ fn wrong_answers_are_all_reported_and_nothing_is_written() {
         .answers(json!({ "kind": "z", "name": 7 }))
         .run();
     let error = ran.failed();
-    assert_eq!(error.kind(), Kind::Answers);
+    assert_eq!(error.kind(), RecipeErrorKind::Answers);
     let text = error.to_string();
     assert!(text.contains("`kind`") && text.contains("\"z\""), "{text}");
     let ran = two_rounds()
@@ -220,7 +220,7 @@ fn an_optional_question_may_be_left_out_once_it_was_seen() {
 }
 
 #[test]
-fn reading_an_answer_nobody_asks_for_is_an_error() {
+fn reading_an_answer_without_a_question_is_an_error() {
     let ran = steps("  - template: a\n")
         .template(
             "a.jig",
@@ -303,10 +303,12 @@ fn an_answers_file_may_always_carry_values_of_variables() {
 
 #[test]
 fn a_dry_run_still_needs_answers_and_then_shows() {
-    let ran = asking().with(|request| request.mode = Mode::DryRun).run();
+    let ran = asking()
+        .with(|request| request.mode = RecipeRunMode::DryRun)
+        .run();
     ran.needed();
     let ran = asking()
-        .with(|request| request.mode = Mode::DryRun)
+        .with(|request| request.mode = RecipeRunMode::DryRun)
         .answers(json!({ "mainFields": ["x"] }))
         .run();
     ran.is_untouched();

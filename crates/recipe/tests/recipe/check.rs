@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use recipe::{
-    Ask, Conflict, Decision, Error, Event, Given, Host, Outcome, Report, Request, Trust, load, run,
+    ConflictDecision, Error, FileConflict, GivenValues, RecipeEvent, RecipeHost, RecipeRunOutcome,
+    RecipeRunReport, RecipeRunRequest, RecipeTrust, ValueCheck, VariablePrompt, load, run,
 };
 use serde_json::Value;
 use workspace::Root;
@@ -16,7 +17,7 @@ pub(crate) const RECIPE: &str = ".drawloom/recipes/it";
 pub(crate) struct Case {
     files: BTreeMap<String, String>,
     pub(crate) recipe: String,
-    pub(crate) request: Request,
+    pub(crate) request: RecipeRunRequest,
     pub(crate) host: Person,
 }
 
@@ -24,14 +25,16 @@ pub(crate) struct Case {
 #[derive(Default)]
 pub(crate) struct Person {
     pub(crate) answers: Vec<(&'static str, Value)>,
-    pub(crate) asked: Vec<Ask>,
-    pub(crate) decision: Option<Decision>,
+    pub(crate) asked: Vec<VariablePrompt>,
+    /// Why values were refused.
+    pub(crate) refused: Vec<String>,
+    pub(crate) decision: Option<ConflictDecision>,
     pub(crate) events: Vec<String>,
 }
 
 /// What came of a case. The project lives as long as this does.
 pub(crate) struct Ran {
-    pub(crate) outcome: Result<Outcome, Error>,
+    pub(crate) outcome: Result<RecipeRunOutcome, Error>,
     pub(crate) host: Person,
     dir: tempfile::TempDir,
     before: BTreeMap<String, String>,
@@ -44,12 +47,12 @@ pub(crate) fn steps(steps: &str) -> Case {
 
 /// A case with this manifest.
 pub(crate) fn recipe(manifest: &str) -> Case {
-    let mut request = Request {
+    let mut request = RecipeRunRequest {
         rerun_command: "drawloom run it --answers answers.json".to_owned(),
         answers_path: "answers.json".to_owned(),
-        ..Request::default()
+        ..RecipeRunRequest::default()
     };
-    request.trust = Trust::Asked;
+    request.trust = RecipeTrust::Asked;
     let case = Case {
         files: BTreeMap::new(),
         recipe: RECIPE.to_owned(),
@@ -82,7 +85,7 @@ impl Case {
         self
     }
 
-    pub(crate) fn with(mut self, change: impl FnOnce(&mut Request)) -> Self {
+    pub(crate) fn with(mut self, change: impl FnOnce(&mut RecipeRunRequest)) -> Self {
         change(&mut self.request);
         self
     }
@@ -118,28 +121,30 @@ impl Case {
 
 impl Ran {
     #[track_caller]
-    pub(crate) fn done(&self) -> &Report {
+    pub(crate) fn done(&self) -> &RecipeRunReport {
         match &self.outcome {
-            Ok(Outcome::Done(report)) => report,
-            Ok(Outcome::AnswersNeeded(needed)) => panic!("answers needed:\n{}", needed.document),
+            Ok(RecipeRunOutcome::Done(report)) => report,
+            Ok(RecipeRunOutcome::AnswersNeeded(needed)) => {
+                panic!("answers needed:\n{}", needed.document)
+            }
             Ok(other) => panic!("{other:?}"),
             Err(error) => panic!("{}", error.report()),
         }
     }
 
     #[track_caller]
-    pub(crate) fn needed(&self) -> &recipe::Needed {
+    pub(crate) fn needed(&self) -> &recipe::NeededAnswers {
         match &self.outcome {
-            Ok(Outcome::AnswersNeeded(needed)) => needed,
+            Ok(RecipeRunOutcome::AnswersNeeded(needed)) => needed,
             Ok(other) => panic!("{other:?}"),
             Err(error) => panic!("{}", error.report()),
         }
     }
 
     #[track_caller]
-    pub(crate) fn shown(&self) -> &recipe::Plan {
+    pub(crate) fn shown(&self) -> &recipe::DryRunPlan {
         match &self.outcome {
-            Ok(Outcome::Shown(plan)) => plan,
+            Ok(RecipeRunOutcome::Shown(plan)) => plan,
             Ok(other) => panic!("{other:?}"),
             Err(error) => panic!("{}", error.report()),
         }
@@ -187,7 +192,7 @@ impl Ran {
     /// `created a.ts, skipped b.ts`
     #[track_caller]
     pub(crate) fn statuses(&self) -> String {
-        let Ok(Outcome::Done(report)) = &self.outcome else {
+        let Ok(RecipeRunOutcome::Done(report)) = &self.outcome else {
             return format!("{:?}", self.outcome);
         };
         let files = report
@@ -206,23 +211,25 @@ impl Ran {
     }
 }
 
-impl Host for Person {
-    fn ask(&mut self, ask: &Ask) -> Option<Value> {
+impl RecipeHost for Person {
+    fn ask(&mut self, ask: &VariablePrompt, check: &ValueCheck<'_>) -> Option<Value> {
         self.asked.push(ask.clone());
         let at = self
             .answers
             .iter()
             .position(|(name, _)| *name == ask.name)?;
-        Some(self.answers.remove(at).1)
+        let value = self.answers.remove(at).1;
+        self.refused.extend(check(&value).err());
+        Some(value)
     }
 
-    fn resolve(&mut self, _: &Conflict) -> Option<Decision> {
+    fn resolve(&mut self, _: &FileConflict) -> Option<ConflictDecision> {
         self.decision
     }
 
-    fn event(&mut self, event: Event<'_>) {
+    fn event(&mut self, event: RecipeEvent<'_>) {
         self.events.push(match event {
-            Event::CommandLine { line, .. } => line.to_owned(),
+            RecipeEvent::CommandLine { line, .. } => line.to_owned(),
             other => format!("{other:?}"),
         });
     }
@@ -261,8 +268,8 @@ pub(crate) fn read_all(dir: &Path) -> BTreeMap<String, String> {
     files
 }
 
-fn given(line: &str) -> Given {
-    let mut given = Given::default();
+fn given(line: &str) -> GivenValues {
+    let mut given = GivenValues::default();
     let mut words = shlex(line).into_iter().peekable();
     while let Some(word) = words.next() {
         let Some(name) = word.strip_prefix("--") else {

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use crate::check::{Person, recipe, steps};
-use recipe::{Kind, Trust};
+use recipe::{RecipeErrorKind, RecipeTrust};
 
 #[test]
 fn files_are_there_before_commands_run() {
@@ -40,7 +40,7 @@ fn a_failed_command_puts_everything_back() {
         .file("c", "old\n")
         .run();
     let error = ran.failed();
-    assert_eq!(error.kind(), Kind::Command);
+    assert_eq!(error.kind(), RecipeErrorKind::Command);
     let text = error.report();
     for part in [
         "step `bad`",
@@ -160,13 +160,13 @@ fn recipes_from_outside_run_nothing_unless_trusted() {
     };
     let ran = outside().run();
     let error = ran.failed();
-    assert_eq!(error.kind(), Kind::Untrusted);
+    assert_eq!(error.kind(), RecipeErrorKind::Untrusted);
     let text = error.report();
     for part in ["touch also", "touch ran", "--trust"] {
         assert!(text.contains(part), "{part}: {text}");
     }
     let ran = outside()
-        .with(|request| request.trust = Trust::Given)
+        .with(|request| request.trust = RecipeTrust::Given)
         .answers(serde_json::json!({ "k": "v" }))
         .run();
     ran.done();
@@ -195,7 +195,7 @@ fn a_needed_command_that_may_fail_still_gives_its_result() {
 
 #[test]
 fn a_cancelled_run_leaves_nothing() {
-    let cancel = exec::Cancel::default();
+    let cancel = exec::CommandCancel::default();
     cancel.cancel();
     let ran = steps("  - template: a\n  - command: sleep 30\n")
         .template("a.jig", "x\n")

@@ -1,7 +1,9 @@
 //! Files that exist: identical, different, forced, skipped, asked about.
 
 use crate::check::{Case, Person, steps};
-use recipe::{Decision, FileStatus, Kind, Mode, OnConflict, Outcome};
+use recipe::{
+    ConflictDecision, FileStatus, OnConflict, RecipeErrorKind, RecipeRunMode, RecipeRunOutcome,
+};
 
 fn case() -> Case {
     steps("  - template: [a, b, c]\n  - command: touch ran\n")
@@ -18,7 +20,7 @@ fn without_a_person_all_conflicts_are_listed_and_nothing_is_done() {
     for policy in [OnConflict::Ask, OnConflict::Fail] {
         let ran = case().with(|request| request.conflicts = policy).run();
         ran.is_untouched();
-        let Ok(Outcome::Conflicts(conflicts)) = &ran.outcome else {
+        let Ok(RecipeRunOutcome::Conflicts(conflicts)) = &ran.outcome else {
             panic!("{:?}", ran.outcome)
         };
         let paths: Vec<&str> = conflicts
@@ -55,12 +57,12 @@ fn a_person_decides_or_stops() {
         decision: Some(decision),
         ..Person::default()
     };
-    let ran = case().person(person(Decision::Overwrite)).run();
+    let ran = case().person(person(ConflictDecision::Overwrite)).run();
     assert_eq!(ran.text("b"), "new b\n");
-    let ran = case().person(person(Decision::Skip)).run();
+    let ran = case().person(person(ConflictDecision::Skip)).run();
     assert_eq!(ran.text("b"), "old b\n");
-    let ran = case().person(person(Decision::Abort)).run();
-    assert_eq!(ran.failed().kind(), Kind::Aborted);
+    let ran = case().person(person(ConflictDecision::Abort)).run();
+    assert_eq!(ran.failed().kind(), RecipeErrorKind::Aborted);
 }
 
 #[test]
@@ -91,7 +93,9 @@ fn frontmatter_can_force_and_line_ends_are_no_difference() {
 
 #[test]
 fn a_dry_run_shows_conflicts() {
-    let ran = case().with(|request| request.mode = Mode::DryRun).run();
+    let ran = case()
+        .with(|request| request.mode = RecipeRunMode::DryRun)
+        .run();
     let plan = ran.shown();
     assert_eq!(plan.conflicts.len(), 2);
     assert_eq!(plan.files[0].status, FileStatus::Conflict);

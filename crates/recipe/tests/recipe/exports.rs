@@ -1,7 +1,7 @@
 //! What steps hand to later steps, and commands that must run before deciding goes on.
 
 use crate::check::steps;
-use recipe::{Kind, Mode};
+use recipe::{RecipeErrorKind, RecipeRunMode};
 use serde_json::json;
 
 const VERSION: &str = "  - name: ask
@@ -34,11 +34,11 @@ fn a_failure_after_a_needed_command_still_puts_files_back() {
         .template("a.jig", "a\n")
         .template("b.jig", "{{ x }}\n")
         .run();
-    assert_eq!(ran.failed().kind(), Kind::Command);
+    assert_eq!(ran.failed().kind(), RecipeErrorKind::Command);
     let ran = steps("  - template: a\n  - name: ask\n    command: echo x\n    exports: { x: result.stdout }\n  - template: missing\n    when: x\n")
         .template("a.jig", "a\n")
         .run();
-    assert_eq!(ran.failed().kind(), Kind::NotFound);
+    assert_eq!(ran.failed().kind(), RecipeErrorKind::NotFound);
 }
 
 #[test]
@@ -55,7 +55,7 @@ fn nothing_runs_in_the_first_pass_or_in_a_dry_run() {
         "{document}"
     );
     let ran = case()
-        .with(|r| r.mode = Mode::DryRun)
+        .with(|r| r.mode = RecipeRunMode::DryRun)
         .answers(json!({ "k": "v" }))
         .run();
     ran.is_untouched();
@@ -105,5 +105,5 @@ fn an_action_reads_and_writes_json() {
     );
     let escaping =
         steps("  - name: act\n    action: ['echo', '{\"files\": {\"../x\": \"\"}}']\n").run();
-    assert_eq!(escaping.failed().kind(), Kind::Path);
+    assert_eq!(escaping.failed().kind(), RecipeErrorKind::Path);
 }

@@ -1,7 +1,7 @@
 //! Templates to files: where they go, what they become, when they are left alone.
 
 use crate::check::{recipe, steps};
-use recipe::{Mode, Strictness};
+use recipe::{RecipeRunMode, UndefinedPolicy};
 
 #[test]
 fn a_template_goes_where_its_frontmatter_says() {
@@ -162,7 +162,7 @@ fn errors_in_a_body_count_from_the_top_of_the_file() {
 fn strict_lists_every_name_that_nothing_defines() {
     let ran = steps("  - template: page\n")
         .template("page.jig", "{{ one }}\n{{ two }} {{ one }}\n")
-        .with(|request| request.strict = Strictness::Strict)
+        .with(|request| request.strict = UndefinedPolicy::Strict)
         .run();
     let text = ran.failed().to_string();
     assert!(
@@ -183,7 +183,7 @@ fn a_dry_run_shows_and_does_nothing() {
             "---\nto: a.txt\nforce: true\nsh: touch also\nmessage: hello\n---\nnew\n",
         )
         .file("a.txt", "old\n")
-        .with(|request| request.mode = Mode::DryRun)
+        .with(|request| request.mode = RecipeRunMode::DryRun)
         .run();
     ran.is_untouched();
     let plan = ran.shown();
@@ -218,7 +218,7 @@ fn running_again_changes_nothing() {
 }
 
 #[test]
-fn messages_and_success_are_told() {
+fn messages_and_success_texts_are_reported() {
     let ran = recipe("name: it\nonSuccess: 'Made {{ result.filesCreated.join(\",\") }}'\nsteps:\n  - template: a\n")
         .template("a.jig", "---\nto: a.txt\nmessage: remember {{ 1 + 1 }}\n---\nx\n")
         .run();
@@ -244,7 +244,7 @@ fn ten_thousand_files_cost_ten_times_a_thousand() {
             "  - template: one\n    forEach: 'Array.from({{ length: {count} }}, (_, i) => i)'\n"
         ))
         .template("one.jig", "---\nto: out/{{ item }}.txt\n---\n{{ item }}\n")
-        .with(|request| request.mode = Mode::DryRun);
+        .with(|request| request.mode = RecipeRunMode::DryRun);
         let begun = std::time::Instant::now();
         let ran = case.run();
         assert_eq!(ran.shown().files.len(), count);

@@ -1,7 +1,7 @@
 //! Injection into files of the project.
 
 use crate::check::{Case, steps};
-use recipe::Kind;
+use recipe::RecipeErrorKind;
 
 fn inject(attributes: &str, body: &str, target: &str) -> Case {
     steps("  - template: t\n")
@@ -94,7 +94,7 @@ fn no_place_is_an_error_with_the_place_that_named_it() {
     ] {
         let ran = inject(attributes, "x\n", "a\n").run();
         let error = ran.failed();
-        assert_eq!(error.kind(), Kind::Inject);
+        assert_eq!(error.kind(), RecipeErrorKind::Inject);
         assert!(error.to_string().contains(expected), "{error}");
     }
     let ran = steps("  - template: t\n")

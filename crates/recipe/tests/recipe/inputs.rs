@@ -1,7 +1,7 @@
 //! Values: by position, by name, by default, by asking; typed by their declaration.
 
 use crate::check::{Case, Person, recipe};
-use recipe::Kind;
+use recipe::RecipeErrorKind;
 use serde_json::json;
 
 const VARIABLES: &str = "name: it
@@ -76,7 +76,7 @@ fn every_wrong_value_is_named_at_once() {
         .args("X --port 11 --flag=maybe --color rde --sizes s,l --db 7 --prot 1 --where ../up")
         .run();
     let error = ran.failed();
-    assert_eq!(error.kind(), Kind::Usage);
+    assert_eq!(error.kind(), RecipeErrorKind::Usage);
     insta::assert_snapshot!(error.report());
 }
 
@@ -124,7 +124,7 @@ fn required() -> Case {
 fn missing_values_are_one_error_that_lists_them() {
     let ran = required().run();
     let error = ran.failed();
-    assert_eq!(error.kind(), Kind::Missing);
+    assert_eq!(error.kind(), RecipeErrorKind::Missing);
     insta::assert_snapshot!(error.report());
 }
 
@@ -151,13 +151,8 @@ fn a_person_is_asked_until_the_answer_fits() {
         messages,
         ["Your name?", "How old", "How old", "Color for Ann?"]
     );
-    assert!(
-        ran.host.asked[2]
-            .refused
-            .as_deref()
-            .unwrap()
-            .contains("at least 1")
-    );
+    assert_eq!(ran.host.refused.len(), 1);
+    assert!(ran.host.refused[0].contains("at least 1"));
 }
 
 #[test]

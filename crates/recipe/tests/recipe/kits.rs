@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::check::{RECIPE, recipe, write};
-use recipe::kits::{Lock, Locked, discover, hash_tree, resolve};
+use recipe::kits::{KitLock, LockedKit, discover, hash_tree, resolve};
 use workspace::{RelPath, Root};
 
 const STEPS: &str = "steps:\n  - command: 'true'\n";
@@ -49,7 +49,7 @@ fn project() -> tempfile::TempDir {
 }
 
 #[test]
-fn everything_there_is_is_listed_with_what_is_wrong() {
+fn the_catalog_lists_broken_recipes_with_their_error() {
     let dir = project();
     let catalog = discover(&Root::open(dir.path()).unwrap()).unwrap();
     let listed: Vec<String> = catalog
@@ -140,28 +140,28 @@ fn a_lock_names_source_commit_and_content() {
     let kit = RelPath::parse(".drawloom/kits/other").unwrap();
     let hash = hash_tree(&root, &kit).unwrap();
     assert!(hash.starts_with("sha256:") && hash.len() == 71);
-    let mut lock = Lock::read(&root).unwrap();
+    let mut lock = KitLock::read(&root).unwrap();
     let (source, commit) = (
         "https://example.org/k.git".to_owned(),
         Some("abc".to_owned()),
     );
     lock.kits.insert(
         "other".to_owned(),
-        Locked {
+        LockedKit {
             source,
             rev: None,
             commit,
             hash: hash.clone(),
         },
     );
-    assert_eq!(Lock::parse(&lock.render()).unwrap(), lock);
+    assert_eq!(KitLock::parse(&lock.render()).unwrap(), lock);
     write(
         dir.path(),
         ".drawloom/kits/other/kit.yml",
         "name: changed\n",
     );
     assert_ne!(hash_tree(&root, &kit).unwrap(), hash);
-    let error = Lock::parse("{\n  \"version\": 1,\n  \"kits\": 7\n}").unwrap_err();
+    let error = KitLock::parse("{\n  \"version\": 1,\n  \"kits\": 7\n}").unwrap_err();
     assert!(error.to_string().contains("kits.lock:3:"), "{error}");
 }
 

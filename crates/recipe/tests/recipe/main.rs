@@ -20,6 +20,7 @@ mod files;
 mod inject;
 mod inputs;
 mod kits;
+mod own_functions;
 mod sub_recipes;
 mod tools;
 mod update;

@@ -1,7 +1,7 @@
 //! Recipes within recipes.
 
 use crate::check::{Case, recipe};
-use recipe::Kind;
+use recipe::RecipeErrorKind;
 use serde_json::json;
 
 fn nested(parent: &str) -> Case {
@@ -75,7 +75,7 @@ fn a_recipe_that_runs_itself_is_named() {
         )
         .run();
     let error = ran.failed();
-    assert_eq!(error.kind(), Kind::Limit);
+    assert_eq!(error.kind(), RecipeErrorKind::Limit);
     let text = error.to_string();
     assert!(
         text.contains("it/recipe.yml -> .drawloom/recipes/other/recipe.yml"),

@@ -1,7 +1,7 @@
 //! `query`, `patch`, `ensure-dirs`, `install`: what they find and what they leave.
 
 use crate::check::steps;
-use recipe::{FileStatus, Kind, Mode};
+use recipe::{FileStatus, RecipeErrorKind, RecipeRunMode};
 
 #[test]
 fn query_reads_values_and_exports_them() {
@@ -74,7 +74,7 @@ fn a_broken_data_file_is_shown_at_its_place() {
 #[test]
 fn patch_can_insist_on_a_file() {
     let ran = steps("  - file: a.json\n    merge: { a: 1 }\n    createIfMissing: false\n").run();
-    assert_eq!(ran.failed().kind(), Kind::NotFound);
+    assert_eq!(ran.failed().kind(), RecipeErrorKind::NotFound);
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn ensure_dirs_makes_what_is_missing() {
         .collect();
     assert_eq!(made, ["a/b", "c-1"]);
     let ran = steps("  - paths: [there]\n").file("there", "a file").run();
-    assert_eq!(ran.failed().kind(), Kind::Path);
+    assert_eq!(ran.failed().kind(), RecipeErrorKind::Path);
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn install_knows_the_package_manager_by_its_traces() {
         (&["pyproject.toml"], false, "uv add a b"),
     ] {
         let mut case = steps(&format!("  - packages: [a, b]\n    dev: {dev}\n"))
-            .with(|request| request.mode = Mode::DryRun);
+            .with(|request| request.mode = RecipeRunMode::DryRun);
         for file in files {
             case = case.file(file, "");
         }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::check::{Case, Person, Ran, recipe, write};
-use recipe::{Mode, Request, UpdateOutcome, UpdateReport, load, update};
+use recipe::{RecipeRunMode, RecipeRunRequest, UpdateOutcome, UpdateReport, load, update};
 use serde_json::json;
 use workspace::Root;
 
@@ -23,10 +23,13 @@ fn first() -> Case {
         .args("a")
 }
 
-fn updated(ran: &Ran, change: impl FnOnce(&mut Request)) -> Result<UpdateOutcome, recipe::Error> {
+fn updated(
+    ran: &Ran,
+    change: impl FnOnce(&mut RecipeRunRequest),
+) -> Result<UpdateOutcome, recipe::Error> {
     let root = Root::open(ran.path()).unwrap();
     let recipe = load(&root, &ran.path().join(".drawloom/recipes/it"))?;
-    let mut request = Request::default();
+    let mut request = RecipeRunRequest::default();
     change(&mut request);
     update(&recipe, &root, &request, &mut Person::default())
 }
@@ -59,7 +62,7 @@ fn edits_and_the_newer_template_go_together() {
     newer(ran.path());
     write(ran.path(), "a.txt", "HEAD\n\none\ntwo\nthree\n\ntail a\n");
     let before = ran.text("a.txt");
-    let shown = report(updated(&ran, |request| request.mode = Mode::DryRun).unwrap());
+    let shown = report(updated(&ran, |request| request.mode = RecipeRunMode::DryRun).unwrap());
     assert_eq!(statuses(&shown), "unchanged a.asked, merged a.txt");
     assert!(
         shown.files[1].diff.contains("+THREE"),
@@ -79,7 +82,7 @@ fn edits_and_the_newer_template_go_together() {
 }
 
 #[test]
-fn a_file_nobody_edited_is_replaced_and_one_that_is_gone_stays_gone() {
+fn an_unedited_file_is_replaced_and_a_deleted_one_stays_deleted() {
     let ran = first().run();
     newer(ran.path());
     std::fs::remove_file(ran.path().join("a.asked")).unwrap();

@@ -1,50 +1,79 @@
-//! What workers may claim, found together with the runs that it is of.
+//! Finds the tasks that workers may claim, together with their runs.
 //!
-//! Runs first, then their tasks: whoever has a run has all that is ready in it. A task may be
-//! somebody's by the time the run is to be had; whoever claims it is told so.
+//! The statement locks runs first and reads their tasks then: a transaction that has a run has
+//! every ready task in it. While it waits for a run, another worker may claim a task of it; the
+//! claim then refuses that task.
 
-use flow::Claim;
+use flow::ClaimRequest;
 use flow::engine::RunRow;
 
+use super::connection::BoundValues;
 use super::integer;
-use super::line::Values;
-use super::workflows::{Rows, limit};
+use super::workflows::{PostgresRows, limit};
 use super::writing::strings;
 use crate::error::Result;
-use crate::workflows::Waiting;
+use crate::workflows::{ReadyTasks, columns};
 
-/// A claim looks at so many times as many tasks as it wants, because others may have their runs.
+/// A claim examines this many times the tasks it wants, because other transactions may have locked
+/// some of their runs.
 const LOOK_AHEAD: usize = 4;
 
-/// The runs of the tasks that have been ready for longest.
-macro_rules! oldest {
-    () => {
-        "SELECT DISTINCT run FROM (SELECT ready.run FROM workflow_ready AS ready \
-         JOIN workflow_runs AS runs ON runs.id = ready.run \
-         WHERE ready.ready_ms <= $1 AND runs.status = 'running' \
-         AND (cardinality($2::text[]) = 0 OR ready.assignee = ANY($2)) \
-         AND (cardinality($3::text[]) = 0 OR ready.run = ANY($3)) \
-         ORDER BY ready.ready_ms, ready.task LIMIT $4) AS oldest"
+/// Tests whether a task's concurrency limit has a free slot, and whether its lane is open. The macro's parameter
+/// names the SQL parameter with the rate limits.
+macro_rules! has_room {
+    ($rates:literal) => {
+        concat!(
+            " AND (ready.slot IS NULL OR CASE WHEN starts_with(ready.slot, 'lane:') \
+             THEN ",
+            $rates,
+            " = '[]' OR ready.slot NOT IN (SELECT rate ->> 'lane' FROM json_array_elements(",
+            $rates,
+            "::text::json) AS rate WHERE (SELECT count(*) FROM workflow_slots \
+             WHERE key = rate ->> 'key' AND since_ms > (rate ->> 'since')::bigint) \
+             >= (rate ->> 'max')::bigint) \
+             ELSE ready.slot NOT IN (SELECT key FROM workflow_slots \
+             WHERE is_held GROUP BY key HAVING count(*) >= max(max)) END) "
+        )
     };
 }
 
-impl Rows {
-    /// What is ready in runs that nobody has just now.
-    pub(super) async fn ready_now(&mut self, claim: &Claim, now_ms: u64) -> Result<Waiting> {
+/// Selects the runs of the tasks that have been ready for longest.
+macro_rules! oldest {
+    () => {
+        concat!(
+            "SELECT DISTINCT run FROM (SELECT ready.run FROM workflow_ready AS ready \
+         JOIN workflow_runs AS runs ON runs.id = ready.run \
+         WHERE ready.ready_ms <= $1 AND runs.status = 'running' \
+         AND (cardinality($2::text[]) = 0 OR ready.assignee = ANY($2)) \
+         AND (cardinality($3::text[]) = 0 OR ready.run = ANY($3))",
+            has_room!("$5"),
+            "ORDER BY ready.rank, ready.ready_ms, ready.task LIMIT $4) AS oldest"
+        )
+    };
+}
+
+impl PostgresRows {
+    /// Returns ready tasks of runs that no other transaction has locked.
+    pub(super) async fn ready_now(
+        &mut self,
+        claim: &ClaimRequest,
+        now_ms: u64,
+    ) -> Result<ReadyTasks> {
         const READY: &str = concat!(
             "WITH held AS (SELECT id, body FROM workflow_runs WHERE status = 'running' AND id IN (",
             oldest!(),
             ") ORDER BY id FOR UPDATE SKIP LOCKED) \
              SELECT body, NULL FROM held UNION ALL SELECT NULL, task FROM \
              (SELECT ready.task FROM held JOIN workflow_ready AS ready ON ready.run = held.id \
-             WHERE ready.ready_ms <= $1 AND (cardinality($2::text[]) = 0 OR ready.assignee = ANY($2)) \
-             ORDER BY ready.ready_ms, ready.task LIMIT $5) AS ready"
+             WHERE ready.ready_ms <= $1 AND (cardinality($2::text[]) = 0 OR ready.assignee = ANY($2))",
+            has_room!("$5"),
+            "ORDER BY ready.rank, ready.ready_ms, ready.task LIMIT $6) AS ready"
         );
         let values = asking(claim, now_ms).and(limit(claim.max));
         let rows = self.line.fetch(READY, values).await?;
         let runs: Vec<Option<String>> = self.line.column(&rows, 0)?;
         let tasks: Vec<Option<String>> = self.line.column(&rows, 1)?;
-        let waiting = Waiting {
+        let waiting = ReadyTasks {
             runs: self.bodies_of(runs.into_iter().flatten())?,
             tasks: self.names(&tasks.into_iter().flatten().collect::<Vec<_>>())?,
         };
@@ -52,27 +81,36 @@ impl Rows {
         Ok(waiting)
     }
 
-    /// What is ready in runs that others have just now: whoever has none may wait for them.
-    pub(super) async fn ready_in_time(&mut self, claim: &Claim, now_ms: u64) -> Result<Waiting> {
+    /// Returns ready tasks of runs that other transactions have locked, waiting for them. Only a
+    /// transaction without a run of its own may wait, or two could wait for each other.
+    pub(super) async fn ready_in_time(
+        &mut self,
+        claim: &ClaimRequest,
+        now_ms: u64,
+    ) -> Result<ReadyTasks> {
         const WAIT: &str = "SELECT body FROM workflow_runs WHERE id = ANY($1) \
              AND status = 'running' ORDER BY id FOR UPDATE";
-        const TASKS: &str = "SELECT task FROM workflow_ready \
+        const TASKS: &str = concat!(
+            "SELECT task FROM workflow_ready AS ready \
              WHERE run = ANY($1) AND ready_ms <= $2 \
-             AND (cardinality($3::text[]) = 0 OR assignee = ANY($3)) \
-             ORDER BY ready_ms, task LIMIT $4";
+             AND (cardinality($3::text[]) = 0 OR assignee = ANY($3))",
+            has_room!("$5"),
+            "ORDER BY rank, ready_ms, task LIMIT $4"
+        );
         let runs = self.texts(oldest!(), asking(claim, now_ms)).await?;
         if runs.is_empty() {
-            return Ok(Waiting::default());
+            return Ok(ReadyTasks::default());
         }
-        let runs = self.texts(WAIT, Values::of(runs)).await?;
+        let runs = self.texts(WAIT, BoundValues::of(runs)).await?;
         let runs: Vec<RunRow> = self.bodies_of(runs)?;
         self.has_run = true;
-        let values = Values::of(strings(runs.iter().map(|row| &row.id)))
+        let values = BoundValues::of(strings(runs.iter().map(|row| &row.id)))
             .and(integer(now_ms))
             .and(claim.assignees.clone())
-            .and(limit(claim.max));
+            .and(limit(claim.max))
+            .and(columns::rates(claim, now_ms));
         let tasks = self.texts(TASKS, values).await?;
-        Ok(Waiting {
+        Ok(ReadyTasks {
             runs,
             tasks: self.names(&tasks)?,
         })
@@ -84,10 +122,11 @@ impl Rows {
     }
 }
 
-/// The values of `oldest`.
-fn asking(claim: &Claim, now_ms: u64) -> Values {
-    Values::of(integer(now_ms))
+/// Returns the values of `oldest`.
+fn asking(claim: &ClaimRequest, now_ms: u64) -> BoundValues {
+    BoundValues::of(integer(now_ms))
         .and(claim.assignees.clone())
         .and(strings(&claim.runs))
         .and(limit(claim.max.saturating_mul(LOOK_AHEAD)))
+        .and(columns::rates(claim, now_ms))
 }

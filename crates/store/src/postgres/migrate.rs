@@ -1,4 +1,4 @@
-//! The tables, brought up to date one step after the other; never back.
+//! Migrations: brings the tables up to date step by step, and never back.
 
 use std::borrow::Cow;
 
@@ -6,10 +6,10 @@ use sqlx::SqlSafeStr as _;
 use sqlx::migrate::{MigrateError, Migration, MigrationType, Migrator};
 use sqlx::postgres::PgConnection;
 
-use super::fault::Fault;
-use crate::error::{Error, Kind, Result};
+use super::errors::PostgresErrorContext;
+use crate::error::{DatabaseErrorKind, Error, Result};
 
-const STEPS: [(i64, &str, &str); 6] = [
+const STEPS: [(i64, &str, &str); 9] = [
     (
         1,
         "workflows",
@@ -24,13 +24,16 @@ const STEPS: [(i64, &str, &str); 6] = [
     ),
     (5, "looking", include_str!("migrations/0005_looking.sql")),
     (6, "calls", include_str!("migrations/0006_calls.sql")),
+    (7, "limits", include_str!("migrations/0007_limits.sql")),
+    (8, "server", include_str!("migrations/0008_server.sql")),
+    (9, "reading", include_str!("migrations/0009_reading.sql")),
 ];
 
-/// Beside tables of other programs, which may be counted in a table of the usual name.
+/// Not the usual name, because other programs may keep their migrations in the same database.
 const TABLE: &str = "drawloom_migrations";
 
-/// One process at a time: the driver has PostgreSQL lock for it.
-pub(super) async fn run(connection: &mut PgConnection, fault: &Fault) -> Result<()> {
+/// Runs the migrations. One process at a time: the driver takes an advisory lock.
+pub(super) async fn run(connection: &mut PgConnection, fault: &PostgresErrorContext) -> Result<()> {
     let migrator = migrator();
     let current = is_current(connection, &migrator).await;
     if current.map_err(|cause| fault.of(&cause))? {
@@ -40,7 +43,8 @@ pub(super) async fn run(connection: &mut PgConnection, fault: &Fault) -> Result<
     migrated.map_err(|cause| explain(cause, fault))
 }
 
-/// Nothing to do is the usual case, and needs neither a lock nor the right to make tables.
+/// Checks first whether there is anything to do: usually there is not, and the check needs neither
+/// a lock nor the permission to create tables.
 async fn is_current(
     connection: &mut PgConnection,
     migrator: &Migrator,
@@ -87,15 +91,15 @@ pub(super) fn newer(place: &str, version: i64) -> Error {
          knows them up to {}. Update drawloom.",
         latest()
     );
-    Error::new(Kind::Newer, message)
+    Error::new(DatabaseErrorKind::Newer, message)
 }
 
-fn explain(cause: MigrateError, fault: &Fault) -> Error {
+fn explain(cause: MigrateError, fault: &PostgresErrorContext) -> Error {
     let place = &fault.place;
     match cause {
         MigrateError::VersionMissing(version) => newer(place, version),
         MigrateError::VersionMismatch(version) => Error::new(
-            Kind::Newer,
+            DatabaseErrorKind::Newer,
             format!(
                 "{place} was written by another build of drawloom: its tables of version {version} \
                  differ. Use that build, or another database."

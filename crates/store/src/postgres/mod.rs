@@ -1,15 +1,19 @@
 //! PostgreSQL: one database for workers on several machines.
 
 mod claiming;
-mod fault;
-mod line;
+mod connection;
+mod errors;
+mod logs;
 mod migrate;
 mod outbox;
-mod people;
 mod queries;
+mod retention;
 mod schedules;
-mod sweeping;
+mod stream;
+mod tables;
 mod tokens;
+mod triggers;
+mod users;
 mod views;
 mod workflows;
 mod writing;
@@ -19,94 +23,98 @@ use std::str::FromStr as _;
 use std::sync::Arc;
 use std::time::Duration;
 
-use agent::Clock;
+use agent::AgentClock;
 use rustix::fs::{Access, access};
 use sqlx::ConnectOptions as _;
 use sqlx::postgres::{PgConnectOptions, PgListener, PgPoolOptions, PgRow, PgSslMode};
 use tokio::sync::{Mutex, MutexGuard};
 
-use crate::error::{Error, Kind, Result};
-use crate::sqlite::Scrub;
-use crate::workflows::{Bell, Workflows};
-use fault::Fault;
-use line::{Doubt, Line, ServerClock, Values};
-use workflows::Rows;
+use crate::error::{DatabaseErrorKind, Error, Result};
+use crate::sqlite::SecretScrub;
+use crate::workflows::{ReadyListener, WorkflowDatabase};
+use connection::{BoundValues, LostCommitPolicy, PostgresConnection, ServerClock};
+use errors::PostgresErrorContext;
+use workflows::PostgresRows;
 
-/// How long a statement waits for a row that another transaction has, in milliseconds.
+/// Limits the wait of a statement for a row that another transaction has locked, in milliseconds.
 pub(crate) const LOCK_MS_MAX: u64 = 30_000;
 
-/// After how long the server takes back what a client that went silent has locked, in milliseconds.
+/// Limits the time after which the server releases the locks of a client that has gone silent, in
+/// milliseconds.
 const SILENT_MS_MAX: u64 = 30_000;
 
-/// How often a change is tried when the server is gone or gives it up.
+/// Limits the attempts at a change when the server is gone or gives it up.
 const TRIES_MAX: u32 = 3;
 
 const SCHEMES: [&str; 2] = ["postgres://", "postgresql://"];
 
-/// How long is waited before hints are listened for again, once that has failed.
+/// The pause before listening for hints again, after it has failed.
 const DEAF: Duration = Duration::from_secs(1);
 
-/// Where workers hear that something is ready.
+/// The channel on which workers hear that a task is ready.
 const CHANNEL: &str = "drawloom_ready";
 
-/// How a database is opened.
+/// The settings for opening a database.
 #[derive(Clone)]
 pub struct PostgresOptions {
-    /// The time of this machine. The server's is what counts, and is reckoned from it.
-    pub clock: Arc<dyn Clock>,
-    /// Takes keys out of what is kept; `None` for a text without any.
-    pub scrub: Option<Scrub>,
+    /// This machine's clock. The server's time counts, and is extrapolated with this.
+    pub clock: Arc<dyn AgentClock>,
+    /// Removes secrets from everything that is stored.
+    pub scrub: Option<SecretScrub>,
 }
 
 /// A database on a server. Clones share it.
 #[derive(Clone)]
-pub struct Postgres {
-    inner: Arc<Inner>,
+pub struct PostgresDatabase {
+    inner: Arc<PostgresInner>,
 }
 
-struct Inner {
+/// The state that clones of [`PostgresDatabase`] share.
+struct PostgresInner {
     settings: PgConnectOptions,
-    fault: Fault,
+    fault: PostgresErrorContext,
     clock: Arc<ServerClock>,
-    scrub: Option<Scrub>,
-    line: Mutex<Line>,
+    scrub: Option<SecretScrub>,
+    line: Mutex<PostgresConnection>,
 }
 
-impl Postgres {
+impl PostgresDatabase {
     /// Opens the database at this address (`postgres://user@host/database`) and brings its tables
     /// up to date.
-    pub async fn open(address: &str, options: PostgresOptions) -> Result<Postgres> {
+    pub async fn open(address: &str, options: PostgresOptions) -> Result<PostgresDatabase> {
         let settings = settings(address)?;
-        let fault = Fault {
+        let fault = PostgresErrorContext {
             place: place(&settings),
         };
         let clock = Arc::new(ServerClock::new(options.clock));
-        let mut line = Line::new(settings.clone(), Arc::clone(&clock), fault.clone());
+        let mut line = PostgresConnection::new(settings.clone(), Arc::clone(&clock), fault.clone());
         migrate::run(line.connection().await?, &fault).await?;
-        Ok(Postgres {
-            inner: Arc::new(Inner {
+        let opened = PostgresDatabase {
+            inner: Arc::new(PostgresInner {
                 settings,
                 fault,
                 clock,
                 scrub: options.scrub,
                 line: Mutex::new(line),
             }),
-        })
+        };
+        opened.check_stream().await?;
+        Ok(opened)
     }
 
-    /// The workflows, on connections of their own. Must be called inside a runtime, which does the
-    /// writing.
-    pub async fn workflows(&self) -> Result<Arc<dyn flow::Store>> {
-        let clock: Arc<dyn Clock> = Arc::<ServerClock>::clone(&self.inner.clock);
+    /// Opens the workflows, on connections of their own. Must be called inside a runtime, which
+    /// runs the commit loop.
+    pub async fn workflows(&self) -> Result<Arc<dyn flow::WorkflowStore>> {
+        let clock: Arc<dyn AgentClock> = Arc::<ServerClock>::clone(&self.inner.clock);
         let (writing, reading) = (self.rows(), self.rows());
-        let workflows = Workflows::open(writing, reading, clock);
+        let workflows = WorkflowDatabase::open(writing, reading, clock);
         Ok(Arc::new(workflows.with_bell(self.bell())))
     }
 
-    /// A bell that rings at every hint.
-    fn bell(&self) -> Bell {
+    /// Creates the listener that wakes workers at every hint.
+    fn bell(&self) -> ReadyListener {
         let database = self.clone();
-        Bell::hang(|rung, _| async move {
+        ReadyListener::hang(|rung, _| async move {
             loop {
                 if let Ok(mut hints) = database.hints().await {
                     while hints.next().await.is_ok() {
@@ -118,10 +126,10 @@ impl Postgres {
         })
     }
 
-    /// Hears when something becomes ready, in whichever process. A hint: whoever relies on it alone
-    /// misses what was said while the connection was lost.
-    pub async fn hints(&self) -> Result<Hints> {
-        let Inner {
+    /// Listens for tasks that become ready, in any process. These are hints: a worker must poll as
+    /// well, because it misses hints while its connection is broken.
+    pub async fn hints(&self) -> Result<ReadyHints> {
+        let PostgresInner {
             settings, fault, ..
         } = &*self.inner;
         let pool = PgPoolOptions::new().max_connections(1);
@@ -129,21 +137,21 @@ impl Postgres {
         let failed = |cause: sqlx::Error| fault.of(&cause);
         let mut listener = PgListener::connect_with(&pool).await.map_err(failed)?;
         listener.listen(CHANNEL).await.map_err(failed)?;
-        Ok(Hints {
+        Ok(ReadyHints {
             listener,
             fault: fault.clone(),
         })
     }
 
-    /// The server's time, which all processes that share the database go by.
+    /// Returns the server's time, the same for all processes that share the database.
     pub fn now_ms(&self) -> u64 {
         self.inner.clock.now_ms()
     }
 
-    /// Takes or keeps a duty that one process has at a time; whether it is the holder's now. A
-    /// holder that does not come back in time has lost it, by the server's clock.
+    /// Takes or keeps a duty that one process has at a time, and tells whether this process has it
+    /// now. A holder that does not renew it in time loses it, by the server's clock.
     pub async fn lead(&self, duty: &str, holder: &str, lease_ms: u64) -> Result<bool> {
-        let values = Values::of(duty).and(holder).and(integer(lease_ms));
+        let values = BoundValues::of(duty).and(holder).and(integer(lease_ms));
         let rows = self
             .read(
                 "WITH time AS \
@@ -159,10 +167,10 @@ impl Postgres {
         Ok(!rows.is_empty())
     }
 
-    /// Refuses to go on where a newer drawloom has changed the tables meanwhile.
+    /// Refuses to continue if a newer drawloom has changed the tables since.
     pub async fn check_version(&self) -> Result<()> {
         let sql = "SELECT max(version) FROM drawloom_migrations";
-        let rows = self.read(sql, Values::default()).await?;
+        let rows = self.read(sql, BoundValues::default()).await?;
         let found = rows
             .first()
             .map(|row| sqlx::Row::try_get::<Option<i64>, _>(row, 0));
@@ -177,19 +185,19 @@ impl Postgres {
         }
     }
 
-    /// Gives a duty back before its time, so that nobody waits for it; nothing happens to one that
-    /// is somebody else's by now.
+    /// Gives a duty back before its lease ends, so that the next process need not wait. Does
+    /// nothing to a duty that another process has by now.
     pub async fn resign(&self, duty: &str, holder: &str) -> Result<()> {
         let sql = "DELETE FROM workflow_duties WHERE duty = $1 AND holder = $2";
-        self.read(sql, Values::of(duty).and(holder)).await?;
+        self.read(sql, BoundValues::of(duty).and(holder)).await?;
         Ok(())
     }
 
-    /// Makes the list of what is ready anew from the tasks; how many lines of it were wrong.
-    /// Nothing of ours lets the two differ: this is for what others do to the tables.
+    /// Rebuilds the list of ready tasks from the tasks, and returns how many rows of it were wrong.
+    /// Our own code never lets the two differ: this repairs what others do to the tables.
     ///
-    /// Only what one look at both finds different is touched, and what is put back is held while it
-    /// is: whoever claims meanwhile changes both, and is not undone.
+    /// It touches only rows that one snapshot shows to differ, and locks the rows that it restores.
+    /// So a worker that claims at the same time, and changes both tables, is not undone.
     pub async fn reconcile(&self) -> Result<u64> {
         let mut line = self.line().await;
         let mut wrong = 0;
@@ -197,20 +205,23 @@ impl Postgres {
             "DELETE FROM workflow_ready AS ready WHERE NOT EXISTS \
              (SELECT 1 FROM workflow_tasks AS task WHERE task.id = ready.task AND task.is_active \
              AND task.ready_ms IS NOT DISTINCT FROM ready.ready_ms \
-             AND task.assignee IS NOT DISTINCT FROM ready.assignee) RETURNING true",
-            "INSERT INTO workflow_ready (task, run, ready_ms, assignee) \
-             SELECT id, run, ready_ms, assignee FROM workflow_tasks AS task \
+             AND task.assignee IS NOT DISTINCT FROM ready.assignee \
+             AND task.slot IS NOT DISTINCT FROM ready.slot AND task.rank = ready.rank) \
+             RETURNING true",
+            "INSERT INTO workflow_ready (task, run, ready_ms, assignee, slot, rank) \
+             SELECT id, run, ready_ms, assignee, slot, rank FROM workflow_tasks AS task \
              WHERE ready_ms IS NOT NULL AND is_active \
              AND NOT EXISTS (SELECT 1 FROM workflow_ready AS ready WHERE ready.task = task.id) \
              FOR SHARE OF task ON CONFLICT (task) DO NOTHING RETURNING true",
         ] {
-            wrong += line.fetch(sql, Values::default()).await?.len() as u64;
+            wrong += line.fetch(sql, BoundValues::default()).await?.len() as u64;
         }
         Ok(wrong)
     }
 
-    /// Lets new rows use the room of deleted ones, and brings the planner's figures up to date. Returns
-    /// how large the tables were and are, in bytes: only room at their ends goes back to the disk.
+    /// Lets new rows reuse the space of deleted ones, and updates the planner's statistics. Returns
+    /// the size of the tables before and after, in bytes: only space at their ends goes back to the
+    /// disk.
     pub async fn compact(&self) -> Result<(u64, u64)> {
         let before = self.size().await?;
         for sql in [
@@ -223,8 +234,9 @@ impl Postgres {
             "VACUUM (ANALYZE) workflow_events",
             "VACUUM (ANALYZE) workflow_notices",
             "VACUUM (ANALYZE) workflow_tags",
+            "VACUUM (ANALYZE) event_stream",
         ] {
-            self.read(sql, Values::default()).await?;
+            self.read(sql, BoundValues::default()).await?;
         }
         Ok((before, self.size().await?))
     }
@@ -233,7 +245,7 @@ impl Postgres {
         let sql = "SELECT sum(pg_total_relation_size(oid))::bigint FROM pg_class \
                    WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace \
                    AND relname LIKE 'workflow_%'";
-        let rows = self.read(sql, Values::default()).await?;
+        let rows = self.read(sql, BoundValues::default()).await?;
         let size = rows
             .first()
             .map(|row| sqlx::Row::try_get::<Option<i64>, _>(row, 0));
@@ -242,40 +254,48 @@ impl Postgres {
         Ok(size.flatten().map_or(0, count))
     }
 
-    /// Runs one statement, on its own. Done twice when the connection was lost meanwhile: what
-    /// changes something that cannot be changed twice is a [`Postgres::change`].
-    async fn read(&self, sql: &'static str, values: Values) -> Result<Vec<PgRow>> {
+    /// Runs one statement on its own, twice if the connection breaks meanwhile. A change that must
+    /// not happen twice uses [`PostgresDatabase::change`].
+    async fn read(&self, sql: &'static str, values: BoundValues) -> Result<Vec<PgRow>> {
         self.line().await.fetch(sql, values).await
     }
 
-    /// Changes something with one statement. What became of it is known even if the connection is
-    /// lost on the way, so that nobody is told of a conflict with themselves.
-    async fn change(&self, sql: &'static str, values: Values) -> Result<Vec<PgRow>> {
+    /// Runs one statement that changes something. It finds out what happened even if the connection
+    /// breaks on the way, so that a caller never gets a conflict with its own change.
+    async fn change(&self, sql: &'static str, values: BoundValues) -> Result<Vec<PgRow>> {
         let mut line = self.line().await;
         let mut tries = 1;
         loop {
             match change_once(&mut line, sql, values.clone()).await {
-                Err(error) if error.kind() == Kind::Lost && tries < TRIES_MAX => tries += 1,
+                Err(error) if error.kind() == DatabaseErrorKind::Lost && tries < TRIES_MAX => {
+                    tries += 1
+                }
                 done => return done,
             }
         }
     }
 
-    /// Changes something with several statements, all of them or none. The number of the first one that
-    /// changed nothing, if there is one: then nothing is changed at all.
-    async fn change_all(&self, statements: Vec<(&'static str, Values)>) -> Result<Option<usize>> {
+    /// Runs several changing statements, all of them or none. Returns the number of the first one
+    /// that changed nothing, if there is one: then nothing is changed at all.
+    async fn change_all(
+        &self,
+        statements: Vec<(&'static str, BoundValues)>,
+    ) -> Result<Option<usize>> {
         let mut line = self.line().await;
         let mut tries = 1;
         loop {
             match change_all_once(&mut line, &statements).await {
-                Err(error) if error.kind() == Kind::Lost && tries < TRIES_MAX => tries += 1,
+                Err(error) if error.kind() == DatabaseErrorKind::Lost && tries < TRIES_MAX => {
+                    tries += 1
+                }
                 done => return done,
             }
         }
     }
 
-    /// The connection, with no transaction on it: whoever was interrupted may have left one.
-    async fn line(&self) -> MutexGuard<'_, Line> {
+    /// Returns the connection, and rolls back a transaction that a cancelled caller may have left
+    /// open.
+    async fn line(&self) -> MutexGuard<'_, PostgresConnection> {
         let mut line = self.inner.line.lock().await;
         if line.is_in_transaction() {
             line.roll_back().await;
@@ -283,7 +303,7 @@ impl Postgres {
         line
     }
 
-    /// The text as it may be kept.
+    /// Returns the text without known secrets.
     fn clean(&self, text: &str) -> String {
         let scrubbed = self.inner.scrub.as_ref().and_then(|scrub| scrub(text));
         scrubbed.unwrap_or_else(|| text.to_owned())
@@ -294,33 +314,33 @@ impl Postgres {
         self.inner.fault.corrupt(&why)
     }
 
-    fn rows(&self) -> Rows {
-        let Inner {
+    fn rows(&self) -> PostgresRows {
+        let PostgresInner {
             settings,
             fault,
             clock,
             scrub,
             ..
         } = &*self.inner;
-        let line = Line::new(settings.clone(), Arc::clone(clock), fault.clone());
-        Rows::new(line, scrub.clone())
+        let line = PostgresConnection::new(settings.clone(), Arc::clone(clock), fault.clone());
+        PostgresRows::new(line, scrub.clone())
     }
 }
 
-impl fmt::Debug for Postgres {
+impl fmt::Debug for PostgresDatabase {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Postgres({})", self.inner.fault.place)
     }
 }
 
-/// Says when to look for work, between the times one looks anyway.
-pub struct Hints {
+/// Tells workers when to look for tasks, between their regular polls.
+pub struct ReadyHints {
     listener: PgListener,
-    fault: Fault,
+    fault: PostgresErrorContext,
 }
 
-impl Hints {
-    /// Waits for the next hint; those that came together are one.
+impl ReadyHints {
+    /// Waits for the next hint; hints that arrived together count as one.
     pub async fn next(&mut self) -> Result<()> {
         let heard = self.listener.recv().await;
         heard.map_err(|cause| self.fault.of(&cause))?;
@@ -329,17 +349,21 @@ impl Hints {
     }
 }
 
-impl fmt::Debug for Hints {
+impl fmt::Debug for ReadyHints {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Hints({})", self.fault.place)
     }
 }
 
-async fn change_once(line: &mut Line, sql: &'static str, values: Values) -> Result<Vec<PgRow>> {
+async fn change_once(
+    line: &mut PostgresConnection,
+    sql: &'static str,
+    values: BoundValues,
+) -> Result<Vec<PgRow>> {
     line.begin().await?;
     match line.fetch(sql, values).await {
         Ok(rows) => {
-            line.commit(Doubt::Unnamed).await?;
+            line.commit(LostCommitPolicy::Unnamed).await?;
             Ok(rows)
         }
         Err(error) => {
@@ -350,8 +374,8 @@ async fn change_once(line: &mut Line, sql: &'static str, values: Values) -> Resu
 }
 
 async fn change_all_once(
-    line: &mut Line,
-    statements: &[(&'static str, Values)],
+    line: &mut PostgresConnection,
+    statements: &[(&'static str, BoundValues)],
 ) -> Result<Option<usize>> {
     line.begin().await?;
     for (at, (sql, values)) in statements.iter().enumerate() {
@@ -367,18 +391,18 @@ async fn change_all_once(
             }
         }
     }
-    line.commit(Doubt::Unnamed).await?;
+    line.commit(LostCommitPolicy::Unnamed).await?;
     Ok(None)
 }
 
 fn settings(address: &str) -> Result<PgConnectOptions> {
     let unread = |why: String| {
-        // The address is not repeated: there may be a password in it.
+        // Does not repeat the address: there may be a password in it.
         let message = format!(
             "the address of the database cannot be read ({why}). Write it as \
              postgres://USER:PASSWORD@HOST:PORT/DATABASE."
         );
-        Error::new(Kind::Open, message)
+        Error::new(DatabaseErrorKind::Open, message)
     };
     let is_ours = SCHEMES.iter().any(|scheme| address.starts_with(scheme));
     if !is_ours {
@@ -397,15 +421,23 @@ fn settings(address: &str) -> Result<PgConnectOptions> {
     Ok(settings.options(limits.map(|(name, ms)| (name, ms.to_string()))))
 }
 
-/// Asks for TLS where the address leads to another machine and does not say otherwise: the driver
-/// would fall back to clear text without a word.
+/// Requires TLS and a certificate for this very host if the address leads to another machine and
+/// does not say otherwise: the driver would silently fall back to clear text.
 fn encrypted(read: PgConnectOptions, address: &str) -> PgConnectOptions {
-    let says_itself = address.contains("sslmode=") || address.contains("ssl-mode=");
     let is_here = read.get_socket().is_some() || is_this_machine(read.get_host());
-    match says_itself || is_here {
+    match says_ssl_mode(address) || is_here {
         true => read,
-        false => read.ssl_mode(PgSslMode::Require),
+        false => read.ssl_mode(PgSslMode::VerifyFull),
     }
+}
+
+/// Looks for the setting among the parameters only: a password may contain its name.
+fn says_ssl_mode(address: &str) -> bool {
+    let (_, parameters) = address.rsplit_once('?').unwrap_or_default();
+    let mut names = parameters
+        .split('&')
+        .filter_map(|pair| pair.split('=').next());
+    names.any(|name| matches!(name, "sslmode" | "ssl-mode"))
 }
 
 fn is_this_machine(host: &str) -> bool {
@@ -416,10 +448,11 @@ fn is_this_machine(host: &str) -> bool {
         || address.is_ok_and(|address| address.is_loopback())
 }
 
-/// Files that the address names are looked for here: the driver would say that the server is gone.
+/// Checks the files that the address names, because the driver would only say that the server is
+/// gone.
 fn check_files(settings: &PgConnectOptions) -> Result<()> {
     for (name, file) in settings.to_url_lossy().query_pairs() {
-        // A certificate may be in the address itself.
+        // The address may contain the certificate itself.
         let Some(file) = file.strip_prefix("file: ") else {
             continue;
         };
@@ -428,13 +461,13 @@ fn check_files(settings: &PgConnectOptions) -> Result<()> {
                 "{name} in the address of the database names {file}, which cannot be read \
                  ({cause}). Give the path of a file in PEM form."
             );
-            return Err(Error::new(Kind::Open, message));
+            return Err(Error::new(DatabaseErrorKind::Open, message));
         }
     }
     Ok(())
 }
 
-/// The database as messages name it.
+/// Returns the name of the database in messages.
 fn place(settings: &PgConnectOptions) -> String {
     let database = settings.get_database().unwrap_or(settings.get_username());
     let host = match settings.get_socket() {
@@ -444,7 +477,8 @@ fn place(settings: &PgConnectOptions) -> String {
     format!("the database {database} at {host}:{}", settings.get_port())
 }
 
-/// PostgreSQL has signed integers only; nothing that is counted here comes near their end.
+/// Converts a count: PostgreSQL has signed integers only, and no count here comes near their
+/// maximum.
 fn integer(count: u64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
@@ -465,8 +499,19 @@ mod encryption_tests {
 
     #[test]
     fn another_machine_is_reached_by_tls_unless_the_address_says_otherwise() {
-        check("postgres://me@db.example.org/x", PgSslMode::Require);
-        check("postgres://me@10.0.0.7:5432/x", PgSslMode::Require);
+        for address in [
+            "postgres://me@db.example.org/x",
+            "postgres://me@10.0.0.7:5432/x",
+            "postgres://me:sslmode=disable@db.example.org/x",
+            "postgres://me:%3Fsslmode=disable@db.example.org/x?application_name=sslmode",
+            "postgres://me@db.example.org/sslmode=disable",
+        ] {
+            check(address, PgSslMode::VerifyFull);
+        }
+        check(
+            "postgres://me@db.example.org/x?sslmode=require",
+            PgSslMode::Require,
+        );
         check(
             "postgres://me@db.example.org/x?sslmode=disable",
             PgSslMode::Disable,

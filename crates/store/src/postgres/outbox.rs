@@ -3,12 +3,12 @@
 use sqlx::Row as _;
 use sqlx::postgres::PgRow;
 
-use super::line::Values;
+use super::connection::BoundValues;
 use super::writing::numbers;
-use super::{Postgres, count, integer};
+use super::{PostgresDatabase, count, integer};
 use crate::error::Result;
-use crate::outbox::{KeptNotice, Outbox};
-use crate::record::Kept;
+use crate::outbox::{Outbox, StoredNotice};
+use crate::record::DatabaseFuture;
 
 const CLAIM: &str = "UPDATE workflow_notices SET due_ms = $2 WHERE id IN \
      (SELECT id FROM workflow_notices WHERE due_ms <= $1 ORDER BY due_ms, id LIMIT $3 \
@@ -18,10 +18,15 @@ const POSTPONE: &str = "UPDATE workflow_notices SET tries = tries + 1, due_ms = 
      RETURNING true";
 const ACKNOWLEDGE: &str = "DELETE FROM workflow_notices WHERE id = ANY($1)";
 
-impl Outbox for Postgres {
-    fn claim_notices(&self, now_ms: u64, lease_ms: u64, max: usize) -> Kept<'_, Vec<KeptNotice>> {
+impl Outbox for PostgresDatabase {
+    fn claim_notices(
+        &self,
+        now_ms: u64,
+        lease_ms: u64,
+        max: usize,
+    ) -> DatabaseFuture<'_, Vec<StoredNotice>> {
         Box::pin(async move {
-            let values = Values::of(integer(now_ms))
+            let values = BoundValues::of(integer(now_ms))
                 .and(integer(now_ms.saturating_add(lease_ms)))
                 .and(integer(max as u64));
             let rows = self.change(CLAIM, values).await?;
@@ -31,34 +36,38 @@ impl Outbox for Postgres {
         })
     }
 
-    fn list_notices(&self, max: usize) -> Kept<'_, Vec<KeptNotice>> {
-        Box::pin(self.read_notices(LIST, Values::of(integer(max as u64))))
+    fn list_notices(&self, max: usize) -> DatabaseFuture<'_, Vec<StoredNotice>> {
+        Box::pin(self.read_notices(LIST, BoundValues::of(integer(max as u64))))
     }
 
-    fn postpone_notice(&self, id: u64, due_ms: Option<u64>) -> Kept<'_, ()> {
+    fn postpone_notice(&self, id: u64, due_ms: Option<u64>) -> DatabaseFuture<'_, ()> {
         Box::pin(async move {
-            let values = Values::of(due_ms.map_or(i64::MAX, integer)).and(integer(id));
+            let values = BoundValues::of(due_ms.map_or(i64::MAX, integer)).and(integer(id));
             self.change(POSTPONE, values).await?;
             Ok(())
         })
     }
 
-    fn acknowledge_notices<'a>(&'a self, ids: &'a [u64]) -> Kept<'a, ()> {
+    fn acknowledge_notices<'a>(&'a self, ids: &'a [u64]) -> DatabaseFuture<'a, ()> {
         Box::pin(async move {
-            let values = Values::of(numbers(ids.iter().copied()));
+            let values = BoundValues::of(numbers(ids.iter().copied()));
             self.read(ACKNOWLEDGE, values).await?;
             Ok(())
         })
     }
 }
 
-impl Postgres {
-    async fn read_notices(&self, sql: &'static str, values: Values) -> Result<Vec<KeptNotice>> {
+impl PostgresDatabase {
+    async fn read_notices(
+        &self,
+        sql: &'static str,
+        values: BoundValues,
+    ) -> Result<Vec<StoredNotice>> {
         let rows = self.read(sql, values).await?;
         self.notices_of(&rows)
     }
 
-    fn notices_of(&self, rows: &[PgRow]) -> Result<Vec<KeptNotice>> {
+    fn notices_of(&self, rows: &[PgRow]) -> Result<Vec<StoredNotice>> {
         let read = rows
             .iter()
             .map(|row| read(row).map_err(|why| self.unreadable("a notice", &why)));
@@ -66,10 +75,10 @@ impl Postgres {
     }
 }
 
-fn read(row: &PgRow) -> std::result::Result<KeptNotice, String> {
+fn read(row: &PgRow) -> std::result::Result<StoredNotice, String> {
     let number = |name: &str| row.try_get::<i64, _>(name).map_err(|e| e.to_string());
     let body: String = row.try_get("body").map_err(|e| e.to_string())?;
-    Ok(KeptNotice {
+    Ok(StoredNotice {
         id: count(number("id")?),
         tries: count(number("tries")?),
         due_ms: Some(number("due_ms")?)

@@ -1,4 +1,4 @@
-//! People's questions about runs and tasks, answered by PostgreSQL.
+//! Queries of people about runs and tasks, in PostgreSQL.
 
 use flow::TextHash;
 use flow::engine::{RunRow, RunStatus, TaskRow, TaskStatus};
@@ -6,19 +6,19 @@ use serde::de::DeserializeOwned;
 use sqlx::Row as _;
 use sqlx::postgres::PgRow;
 
-use super::line::Values;
+use super::connection::BoundValues;
 use super::workflows::limit;
-use super::{Postgres, count, integer};
+use super::{PostgresDatabase, count, integer};
 use crate::error::Result;
 use crate::queries::{
-    PendingWork, Queries, RunCursor, RunFilter, RunKey, RunScan, TaskFilter, TaskKey, newest,
+    PendingWork, RunCursor, RunFilter, RunKey, RunQueries, RunScan, TaskFilter, TaskIndex, newest,
     prefix_end, texts_named,
 };
-use crate::record::Kept;
+use crate::record::DatabaseFuture;
 use crate::workflows::{columns, shorthand};
 
-/// The part of a list of runs that one index holds. Values: since, before, the id before, whether only
-/// top ones, how many, and the key.
+/// The part of a list of runs that one index holds. Values: since, before, the id before, only
+/// top-level runs or all, the limit, and the key.
 macro_rules! runs_where {
     ($what:literal, $key:literal) => {
         concat!(
@@ -46,8 +46,8 @@ macro_rules! tagged {
     };
 }
 
-/// A part of a list of tasks. Values: the status, whether only those that wait, the assignee, whether
-/// also those of nobody, how many, and the key.
+/// A part of a list of tasks. Values: the status, only waiting ones or all, the assignee, with or
+/// without unassigned ones, the limit, and the key.
 macro_rules! tasks_where {
     ($what:literal, $key:literal, $order:literal) => {
         concat!(
@@ -81,13 +81,13 @@ const NAMES: &str = "SELECT hash, name FROM workflow_names";
 const UNNAMED: &str = "SELECT hash, source FROM workflow_texts AS texts WHERE NOT EXISTS \
      (SELECT 1 FROM workflow_names AS names WHERE names.hash = texts.hash)";
 
-impl Queries for Postgres {
+impl RunQueries for PostgresDatabase {
     fn list_runs<'a>(
         &'a self,
         filter: &'a RunFilter,
         after: Option<&'a RunCursor>,
         max: usize,
-    ) -> Kept<'a, Vec<RunRow>> {
+    ) -> DatabaseFuture<'a, Vec<RunRow>> {
         Box::pin(async move {
             let texts = self.texts_of(filter).await?;
             let mut runs = Vec::new();
@@ -108,7 +108,7 @@ impl Queries for Postgres {
         })
     }
 
-    fn count_runs<'a>(&'a self, filter: &'a RunFilter, max: usize) -> Kept<'a, usize> {
+    fn count_runs<'a>(&'a self, filter: &'a RunFilter, max: usize) -> DatabaseFuture<'a, usize> {
         Box::pin(async move {
             let texts = self.texts_of(filter).await?;
             let mut counted = 0;
@@ -128,58 +128,70 @@ impl Queries for Postgres {
         })
     }
 
-    fn runs_with_prefix<'a>(&'a self, prefix: &'a str, max: usize) -> Kept<'a, Vec<RunRow>> {
+    fn runs_with_prefix<'a>(
+        &'a self,
+        prefix: &'a str,
+        max: usize,
+    ) -> DatabaseFuture<'a, Vec<RunRow>> {
         Box::pin(async move {
-            let values = Values::of(prefix).and(prefix_end(prefix)).and(limit(max));
+            let values = BoundValues::of(prefix)
+                .and(prefix_end(prefix))
+                .and(limit(max));
             let rows = self.read(OF_PREFIX, values).await?;
             self.bodies(&rows)
         })
     }
 
-    fn list_tasks<'a>(&'a self, filter: &'a TaskFilter, max: usize) -> Kept<'a, Vec<TaskRow>> {
+    fn list_tasks<'a>(
+        &'a self,
+        filter: &'a TaskFilter,
+        max: usize,
+    ) -> DatabaseFuture<'a, Vec<TaskRow>> {
         Box::pin(async move {
-            let sql = match TaskKey::of(filter) {
-                TaskKey::Run => tasks_where!(
+            let sql = match TaskIndex::of(filter) {
+                TaskIndex::Run => tasks_where!(
                     "body",
                     "place >= $6 AND place < $7 AND (is_active OR $8) AND ",
                     "number"
                 ),
-                TaskKey::Active => tasks_where!("body", "is_active AND ", "number"),
-                TaskKey::Unfinished => tasks_where!(
+                TaskIndex::Active => tasks_where!("body", "is_active AND ", "number"),
+                TaskIndex::Unfinished => tasks_where!(
                     "body",
                     "status IN ('failed', 'cancelled') AND status = $1 AND ",
                     "number"
                 ),
-                TaskKey::All => tasks_where!("body", "", "place, visit"),
+                TaskIndex::All => tasks_where!("body", "", "place, visit"),
             };
             let rows = self.read(sql, task_values(filter, max)).await?;
             self.bodies(&rows)
         })
     }
 
-    fn count_tasks<'a>(&'a self, filter: &'a TaskFilter, max: usize) -> Kept<'a, usize> {
+    fn count_tasks<'a>(&'a self, filter: &'a TaskFilter, max: usize) -> DatabaseFuture<'a, usize> {
         Box::pin(async move {
-            let sql = match TaskKey::of(filter) {
-                TaskKey::Run => tasks_where!(
+            let sql = match TaskIndex::of(filter) {
+                TaskIndex::Run => tasks_where!(
                     "place",
                     "place >= $6 AND place < $7 AND (is_active OR $8) AND ",
                     "number"
                 ),
-                TaskKey::Active => tasks_where!("place", "is_active AND ", "number"),
-                TaskKey::Unfinished => tasks_where!(
+                TaskIndex::Active => tasks_where!("place", "is_active AND ", "number"),
+                TaskIndex::Unfinished => tasks_where!(
                     "place",
                     "status IN ('failed', 'cancelled') AND status = $1 AND ",
                     "number"
                 ),
-                TaskKey::All => tasks_where!("place", "", "place, visit"),
+                TaskIndex::All => tasks_where!("place", "", "place, visit"),
             };
             Ok(self.read(sql, task_values(filter, max)).await?.len())
         })
     }
 
-    fn pending_work<'a>(&'a self, assignees: &'a [String]) -> Kept<'a, PendingWork> {
+    fn pending_work<'a>(&'a self, assignees: &'a [String]) -> DatabaseFuture<'a, PendingWork> {
         Box::pin(async move {
-            let rows = self.read(PENDING, Values::of(assignees.to_vec())).await?;
+            let rows = self
+                .read(PENDING, BoundValues::of(assignees.to_vec()))
+                .await?;
             let time = |column: usize| -> Result<Option<u64>> {
                 let Some(row) = rows.first() else {
                     return Ok(None);
@@ -197,20 +209,20 @@ impl Queries for Postgres {
         })
     }
 
-    fn begin_of_newest(&self, number: u64) -> Kept<'_, Option<u64>> {
+    fn begin_of_newest(&self, number: u64) -> DatabaseFuture<'_, Option<u64>> {
         Box::pin(async move {
             let sql = "SELECT created_ms FROM workflow_runs WHERE is_top \
                        ORDER BY created_ms DESC, id DESC LIMIT 1 OFFSET $1";
-            let rows = self.read(sql, Values::of(integer(number))).await?;
+            let rows = self.read(sql, BoundValues::of(integer(number))).await?;
             let found = rows.first().map(|row| row.try_get::<i64, _>(0)).transpose();
             let found = found.map_err(|cause| self.unreadable("a time", &cause.to_string()))?;
             Ok(found.map(count))
         })
     }
 
-    fn name_workflow<'a>(&'a self, hash: &'a TextHash, name: &'a str) -> Kept<'a, ()> {
+    fn name_workflow<'a>(&'a self, hash: &'a TextHash, name: &'a str) -> DatabaseFuture<'a, ()> {
         Box::pin(async move {
-            let values = Values::of(hash.as_str()).and(self.clean(name));
+            let values = BoundValues::of(hash.as_str()).and(self.clean(name));
             if self.read(NAMED, values.clone()).await?.is_empty() {
                 self.change(NAME, values).await?;
             }
@@ -219,8 +231,9 @@ impl Queries for Postgres {
     }
 }
 
-impl Postgres {
-    /// The texts that the workflow of a filter names; `None` where it names none.
+impl PostgresDatabase {
+    /// Returns the workflow texts that the filter's workflow name matches; `None` if the filter has
+    /// no name.
     async fn texts_of(&self, filter: &RunFilter) -> Result<Option<Vec<String>>> {
         let Some(wanted) = &filter.workflow else {
             return Ok(None);
@@ -231,7 +244,7 @@ impl Postgres {
     }
 
     async fn pairs(&self, sql: &'static str) -> Result<Vec<(String, String)>> {
-        let rows = self.read(sql, Values::default()).await?;
+        let rows = self.read(sql, BoundValues::default()).await?;
         let pair = |row: &PgRow| Ok((row.try_get(0)?, row.try_get(1)?));
         let pairs: std::result::Result<Vec<_>, sqlx::Error> = rows.iter().map(pair).collect();
         pairs.map_err(|cause| self.unreadable("a name", &cause.to_string()))
@@ -250,8 +263,8 @@ impl Postgres {
     }
 }
 
-fn scan_values(scan: &RunScan) -> Values {
-    let values = Values::of(integer(scan.since_ms))
+fn scan_values(scan: &RunScan) -> BoundValues {
+    let values = BoundValues::of(integer(scan.since_ms))
         .and(integer(scan.before.0))
         .and(&scan.before.1)
         .and(scan.is_top)
@@ -267,8 +280,8 @@ fn scan_values(scan: &RunScan) -> Values {
     }
 }
 
-fn task_values(filter: &TaskFilter, max: usize) -> Values {
-    let values = Values::of(filter.status.map(TaskStatus::name))
+fn task_values(filter: &TaskFilter, max: usize) -> BoundValues {
+    let values = BoundValues::of(filter.status.map(TaskStatus::name))
         .and(filter.is_waiting)
         .and(filter.assignee.clone())
         .and(filter.is_anybodys)

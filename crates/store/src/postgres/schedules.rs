@@ -1,20 +1,20 @@
 //! Schedules in PostgreSQL.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use sqlx::Row as _;
 use sqlx::postgres::PgRow;
 
-use super::line::Values;
-use super::{Postgres, count, integer};
+use super::connection::BoundValues;
+use super::{PostgresDatabase, count, integer};
 use crate::error::Result;
-use crate::people::Slug;
-use crate::record::Kept;
-use crate::schedules::{Firing, Schedule, Schedules, no_schedule, schedule_taken};
+use crate::record::DatabaseFuture;
+use crate::schedules::{Schedule, ScheduleFiring, ScheduleStore, no_schedule, schedule_taken};
+use crate::users::Slug;
 
 macro_rules! columns {
     () => {
         "slug, workflow, cron, time_zone, input, is_enabled, next_ms, last_due_ms, last_run, \
-         last_error, created_ms"
+         last_error, created_ms, policy"
     };
 }
 
@@ -27,7 +27,8 @@ const DUE: &str = concat!(
      ORDER BY next_ms, slug LIMIT $2"
 );
 const ADD: &str = "INSERT INTO schedules (slug, workflow, cron, time_zone, input, is_enabled, \
-     next_ms, created_ms) VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING \
+     next_ms, created_ms, policy) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) \
+     ON CONFLICT DO NOTHING \
      RETURNING true";
 const REMOVE: &str = "DELETE FROM schedules WHERE slug = $1 RETURNING true";
 const ENABLE: &str =
@@ -36,21 +37,22 @@ const NOTE: &str = "UPDATE schedules SET next_ms = $1, last_due_ms = $2, last_ru
      last_error = $4 WHERE slug = $5 AND next_ms IS NOT DISTINCT FROM $6 AND created_ms = $7 \
      RETURNING true";
 
-impl Schedules for Postgres {
+impl ScheduleStore for PostgresDatabase {
     fn now_ms(&self) -> u64 {
-        Postgres::now_ms(self)
+        PostgresDatabase::now_ms(self)
     }
 
-    fn add_schedule<'a>(&'a self, schedule: &'a Schedule) -> Kept<'a, ()> {
+    fn add_schedule<'a>(&'a self, schedule: &'a Schedule) -> DatabaseFuture<'a, ()> {
         Box::pin(async move {
-            let values = Values::of(schedule.slug.as_str())
+            let values = BoundValues::of(schedule.slug.as_str())
                 .and(&schedule.workflow)
                 .and(&schedule.cron)
                 .and(&schedule.time_zone)
                 .and(self.clean(&schedule.input.to_string()))
                 .and(schedule.is_enabled)
                 .and(schedule.next_ms.map(integer))
-                .and(integer(Postgres::now_ms(self)));
+                .and(integer(PostgresDatabase::now_ms(self)))
+                .and(json!(schedule.policy).to_string());
             match self.change(ADD, values).await?.is_empty() {
                 true => Err(schedule_taken(&schedule.slug)),
                 false => Ok(()),
@@ -58,20 +60,20 @@ impl Schedules for Postgres {
         })
     }
 
-    fn schedule<'a>(&'a self, slug: &'a Slug) -> Kept<'a, Option<Schedule>> {
+    fn schedule<'a>(&'a self, slug: &'a Slug) -> DatabaseFuture<'a, Option<Schedule>> {
         Box::pin(async move {
-            let values = Values::of(slug.as_str());
+            let values = BoundValues::of(slug.as_str());
             Ok(self.read_schedules(FIND, values).await?.pop())
         })
     }
 
-    fn schedules(&self) -> Kept<'_, Vec<Schedule>> {
-        Box::pin(self.read_schedules(LIST, Values::default()))
+    fn schedules(&self) -> DatabaseFuture<'_, Vec<Schedule>> {
+        Box::pin(self.read_schedules(LIST, BoundValues::default()))
     }
 
-    fn remove_schedule<'a>(&'a self, slug: &'a Slug) -> Kept<'a, ()> {
+    fn remove_schedule<'a>(&'a self, slug: &'a Slug) -> DatabaseFuture<'a, ()> {
         Box::pin(async move {
-            let removed = self.change(REMOVE, Values::of(slug.as_str())).await?;
+            let removed = self.change(REMOVE, BoundValues::of(slug.as_str())).await?;
             match removed.is_empty() {
                 true => Err(no_schedule(slug)),
                 false => Ok(()),
@@ -84,9 +86,11 @@ impl Schedules for Postgres {
         slug: &'a Slug,
         next_ms: Option<u64>,
         on: bool,
-    ) -> Kept<'a, ()> {
+    ) -> DatabaseFuture<'a, ()> {
         Box::pin(async move {
-            let values = Values::of(on).and(next_ms.map(integer)).and(slug.as_str());
+            let values = BoundValues::of(on)
+                .and(next_ms.map(integer))
+                .and(slug.as_str());
             match self.change(ENABLE, values).await?.is_empty() {
                 true => Err(no_schedule(slug)),
                 false => Ok(()),
@@ -94,23 +98,23 @@ impl Schedules for Postgres {
         })
     }
 
-    fn due_schedules(&self, now_ms: u64, max: usize) -> Kept<'_, Vec<Schedule>> {
-        let values = Values::of(integer(now_ms)).and(integer(max as u64));
+    fn due_schedules(&self, now_ms: u64, max: usize) -> DatabaseFuture<'_, Vec<Schedule>> {
+        let values = BoundValues::of(integer(now_ms)).and(integer(max as u64));
         Box::pin(self.read_schedules(DUE, values))
     }
 
     fn note_firing<'a>(
         &'a self,
         schedule: &'a Schedule,
-        firing: &'a Firing,
+        firing: &'a ScheduleFiring,
         next_ms: Option<u64>,
-    ) -> Kept<'a, ()> {
+    ) -> DatabaseFuture<'a, ()> {
         Box::pin(async move {
             let (run, error) = match &firing.outcome {
                 Ok(run) => (Some(run.as_str()), None),
                 Err(error) => (None, Some(error.as_str())),
             };
-            let values = Values::of(next_ms.map(integer))
+            let values = BoundValues::of(next_ms.map(integer))
                 .and(integer(firing.due_ms))
                 .and(run)
                 .and(error)
@@ -123,8 +127,12 @@ impl Schedules for Postgres {
     }
 }
 
-impl Postgres {
-    async fn read_schedules(&self, sql: &'static str, values: Values) -> Result<Vec<Schedule>> {
+impl PostgresDatabase {
+    async fn read_schedules(
+        &self,
+        sql: &'static str,
+        values: BoundValues,
+    ) -> Result<Vec<Schedule>> {
         let rows = self.read(sql, values).await?;
         let read = rows
             .iter()
@@ -159,7 +167,8 @@ fn read(row: &PgRow) -> std::result::Result<Schedule, String> {
         input: serde_json::from_str::<Value>(&text("input")?).map_err(|e| e.to_string())?,
         is_enabled: is_enabled.map_err(|e| e.to_string())?,
         next_ms: number("next_ms")?,
-        last: last.map(|(due_ms, outcome)| Firing { due_ms, outcome }),
+        last: last.map(|(due_ms, outcome)| ScheduleFiring { due_ms, outcome }),
         created_ms: number("created_ms")?.unwrap_or_default(),
+        policy: serde_json::from_str(&text("policy")?).map_err(|e| e.to_string())?,
     })
 }

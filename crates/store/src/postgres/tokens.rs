@@ -3,17 +3,19 @@
 use sqlx::Row as _;
 use sqlx::postgres::PgRow;
 
-use super::line::Values;
-use super::{Postgres, count, integer};
+use super::connection::BoundValues;
+use super::{PostgresDatabase, count, integer};
 use crate::error::Result;
-use crate::people::{People as _, Slug};
-use crate::record::Kept;
-use crate::tokens::{Admission, NewToken, TOKEN_USE_MS_STEP, Token, TokenId, TokenSecret, Tokens};
-use crate::tokens::{check, judge, no_token, token_taken};
+use crate::record::DatabaseFuture;
+use crate::tokens::{
+    AccessToken, NewToken, TOKEN_USE_MS_STEP, TokenCheck, TokenId, TokenSecret, TokenStore,
+};
+use crate::tokens::{check, joined_scopes, judge, no_token, split_scopes, token_taken};
+use crate::users::{Slug, UserStore as _};
 
 macro_rules! columns {
     () => {
-        "id, \"user\", name, role, created_ms, expires_ms, used_ms, revoked_ms"
+        "id, \"user\", name, role, scopes, created_ms, expires_ms, used_ms, revoked_ms"
     };
 }
 
@@ -24,8 +26,8 @@ const LIST: &str = concat!(
     " FROM tokens WHERE $1::text IS NULL OR \"user\" = $1 ORDER BY id DESC"
 );
 const ADD: &str = concat!(
-    "INSERT INTO tokens (\"user\", name, role, digest, created_ms, expires_ms) \
-     VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING RETURNING ",
+    "INSERT INTO tokens (\"user\", name, role, digest, created_ms, expires_ms, scopes) \
+     VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING RETURNING ",
     columns!()
 );
 const REVOKE: &str = concat!(
@@ -35,40 +37,45 @@ const REVOKE: &str = concat!(
 const USE: &str =
     "UPDATE tokens SET used_ms = $1 WHERE id = $2 AND (used_ms IS NULL OR used_ms <= $1 - $3)";
 
-impl Tokens for Postgres {
-    fn add_token<'a>(&'a self, token: &'a NewToken, secret: &'a TokenSecret) -> Kept<'a, Token> {
+impl TokenStore for PostgresDatabase {
+    fn add_token<'a>(
+        &'a self,
+        token: &'a NewToken,
+        secret: &'a TokenSecret,
+    ) -> DatabaseFuture<'a, AccessToken> {
         Box::pin(async move {
             let now_ms = self.now_ms();
             let user = self.user(&token.user).await?;
             check(token, user.as_ref(), now_ms)?;
-            let values = Values::of(token.user.as_str())
+            let values = BoundValues::of(token.user.as_str())
                 .and(self.clean(&token.name))
                 .and(token.role.as_str())
                 .and(secret.digest())
                 .and(integer(now_ms))
-                .and(token.expires_ms.map(integer));
+                .and(token.expires_ms.map(integer))
+                .and(joined_scopes(&token.scopes));
             let rows = self.change(ADD, values).await?;
             let added = self.tokens_of(&rows)?.pop();
             added.ok_or_else(|| token_taken(token))
         })
     }
 
-    fn admit<'a>(&'a self, secret: &'a TokenSecret) -> Kept<'a, Admission> {
+    fn admit<'a>(&'a self, secret: &'a TokenSecret) -> DatabaseFuture<'a, TokenCheck> {
         Box::pin(async move {
-            let rows = self.read(FIND, Values::of(secret.digest())).await?;
+            let rows = self.read(FIND, BoundValues::of(secret.digest())).await?;
             let Some(token) = self.tokens_of(&rows)?.pop() else {
-                return Ok(Admission::Unknown);
+                return Ok(TokenCheck::Unknown);
             };
             let user = self.user(&token.user).await?;
-            Ok(user.map_or(Admission::Unknown, |user| {
+            Ok(user.map_or(TokenCheck::Unknown, |user| {
                 judge(&token, user, self.now_ms())
             }))
         })
     }
 
-    fn note_token_use(&self, token: TokenId) -> Kept<'_, ()> {
+    fn note_token_use(&self, token: TokenId) -> DatabaseFuture<'_, ()> {
         Box::pin(async move {
-            let values = Values::of(integer(self.now_ms()))
+            let values = BoundValues::of(integer(self.now_ms()))
                 .and(token.0)
                 .and(integer(TOKEN_USE_MS_STEP));
             self.change(USE, values).await?;
@@ -76,16 +83,18 @@ impl Tokens for Postgres {
         })
     }
 
-    fn tokens<'a>(&'a self, user: Option<&'a Slug>) -> Kept<'a, Vec<Token>> {
+    fn tokens<'a>(&'a self, user: Option<&'a Slug>) -> DatabaseFuture<'a, Vec<AccessToken>> {
         Box::pin(async move {
-            let rows = self.read(LIST, Values::of(user.map(Slug::as_str))).await?;
+            let rows = self
+                .read(LIST, BoundValues::of(user.map(Slug::as_str)))
+                .await?;
             self.tokens_of(&rows)
         })
     }
 
-    fn revoke_token(&self, token: TokenId) -> Kept<'_, Token> {
+    fn revoke_token(&self, token: TokenId) -> DatabaseFuture<'_, AccessToken> {
         Box::pin(async move {
-            let values = Values::of(integer(self.now_ms())).and(token.0);
+            let values = BoundValues::of(integer(self.now_ms())).and(token.0);
             let rows = self.change(REVOKE, values).await?;
             let revoked = self.tokens_of(&rows)?.pop();
             revoked.ok_or_else(|| no_token(token))
@@ -93,8 +102,8 @@ impl Tokens for Postgres {
     }
 }
 
-impl Postgres {
-    fn tokens_of(&self, rows: &[PgRow]) -> Result<Vec<Token>> {
+impl PostgresDatabase {
+    fn tokens_of(&self, rows: &[PgRow]) -> Result<Vec<AccessToken>> {
         let read = rows
             .iter()
             .map(|row| read(row).map_err(|why| self.unreadable("a token", &why)));
@@ -102,7 +111,7 @@ impl Postgres {
     }
 }
 
-fn read(row: &PgRow) -> std::result::Result<Token, String> {
+fn read(row: &PgRow) -> std::result::Result<AccessToken, String> {
     let text = |name: &str| row.try_get::<String, _>(name).map_err(|e| e.to_string());
     let number = |name: &str| row.try_get::<i64, _>(name).map_err(|e| e.to_string());
     let maybe = |name: &str| {
@@ -111,11 +120,12 @@ fn read(row: &PgRow) -> std::result::Result<Token, String> {
             .map(|found| found.map(count))
             .map_err(|e| e.to_string())
     };
-    Ok(Token {
+    Ok(AccessToken {
         id: TokenId(number("id")?),
         user: text("user")?.parse().map_err(|e| format!("{e}"))?,
         name: text("name")?,
         role: text("role")?.parse().map_err(|e| format!("{e}"))?,
+        scopes: split_scopes(&text("scopes")?),
         created_ms: count(number("created_ms")?),
         expires_ms: maybe("expires_ms")?,
         used_ms: maybe("used_ms")?,

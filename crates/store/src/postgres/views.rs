@@ -4,12 +4,14 @@ use serde_json::Value;
 use sqlx::Row as _;
 use sqlx::postgres::PgRow;
 
-use super::line::Values;
-use super::{Postgres, count, integer};
+use super::connection::BoundValues;
+use super::{PostgresDatabase, count, integer};
 use crate::error::Result;
-use crate::people::{People as _, Slug, no_user};
-use crate::record::Kept;
-use crate::views::{List, NewView, View, ViewId, Views, unchanged, view_taken, written};
+use crate::record::DatabaseFuture;
+use crate::users::{Slug, UserStore as _, no_user};
+use crate::views::{
+    NewView, SavedView, ViewId, ViewStore, ViewedList, unchanged, view_taken, written,
+};
 
 macro_rules! columns {
     () => {
@@ -29,7 +31,7 @@ const ADD: &str = concat!(
      ON CONFLICT DO NOTHING RETURNING ",
     columns!()
 );
-// A name that is taken at the same moment ends the transaction; the next try sees it.
+// If another transaction takes the name at the same moment, this one fails; the next try sees it.
 const EDIT: &str = concat!(
     "UPDATE views SET name = $1, filter = $2, is_shared = $3, revision = revision + 1, \
      updated_ms = $4 WHERE id = $5 AND owner = $6 AND revision = $7 AND NOT EXISTS \
@@ -42,12 +44,12 @@ const REMOVE: &str = concat!(
     columns!()
 );
 
-impl Views for Postgres {
-    fn add_view<'a>(&'a self, view: &'a NewView) -> Kept<'a, View> {
+impl ViewStore for PostgresDatabase {
+    fn add_view<'a>(&'a self, view: &'a NewView) -> DatabaseFuture<'a, SavedView> {
         Box::pin(async move {
             let filter = written(&view.name, &view.filter)?;
             let name = self.clean(&view.name);
-            let values = Values::of(view.owner.as_str())
+            let values = BoundValues::of(view.owner.as_str())
                 .and(&name)
                 .and(view.list.as_str())
                 .and(self.clean(&filter))
@@ -61,25 +63,25 @@ impl Views for Postgres {
         })
     }
 
-    fn view(&self, id: ViewId) -> Kept<'_, Option<View>> {
+    fn view(&self, id: ViewId) -> DatabaseFuture<'_, Option<SavedView>> {
         Box::pin(async move {
-            let rows = self.read(FIND, Values::of(id.0)).await?;
+            let rows = self.read(FIND, BoundValues::of(id.0)).await?;
             Ok(self.views_of(&rows)?.pop())
         })
     }
 
-    fn views<'a>(&'a self, user: &'a Slug, list: List) -> Kept<'a, Vec<View>> {
+    fn views<'a>(&'a self, user: &'a Slug, list: ViewedList) -> DatabaseFuture<'a, Vec<SavedView>> {
         Box::pin(async move {
-            let values = Values::of(list.as_str()).and(user.as_str());
+            let values = BoundValues::of(list.as_str()).and(user.as_str());
             let rows = self.read(SEEN, values).await?;
             self.views_of(&rows)
         })
     }
 
-    fn edit_view<'a>(&'a self, view: &'a View) -> Kept<'a, View> {
+    fn edit_view<'a>(&'a self, view: &'a SavedView) -> DatabaseFuture<'a, SavedView> {
         Box::pin(async move {
             let filter = written(&view.name, &view.filter)?;
-            let values = Values::of(self.clean(&view.name))
+            let values = BoundValues::of(self.clean(&view.name))
                 .and(self.clean(&filter))
                 .and(view.is_shared)
                 .and(integer(self.now_ms()))
@@ -93,9 +95,9 @@ impl Views for Postgres {
         })
     }
 
-    fn remove_view<'a>(&'a self, view: &'a View) -> Kept<'a, ()> {
+    fn remove_view<'a>(&'a self, view: &'a SavedView) -> DatabaseFuture<'a, ()> {
         Box::pin(async move {
-            let values = Values::of(view.id.0)
+            let values = BoundValues::of(view.id.0)
                 .and(view.owner.as_str())
                 .and(integer(view.revision));
             match self.change_views(REMOVE, values).await?.pop() {
@@ -106,13 +108,13 @@ impl Views for Postgres {
     }
 }
 
-impl Postgres {
-    async fn change_views(&self, sql: &'static str, values: Values) -> Result<Vec<View>> {
+impl PostgresDatabase {
+    async fn change_views(&self, sql: &'static str, values: BoundValues) -> Result<Vec<SavedView>> {
         let rows = self.change(sql, values).await?;
         self.views_of(&rows)
     }
 
-    fn views_of(&self, rows: &[PgRow]) -> Result<Vec<View>> {
+    fn views_of(&self, rows: &[PgRow]) -> Result<Vec<SavedView>> {
         let read = rows
             .iter()
             .map(|row| read(row).map_err(|why| self.unreadable("a view", &why)));
@@ -120,11 +122,11 @@ impl Postgres {
     }
 }
 
-fn read(row: &PgRow) -> std::result::Result<View, String> {
+fn read(row: &PgRow) -> std::result::Result<SavedView, String> {
     let text = |name: &str| row.try_get::<String, _>(name).map_err(|e| e.to_string());
     let number = |name: &str| row.try_get::<i64, _>(name).map_err(|e| e.to_string());
     let is_shared = row.try_get::<bool, _>("is_shared");
-    Ok(View {
+    Ok(SavedView {
         id: ViewId(number("id")?),
         owner: text("owner")?.parse().map_err(|e| format!("{e}"))?,
         name: text("name")?,

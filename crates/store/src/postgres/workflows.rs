@@ -1,60 +1,68 @@
 //! The rows of workflows in PostgreSQL.
 //!
-//! Whoever decides about a run has its row locked until the end of the transaction, and locks are
-//! taken in the order of names, so that transactions wait for each other in a line and not in a
-//! circle. Where a circle comes to be all the same, PostgreSQL breaks it, and the desk tries again.
+//! A transaction that decides about a run has its row locked until the end, and takes locks in the
+//! order of names, so that transactions wait in a line and not in a circle. Should a circle come
+//! about all the same, PostgreSQL breaks it, and the commit loop tries again.
+// tidy: allow long-file, because it is one implementation of one trait, in its order
 
 use std::collections::HashMap;
 use std::time::Duration;
 
 use flow::engine::{
-    CallRow, Changes, Event, Found, GroupRow, ItemRow, Lookup, Notice, Place, RunRow, RunStatus,
-    TaskRow, TimerRow,
+    CallRow, GroupRow, ItemRow, LookupResult, Notice, RowChanges, RowLookup, RunEvent, RunRow,
+    RunStatus, SlotRow, StepAddress, TaskRow, TimerRow,
 };
-use flow::{Claim, Path, RunId, TaskId, TextHash, Which};
+use flow::{ClaimRequest, ItemPath, LogLine, RunId, TaskId, TaskSelection, TextHash};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::line::{Doubt, Line, Values};
-use super::writing::{HINT, Hint, PUT_IF, PUT_IF_AND_HINT, numbers, strings};
+use super::connection::{BoundValues, LostCommitPolicy, PostgresConnection};
+use super::writing::{HINT, PUT_IF, PUT_IF_AND_HINT, WorkerHint, numbers, strings};
 use super::{count, integer};
 use crate::error::{Error, Result};
-use crate::sqlite::Scrub;
-use crate::workflows::{Begun, Kept, Memory, Scribe, Seen, Shelf, Waiting, Wanted};
-use crate::workflows::{columns, pages, shorthand};
+use crate::sqlite::SecretScrub;
+use crate::workflows::{
+    BulkQuery, BulkRows, CacheValidity, ReadyTasks, RowEncoder, TransactionStart, WorkflowBackend,
+    WriteOutcome,
+};
+use crate::workflows::{columns, event_pages, shorthand};
 
-/// Hints are not given more often than this, in milliseconds: giving one makes commits wait for
+/// The shortest interval between two hints, in milliseconds: sending one makes commits wait for
 /// each other.
 const HINT_MS: u64 = 20;
 
-/// A connection, and what it needs to write as it should.
-pub(super) struct Rows {
-    pub(super) line: Line,
-    pub(super) scribe: Scribe,
-    /// What is done if nobody answers the commit.
-    pub(super) doubt: Doubt,
-    /// The transaction has a run already: waiting for another one could close a circle.
+/// A connection, with the state of the transaction on it.
+pub(super) struct PostgresRows {
+    pub(super) line: PostgresConnection,
+    pub(super) scribe: RowEncoder,
+    /// The policy for a commit that gets no reply.
+    pub(super) doubt: LostCommitPolicy,
+    /// The transaction has locked a run already: waiting for another one could cause a deadlock.
     pub(super) has_run: bool,
-    /// Something was made ready that nobody was told of.
+    /// A task was made ready, and no hint was sent for it yet.
     has_news: bool,
     hinted: Option<Instant>,
 }
 
-impl Rows {
-    pub(super) fn new(line: Line, scrub: Option<Scrub>) -> Rows {
-        Rows {
+impl PostgresRows {
+    pub(super) fn new(line: PostgresConnection, scrub: Option<SecretScrub>) -> PostgresRows {
+        PostgresRows {
             line,
-            scribe: Scribe::new(scrub),
-            doubt: Doubt::Harmless,
+            scribe: RowEncoder::new(scrub),
+            doubt: LostCommitPolicy::Harmless,
             has_run: false,
             has_news: false,
             hinted: None,
         }
     }
 
-    pub(super) async fn texts(&mut self, sql: &'static str, values: Values) -> Result<Vec<String>> {
+    pub(super) async fn texts(
+        &mut self,
+        sql: &'static str,
+        values: BoundValues,
+    ) -> Result<Vec<String>> {
         let rows = self.line.fetch(sql, values).await?;
         self.line.column(&rows, 0)
     }
@@ -62,7 +70,7 @@ impl Rows {
     pub(super) async fn many<T: DeserializeOwned>(
         &mut self,
         sql: &'static str,
-        values: Values,
+        values: BoundValues,
     ) -> Result<Vec<T>> {
         let bodies = self.texts(sql, values).await?;
         bodies.iter().map(|body| self.read(body)).collect()
@@ -71,7 +79,7 @@ impl Rows {
     async fn one<T: DeserializeOwned>(
         &mut self,
         sql: &'static str,
-        values: Values,
+        values: BoundValues,
     ) -> Result<Option<T>> {
         Ok(self.many(sql, values).await?.into_iter().next())
     }
@@ -103,7 +111,7 @@ impl Rows {
             false => READ,
         };
         self.has_run = true;
-        self.one(sql, Values::of(run.as_str())).await
+        self.one(sql, BoundValues::of(run.as_str())).await
     }
 
     async fn outputs(&mut self, tasks: &[TaskId]) -> Result<Vec<Option<Value>>> {
@@ -113,22 +121,34 @@ impl Rows {
         let rows = self.line.fetch(sql, keys(tasks)).await?;
         let bodies: Vec<Option<String>> = self.line.column(&rows, 0)?;
         let outputs = bodies.into_iter().map(|body| match body {
-            Some(body) => self.read::<Given>(&body).map(|given| given.output),
+            Some(body) => self.read::<PostgresOutput>(&body).map(|given| given.output),
             None => Ok(None),
         });
         outputs.collect()
     }
 
-    async fn visits(&mut self, place: &Place) -> Result<u32> {
+    async fn visits(&mut self, place: &StepAddress) -> Result<u32> {
         let sql = "SELECT coalesce(max(visit), 0) FROM workflow_tasks WHERE place = $1";
-        let values = Values::of(columns::place(place));
+        let values = BoundValues::of(columns::place(place));
         let rows = self.line.fetch(sql, values).await?;
         let visits: Vec<i64> = self.line.column(&rows, 0)?;
         let visits = visits.first().copied().unwrap_or(0);
         Ok(u32::try_from(visits).unwrap_or(u32::MAX))
     }
 
-    /// Whether others are to be told now that something is ready.
+    /// Locks the slots of a key until this transaction ends: two transactions that saw the same
+    /// free slot would both take it.
+    async fn slots(&mut self, key: &str) -> Result<Vec<SlotRow>> {
+        const LOCK: &str = "SELECT pg_advisory_xact_lock(hashtextextended($1, 5174))";
+        const SLOTS: &str = "SELECT json_build_object('key', key, 'holder', holder, 'max', max, \
+             'since_ms', since_ms, 'is_held', is_held)::text FROM workflow_slots WHERE key = $1";
+        if self.line.is_in_transaction() {
+            self.line.fetch(LOCK, BoundValues::of(key)).await?;
+        }
+        self.many(SLOTS, BoundValues::of(key)).await
+    }
+
+    /// Tells whether to send other workers a hint now.
     fn is_to_hint(&mut self) -> bool {
         let is_soon = |hinted: Instant| hinted.elapsed() < Duration::from_millis(HINT_MS);
         if !self.has_news || self.hinted.is_some_and(is_soon) {
@@ -140,32 +160,36 @@ impl Rows {
     }
 }
 
-/// What is wanted of a task that is over.
+/// The part of an ended task's document that later steps read.
 #[derive(Deserialize)]
-struct Given {
+struct PostgresOutput {
     output: Option<Value>,
 }
 
-impl Shelf for Rows {
-    async fn begin(&mut self, _claim: Option<&Claim>, _now_ms: u64) -> Result<Begun> {
+impl WorkflowBackend for PostgresRows {
+    async fn begin(
+        &mut self,
+        _claim: Option<&ClaimRequest>,
+        _now_ms: u64,
+    ) -> Result<TransactionStart> {
         self.has_run = false;
-        self.doubt = Doubt::Harmless;
+        self.doubt = LostCommitPolicy::Harmless;
         self.line.begin().await?;
-        Ok(Begun {
-            memory: Memory::IsInDoubt,
+        Ok(TransactionStart {
+            memory: CacheValidity::IsInDoubt,
             ready: None,
         })
     }
 
-    async fn finish(&mut self, changes: &Changes) -> Result<Kept> {
+    async fn finish(&mut self, changes: &RowChanges) -> Result<WriteOutcome> {
         self.has_news |= makes_ready(changes);
         match (changes.is_empty(), self.is_to_hint()) {
             (true, true) => {
-                self.line.fetch(HINT, Values::default()).await?;
+                self.line.fetch(HINT, BoundValues::default()).await?;
             }
             (true, false) => {}
-            (false, true) => self.write_all(changes, Hint::Yes).await?,
-            (false, false) => self.write_all(changes, Hint::No).await?,
+            (false, true) => self.write_all(changes, WorkerHint::Yes).await?,
+            (false, false) => self.write_all(changes, WorkerHint::No).await?,
         }
         let doubt = std::mem::take(&mut self.doubt);
         self.line.commit(doubt).await?;
@@ -176,9 +200,9 @@ impl Shelf for Rows {
 
     async fn finish_if(
         &mut self,
-        changes: &Changes,
+        changes: &RowChanges,
         known: &[(RunId, u64)],
-    ) -> Result<Option<Kept>> {
+    ) -> Result<Option<WriteOutcome>> {
         self.has_news |= makes_ready(changes);
         let sql = match self.is_to_hint() {
             true => PUT_IF_AND_HINT,
@@ -189,9 +213,9 @@ impl Shelf for Rows {
         Ok(is_done.then_some(kept))
     }
 
-    /// The server plans the large statements when they first come.
+    /// Lets the server plan the large statements before they are needed.
     async fn rehearse(&mut self) -> Result<()> {
-        self.find_all(&Wanted::default()).await?;
+        self.find_all(&BulkQuery::default()).await?;
         self.write_nothing().await
     }
 
@@ -199,7 +223,7 @@ impl Shelf for Rows {
         self.line.roll_back().await;
     }
 
-    async fn find(&mut self, lookup: &Lookup) -> Result<Found> {
+    async fn find(&mut self, lookup: &RowLookup) -> Result<LookupResult> {
         const INPUT: &str = "SELECT input FROM workflow_runs WHERE id = $1 AND input IS NOT NULL";
         const TASK: &str = "SELECT body FROM workflow_tasks WHERE place = $1 AND visit = $2";
         const COMPLETED: &str = "SELECT body FROM workflow_tasks \
@@ -214,34 +238,42 @@ impl Shelf for Rows {
         const WITHIN: &str = "SELECT body FROM workflow_tasks \
              WHERE run = $1 AND is_active AND starts_with(path, $2)";
         const TIMER: &str = "SELECT body FROM workflow_timers WHERE run = $1 AND key = $2";
-        let name = |task: &TaskId| Values::of(task.to_string());
-        let under = |run: &RunId, path: &Path| Values::of(run.as_str()).and(path.to_string());
+        let name = |task: &TaskId| BoundValues::of(task.to_string());
+        let under =
+            |run: &RunId, path: &ItemPath| BoundValues::of(run.as_str()).and(path.to_string());
         Ok(match lookup {
-            Lookup::Run(run) => Found::Run(self.run(run).await?),
-            Lookup::Input(run) => Found::Input(self.one(INPUT, Values::of(run.as_str())).await?),
-            Lookup::Task(task) => {
-                let values = Values::of(columns::place_of(task)).and(i64::from(task.visit));
-                Found::Task(self.one(TASK, values).await?)
+            RowLookup::Run(run) => LookupResult::Run(self.run(run).await?),
+            RowLookup::Input(run) => {
+                LookupResult::Input(self.one(INPUT, BoundValues::of(run.as_str())).await?)
             }
-            Lookup::Visits(place) => Found::Visits(self.visits(place).await?),
-            Lookup::Completed(place) => {
-                let values = Values::of(columns::place(place));
-                Found::Task(self.one(COMPLETED, values).await?)
+            RowLookup::Task(task) => {
+                let values = BoundValues::of(columns::place_of(task)).and(i64::from(task.visit));
+                LookupResult::Task(self.one(TASK, values).await?)
             }
-            Lookup::Group(group) => Found::Group(self.one::<GroupRow>(GROUP, name(group)).await?),
-            Lookup::Item(group, index) => {
+            RowLookup::Visits(place) => LookupResult::Visits(self.visits(place).await?),
+            RowLookup::Completed(place) => {
+                let values = BoundValues::of(columns::place(place));
+                LookupResult::Task(self.one(COMPLETED, values).await?)
+            }
+            RowLookup::Group(group) => {
+                LookupResult::Group(self.one::<GroupRow>(GROUP, name(group)).await?)
+            }
+            RowLookup::Item(group, index) => {
                 let values = name(group).and(i64::from(*index));
-                Found::Item(self.one::<ItemRow>(ITEM, values).await?)
+                LookupResult::Item(self.one::<ItemRow>(ITEM, values).await?)
             }
-            Lookup::Items(group) => Found::Items(self.many(ITEMS, name(group)).await?),
-            Lookup::Outputs(tasks) => Found::Outputs(self.outputs(tasks).await?),
-            Lookup::Active(run, path) => Found::Tasks(self.many(ACTIVE, under(run, path)).await?),
-            Lookup::ActiveWithin(run, path) => {
-                Found::Tasks(self.many(WITHIN, under(run, path)).await?)
+            RowLookup::Items(group) => LookupResult::Items(self.many(ITEMS, name(group)).await?),
+            RowLookup::Outputs(tasks) => LookupResult::Outputs(self.outputs(tasks).await?),
+            RowLookup::Active(run, path) => {
+                LookupResult::Tasks(self.many(ACTIVE, under(run, path)).await?)
             }
-            Lookup::Timer(run, key) => {
-                let values = Values::of(run.as_str()).and(key.as_str());
-                Found::Timer(self.one(TIMER, values).await?)
+            RowLookup::ActiveWithin(run, path) => {
+                LookupResult::Tasks(self.many(WITHIN, under(run, path)).await?)
+            }
+            RowLookup::Slots(key) => LookupResult::Slots(self.slots(key).await?),
+            RowLookup::Timer(run, key) => {
+                let values = BoundValues::of(run.as_str()).and(key.as_str());
+                LookupResult::Timer(self.one(TIMER, values).await?)
             }
         })
     }
@@ -249,10 +281,10 @@ impl Shelf for Rows {
     async fn find_runs(&mut self, runs: &[RunId]) -> Result<Vec<RunRow>> {
         let sql = "SELECT body FROM workflow_runs WHERE id = ANY($1) ORDER BY id FOR UPDATE";
         self.has_run |= !runs.is_empty();
-        self.many(sql, Values::of(strings(runs))).await
+        self.many(sql, BoundValues::of(strings(runs))).await
     }
 
-    async fn find_all(&mut self, wanted: &Wanted) -> Result<Seen> {
+    async fn find_all(&mut self, wanted: &BulkQuery) -> Result<BulkRows> {
         const ALL: &str = "SELECT 'task', body, 0::bigint FROM unnest($1::text[], $2::bigint[]) \
              AS wanted (place, visit) JOIN workflow_tasks USING (place, visit) \
              UNION ALL SELECT 'group', body, 0 FROM workflow_groups WHERE id = ANY($3) \
@@ -280,7 +312,7 @@ impl Shelf for Rows {
         let kinds: Vec<String> = self.line.column(&rows, 0)?;
         let bodies: Vec<String> = self.line.column(&rows, 1)?;
         let numbers: Vec<i64> = self.line.column(&rows, 2)?;
-        let mut seen = Seen::default();
+        let mut seen = BulkRows::default();
         let mut visits: HashMap<&str, i64> = HashMap::new();
         for ((kind, body), number) in kinds.iter().zip(&bodies).zip(numbers) {
             match kind.as_str() {
@@ -298,15 +330,15 @@ impl Shelf for Rows {
         Ok(seen)
     }
 
-    async fn write(&mut self, changes: &Changes) -> Result<()> {
+    async fn write(&mut self, changes: &RowChanges) -> Result<()> {
         self.has_news |= makes_ready(changes);
         if !changes.is_empty() {
-            self.write_all(changes, Hint::No).await?;
+            self.write_all(changes, WorkerHint::No).await?;
         }
         Ok(())
     }
 
-    async fn ready(&mut self, claim: &Claim, now_ms: u64) -> Result<Waiting> {
+    async fn ready(&mut self, claim: &ClaimRequest, now_ms: u64) -> Result<ReadyTasks> {
         match self.ready_now(claim, now_ms).await? {
             waiting if waiting.runs.is_empty() && !self.has_run => {
                 self.ready_in_time(claim, now_ms).await
@@ -318,14 +350,14 @@ impl Shelf for Rows {
     async fn due(&mut self, now_ms: u64, max: usize) -> Result<Vec<TimerRow>> {
         let sql = "SELECT body FROM workflow_timers WHERE at_ms <= $1 \
                    ORDER BY at_ms, run, key LIMIT $2";
-        self.many(sql, Values::of(integer(now_ms)).and(limit(max)))
+        self.many(sql, BoundValues::of(integer(now_ms)).and(limit(max)))
             .await
     }
 
     async fn expired(&mut self, now_ms: u64, max: usize) -> Result<Vec<(TaskId, u64)>> {
         let sql = "SELECT id, fence FROM workflow_tasks WHERE lease_ms <= $1 \
                    ORDER BY lease_ms LIMIT $2";
-        let values = Values::of(integer(now_ms)).and(limit(max));
+        let values = BoundValues::of(integer(now_ms)).and(limit(max));
         let rows = self.line.fetch(sql, values).await?;
         let names = self.names(&self.line.column(&rows, 0)?)?;
         let fences: Vec<i64> = self.line.column(&rows, 1)?;
@@ -346,14 +378,14 @@ impl Shelf for Rows {
                  ORDER BY created_ms DESC, id DESC LIMIT $2"
             }
         };
-        let values = Values::of(status.map(RunStatus::name)).and(limit(max));
+        let values = BoundValues::of(status.map(RunStatus::name)).and(limit(max));
         self.many(sql, values).await
     }
 
     async fn tasks(
         &mut self,
         run: Option<&RunId>,
-        which: Which,
+        which: TaskSelection,
         max: usize,
     ) -> Result<Vec<TaskRow>> {
         const OF_RUN: &str = "SELECT body FROM workflow_tasks WHERE place >= $1 AND place < $2 \
@@ -362,39 +394,43 @@ impl Shelf for Rows {
              ORDER BY number LIMIT $2";
         const ALL: &str = "SELECT body FROM workflow_tasks WHERE NOT $1 \
              ORDER BY place, visit LIMIT $2";
-        let is_active = which == Which::Active;
+        let is_active = which == TaskSelection::Active;
         match run.map(columns::places) {
             Some((first, end)) => {
-                let values = Values::of(first).and(end).and(is_active).and(limit(max));
+                let values = BoundValues::of(first)
+                    .and(end)
+                    .and(is_active)
+                    .and(limit(max));
                 self.many(OF_RUN, values).await
             }
             None => {
-                let values = Values::of(is_active).and(limit(max));
+                let values = BoundValues::of(is_active).and(limit(max));
                 let sql = if is_active { ACTIVE } else { ALL };
                 self.many(sql, values).await
             }
         }
     }
 
-    /// No number is left out, so that it can be told where the last page ends at the latest.
     async fn calls(&mut self, task: &TaskId) -> Result<Vec<CallRow>> {
         let sql = "SELECT body FROM workflow_calls WHERE run = $1 AND task = $2 ORDER BY seq";
-        let values = Values::of(task.run.as_str()).and(task.to_string());
+        let values = BoundValues::of(task.run.as_str()).and(task.to_string());
         self.many(sql, values).await
     }
 
-    async fn events(&mut self, run: &RunId, after: u64, max: usize) -> Result<Vec<Event>> {
+    /// Reads pages of events. Event numbers have no gaps, which bounds the number of the last page.
+    async fn events(&mut self, run: &RunId, after: u64, max: usize) -> Result<Vec<RunEvent>> {
         let sql = "SELECT body FROM workflow_events WHERE run = $1 AND seq > $2 AND seq < $3 \
                    ORDER BY seq";
-        let end = max.saturating_add(pages::EVENTS_MAX);
+        let end = max.saturating_add(event_pages::EVENTS_MAX);
         let end = after.saturating_add(u64::try_from(end).unwrap_or(u64::MAX));
-        let values = Values::of(run.as_str())
+        let values = BoundValues::of(run.as_str())
             .and(integer(after))
             .and(integer(end));
         let mut events = Vec::new();
         for body in self.texts(sql, values).await? {
             events.extend(
-                pages::events(run.as_str(), &body).map_err(|cause| self.unreadable(&cause))?,
+                event_pages::events(run.as_str(), &body)
+                    .map_err(|cause| self.unreadable(&cause))?,
             );
         }
         events.retain(|event| event.seq > after);
@@ -402,9 +438,17 @@ impl Shelf for Rows {
         Ok(events)
     }
 
+    async fn keep_log(&mut self, lines: &[LogLine]) -> Result<()> {
+        self.add_log(lines).await
+    }
+
+    async fn log(&mut self, task: &TaskId, after: (u32, u64), max: usize) -> Result<Vec<LogLine>> {
+        self.read_log(task, after, max).await
+    }
+
     async fn notices(&mut self, max: usize) -> Result<Vec<(u64, Notice)>> {
         let sql = "SELECT body, id FROM workflow_notices ORDER BY id LIMIT $1";
-        let rows = self.line.fetch(sql, Values::of(limit(max))).await?;
+        let rows = self.line.fetch(sql, BoundValues::of(limit(max))).await?;
         let bodies: Vec<String> = self.line.column(&rows, 0)?;
         let ids: Vec<i64> = self.line.column(&rows, 1)?;
         let notices = ids
@@ -416,7 +460,7 @@ impl Shelf for Rows {
 
     async fn acknowledge(&mut self, notices: &[u64]) -> Result<()> {
         let sql = "DELETE FROM workflow_notices WHERE id = ANY($1)";
-        let values = Values::of(numbers(notices.iter().copied()));
+        let values = BoundValues::of(numbers(notices.iter().copied()));
         self.line.fetch(sql, values).await?;
         Ok(())
     }
@@ -437,34 +481,38 @@ impl Shelf for Rows {
     async fn keep_text(&mut self, hash: &TextHash, source: &str, now_ms: u64) -> Result<()> {
         let sql = "INSERT INTO workflow_texts (hash, source, created_ms) VALUES ($1, $2, $3) \
                    ON CONFLICT (hash) DO NOTHING";
-        let values = Values::of(hash.as_str()).and(source).and(integer(now_ms));
+        let values = BoundValues::of(hash.as_str())
+            .and(source)
+            .and(integer(now_ms));
         self.line.fetch(sql, values).await?;
         Ok(())
     }
 
     async fn keep_name(&mut self, hash: &TextHash, name: &str) -> Result<()> {
         let sql = "INSERT INTO workflow_names (hash, name) VALUES ($1, $2) ON CONFLICT DO NOTHING";
-        let values = Values::of(hash.as_str()).and(self.scribe.text(name));
+        let values = BoundValues::of(hash.as_str()).and(self.scribe.text(name));
         self.line.fetch(sql, values).await?;
         Ok(())
     }
 
     async fn text(&mut self, hash: &TextHash) -> Result<Option<String>> {
         let sql = "SELECT source FROM workflow_texts WHERE hash = $1";
-        let found = self.texts(sql, Values::of(hash.as_str())).await?;
+        let found = self.texts(sql, BoundValues::of(hash.as_str())).await?;
         Ok(found.into_iter().next())
     }
 }
 
-/// What tasks are found by.
-fn keys(tasks: &[TaskId]) -> Values {
-    Values::of(strings(tasks.iter().map(columns::place_of)))
+/// Returns the key columns of tasks.
+fn keys(tasks: &[TaskId]) -> BoundValues {
+    BoundValues::of(strings(tasks.iter().map(columns::place_of)))
         .and(numbers(tasks.iter().map(|task| u64::from(task.visit))))
 }
 
-fn makes_ready(changes: &Changes) -> bool {
+fn makes_ready(changes: &RowChanges) -> bool {
     let mut tasks = changes.tasks.iter();
-    tasks.any(|row| row.is_claimable())
+    // A returned slot may have made other tasks ready.
+    let gives_room = changes.slots.iter().any(|(_, row)| row.is_none());
+    gives_room || tasks.any(|row| row.is_claimable())
 }
 
 pub(super) fn limit(max: usize) -> i64 {

@@ -1,31 +1,34 @@
-//! Build jobs in the database: the port that the builder keeps them behind.
+//! Build jobs in the database: implements the builder's port.
 //!
 //! A job is one document with its status and revision beside it, so that a change is one statement
 //! that either finds the job as it expects it or does nothing. Its run gives it conversations,
 //! costs and the lock.
 
-use agent::Journal;
-use builder::{Change, Hold, Job, JobId, Jobs, Kept, Progress, Status, Talk};
+use agent::TurnJournal;
+use builder::{
+    BuildJob, BuildProgress, ConversationKind, JobChange, JobFuture, JobId, JobLock, JobStatus,
+    JobStore,
+};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use sqlx::Connection as _;
 
-use super::{Store, integer};
-use crate::error::{Error, Kind, Result};
-use crate::lock::{self, Lock};
-use crate::record::{RunId, RunKind, RunState};
+use super::{SqliteDatabase, integer};
+use crate::error::{DatabaseErrorKind, Error, Result};
+use crate::lock::{self, RunLock};
+use crate::record::{RunKind, RunNumber, RunState};
 
-impl Jobs for Store {
-    fn create<'a>(&'a self, job: &'a Job) -> Kept<'a, ()> {
+impl JobStore for SqliteDatabase {
+    fn create<'a>(&'a self, job: &'a BuildJob) -> JobFuture<'a, ()> {
         Box::pin(async {
             match self.insert_build(job).await? {
-                Done::Yes => Ok(()),
-                Done::No => Err(builder::twice(&job.id)),
+                RowMatch::Yes => Ok(()),
+                RowMatch::No => Err(builder::twice(&job.id)),
             }
         })
     }
 
-    fn get<'a>(&'a self, id: &'a JobId) -> Kept<'a, Job> {
+    fn get<'a>(&'a self, id: &'a JobId) -> JobFuture<'a, BuildJob> {
         Box::pin(async {
             let body = self.build_body(id).await?;
             let body = body.ok_or_else(|| builder::unknown(id))?;
@@ -35,10 +38,10 @@ impl Jobs for Store {
 
     fn list(
         &self,
-        status: Option<Status>,
+        status: Option<JobStatus>,
         after: Option<JobId>,
         count: usize,
-    ) -> Kept<'_, Vec<Job>> {
+    ) -> JobFuture<'_, Vec<BuildJob>> {
         Box::pin(async move {
             let count = i64::try_from(count).unwrap_or(i64::MAX);
             let bodies = self.build_bodies(status, after, count).await?;
@@ -47,9 +50,9 @@ impl Jobs for Store {
         })
     }
 
-    fn compare_and_set<'a>(&'a self, change: &'a Change) -> Kept<'a, ()> {
+    fn compare_and_set<'a>(&'a self, change: &'a JobChange) -> JobFuture<'a, ()> {
         Box::pin(async {
-            if self.update_build(change).await? == Done::Yes {
+            if self.update_build(change).await? == RowMatch::Yes {
                 return Ok(());
             }
             let id = &change.job().id;
@@ -58,7 +61,7 @@ impl Jobs for Store {
         })
     }
 
-    fn note<'a>(&'a self, progress: &'a Progress) -> Kept<'a, ()> {
+    fn note<'a>(&'a self, progress: &'a BuildProgress) -> JobFuture<'a, ()> {
         Box::pin(async {
             let body = write_body(progress)?;
             let body = self.clean(&body);
@@ -73,7 +76,7 @@ impl Jobs for Store {
         })
     }
 
-    fn progress<'a>(&'a self, id: &'a JobId) -> Kept<'a, Vec<Progress>> {
+    fn progress<'a>(&'a self, id: &'a JobId) -> JobFuture<'a, Vec<BuildProgress>> {
         Box::pin(async {
             let mut connection = self.inner.connection.lock().await;
             let bodies: std::result::Result<Vec<String>, sqlx::Error> =
@@ -87,40 +90,44 @@ impl Jobs for Store {
         })
     }
 
-    fn conversation<'a>(&'a self, id: &'a JobId, talk: Talk) -> Kept<'a, Box<dyn Journal + 'a>> {
+    fn conversation<'a>(
+        &'a self,
+        id: &'a JobId,
+        talk: ConversationKind,
+    ) -> JobFuture<'a, Box<dyn TurnJournal + 'a>> {
         Box::pin(async move {
             let run = self.build_run(id).await?;
             let conversation = self.conversation_of(run, talk.as_str()).await?;
-            Ok(Box::new(conversation) as Box<dyn Journal + 'a>)
+            Ok(Box::new(conversation) as Box<dyn TurnJournal + 'a>)
         })
     }
 
-    fn hold<'a>(&'a self, id: &'a JobId) -> Kept<'a, Hold> {
+    fn hold<'a>(&'a self, id: &'a JobId) -> JobFuture<'a, JobLock> {
         Box::pin(async {
             let run = self.build_run(id).await?;
-            match Lock::take(&self.inner.place, run)? {
-                Some(lock) => Ok(Hold::new(lock)),
+            match RunLock::take(&self.inner.place, run)? {
+                Some(lock) => Ok(JobLock::new(lock)),
                 None => Err(builder::held(id)),
             }
         })
     }
 }
 
-/// Whether a statement found what it expects.
+/// Says whether a statement found the row it expects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Done {
+enum RowMatch {
     Yes,
     No,
 }
 
-impl Store {
-    /// Whether somebody works on the build at this moment.
+impl SqliteDatabase {
+    /// Tells whether a process works on the build at this moment.
     pub async fn is_build_held(&self, id: &JobId) -> std::result::Result<bool, builder::Error> {
         let run = self.build_run(id).await?;
         Ok(lock::is_taken(&self.inner.place, run)?)
     }
 
-    async fn insert_build(&self, job: &Job) -> Result<Done> {
+    async fn insert_build(&self, job: &BuildJob) -> Result<RowMatch> {
         let body = write_body(job)?;
         let body = self.clean(&body);
         let now = self.now_ms();
@@ -151,16 +158,16 @@ impl Store {
             .await?;
             if inserted.rows_affected() == 0 {
                 step.rollback().await?;
-                return Ok(Done::No);
+                return Ok(RowMatch::No);
             }
             step.commit().await?;
-            Ok(Done::Yes)
+            Ok(RowMatch::Yes)
         };
         kept.await
             .map_err(|cause: sqlx::Error| self.fault().of(&cause))
     }
 
-    async fn update_build(&self, change: &Change) -> Result<Done> {
+    async fn update_build(&self, change: &JobChange) -> Result<RowMatch> {
         let job = change.job();
         let body = write_body(job)?;
         let body = self.clean(&body);
@@ -181,7 +188,7 @@ impl Store {
             .await?;
             if updated.rows_affected() == 0 {
                 step.rollback().await?;
-                return Ok(Done::No);
+                return Ok(RowMatch::No);
             }
             sqlx::query(
                 "UPDATE runs SET state = $1, pid = $2, changed_ms = $3 \
@@ -194,7 +201,7 @@ impl Store {
             .execute(&mut *step)
             .await?;
             step.commit().await?;
-            Ok(Done::Yes)
+            Ok(RowMatch::Yes)
         };
         kept.await
             .map_err(|cause: sqlx::Error| self.fault().of(&cause))
@@ -211,7 +218,7 @@ impl Store {
 
     async fn build_bodies(
         &self,
-        status: Option<Status>,
+        status: Option<JobStatus>,
         after: Option<JobId>,
         count: i64,
     ) -> Result<Vec<String>> {
@@ -220,7 +227,7 @@ impl Store {
             "SELECT body FROM builds WHERE ($1 IS NULL OR status = $1) AND ($2 IS NULL OR id < $2) \
              ORDER BY id DESC LIMIT $3",
         )
-        .bind(status.map(Status::as_str))
+        .bind(status.map(JobStatus::as_str))
         .bind(after.map(String::from))
         .bind(count)
         .fetch_all(&mut *connection)
@@ -228,8 +235,8 @@ impl Store {
         .map_err(|cause| self.fault().of(&cause))
     }
 
-    /// The run that a build's conversations and lock belong to.
-    async fn build_run(&self, id: &JobId) -> std::result::Result<RunId, builder::Error> {
+    /// Returns the run that a build's conversations and lock belong to.
+    async fn build_run(&self, id: &JobId) -> std::result::Result<RunNumber, builder::Error> {
         let mut connection = self.inner.connection.lock().await;
         let run: std::result::Result<Option<i64>, sqlx::Error> =
             sqlx::query_scalar("SELECT run FROM builds WHERE id = $1")
@@ -237,7 +244,7 @@ impl Store {
                 .fetch_optional(&mut *connection)
                 .await;
         let run = run.map_err(|cause| self.fault().of(&cause))?;
-        run.map(RunId).ok_or_else(|| builder::unknown(id))
+        run.map(RunNumber).ok_or_else(|| builder::unknown(id))
     }
 
     fn read_body<T: DeserializeOwned>(&self, body: &str) -> Result<T> {
@@ -251,18 +258,19 @@ impl Store {
 fn write_body(record: &impl Serialize) -> Result<String> {
     serde_json::to_string(record).map_err(|cause| {
         let message = format!("a build cannot be written as JSON: {cause}. Report this.");
-        Error::new(Kind::Conflict, message)
+        Error::new(DatabaseErrorKind::Conflict, message)
     })
 }
 
-/// How a build stands, in the words of runs.
-fn state_of(status: Status) -> RunState {
+/// Maps the status of a build to the state of its run.
+fn state_of(status: JobStatus) -> RunState {
     match status {
-        Status::Completed => RunState::Done,
-        Status::CompletedDraft | Status::Failed => RunState::Failed,
-        Status::PlanReady | Status::ReviewReady | Status::Rejected | Status::Cancelled => {
-            RunState::Stopped
-        }
+        JobStatus::Completed => RunState::Done,
+        JobStatus::CompletedDraft | JobStatus::Failed => RunState::Failed,
+        JobStatus::PlanReady
+        | JobStatus::ReviewReady
+        | JobStatus::Rejected
+        | JobStatus::Cancelled => RunState::Stopped,
         _ => RunState::Running,
     }
 }

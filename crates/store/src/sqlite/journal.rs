@@ -1,39 +1,39 @@
 //! A conversation in the database: the journal that the agent's loop writes to.
 
-use agent::{History, Journal, Note, Stored, Turn};
+use agent::{ConversationTurn, JournalFuture, TurnHistory, TurnJournal, TurnNote};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use sqlx::Connection as _;
 use sqlx::sqlite::SqliteConnection;
 
-use super::{Store, integer};
-use crate::error::{Error, Kind, Result};
+use super::{SqliteDatabase, integer};
+use crate::error::{DatabaseErrorKind, Error, Result};
 
 /// One conversation of a run.
 #[derive(Debug)]
-pub struct Conversation {
-    pub(super) store: Store,
+pub struct StoredConversation {
+    pub(super) store: SqliteDatabase,
     pub(super) id: i64,
 }
 
-impl Journal for Conversation {
-    fn load(&mut self) -> Stored<'_, History> {
+impl TurnJournal for StoredConversation {
+    fn load(&mut self) -> JournalFuture<'_, TurnHistory> {
         Box::pin(async { Ok(self.read().await?) })
     }
 
-    fn note<'a>(&'a mut self, note: &'a Note) -> Stored<'a, ()> {
+    fn note<'a>(&'a mut self, note: &'a TurnNote) -> JournalFuture<'a, ()> {
         Box::pin(async { Ok(self.keep_note(note).await?) })
     }
 
-    fn commit<'a>(&'a mut self, turn: &'a Turn) -> Stored<'a, ()> {
+    fn commit<'a>(&'a mut self, turn: &'a ConversationTurn) -> JournalFuture<'a, ()> {
         Box::pin(async { Ok(self.keep_turn(turn).await?) })
     }
 }
 
-impl Conversation {
-    pub(super) async fn read(&self) -> Result<History> {
+impl StoredConversation {
+    pub(super) async fn read(&self) -> Result<TurnHistory> {
         let mut connection = self.store.inner.connection.lock().await;
-        // Both in one look, so that a commit by someone else does not fall in between.
+        // One query for both, so that no commit of another connection falls in between.
         let mut look = connection
             .begin()
             .await
@@ -65,13 +65,13 @@ impl Conversation {
         }
         let turns = turns.iter().map(|(_, body)| self.parse(body));
         let notes = notes.iter().map(|body| self.parse(body));
-        Ok(History {
+        Ok(TurnHistory {
             turns: turns.collect::<Result<_>>()?,
             notes: notes.collect::<Result<_>>()?,
         })
     }
 
-    async fn keep_note(&self, note: &Note) -> Result<()> {
+    async fn keep_note(&self, note: &TurnNote) -> Result<()> {
         let body = self.body(note)?;
         let body = self.store.clean(&body);
         let mut connection = self.store.inner.connection.lock().await;
@@ -86,13 +86,13 @@ impl Conversation {
             .bind(&*body)
             .execute(&mut *step)
             .await?;
-            self.book(&mut step, Billed::Note(note)).await?;
+            self.book(&mut step, BilledEntry::Note(note)).await?;
             step.commit().await
         };
         kept.await.map_err(|cause| self.failed(&cause))
     }
 
-    async fn keep_turn(&self, turn: &Turn) -> Result<()> {
+    async fn keep_turn(&self, turn: &ConversationTurn) -> Result<()> {
         let body = self.body(turn)?;
         let body = self.store.clean(&body);
         let number = turn.reply.turn;
@@ -115,27 +115,27 @@ impl Conversation {
             .bind(i64::from(number))
             .execute(&mut *step)
             .await?;
-            self.book(&mut step, Billed::Turn(turn)).await?;
+            self.book(&mut step, BilledEntry::Turn(turn)).await?;
             step.commit().await
         };
         kept.await.map_err(|cause| self.not_kept(&cause, number))
     }
 
-    /// The calls in columns, so that costs can be added up without reading conversations.
+    /// Stores the calls in columns, so that costs can be summed without reading conversations.
     async fn book(
         &self,
         step: &mut SqliteConnection,
-        billed: Billed<'_>,
+        billed: BilledEntry<'_>,
     ) -> std::result::Result<(), sqlx::Error> {
         let (turn, phase, calls, at_ms) = match billed {
-            Billed::Turn(turn) => {
+            BilledEntry::Turn(turn) => {
                 let reply = &turn.reply;
                 (reply.turn, &reply.phase, &reply.calls, integer(turn.at_ms))
             }
-            Billed::Note(Note::Charged { turn, phase, calls }) => {
+            BilledEntry::Note(TurnNote::Charged { turn, phase, calls }) => {
                 (*turn, phase, calls, self.store.now_ms())
             }
-            Billed::Note(_) => return Ok(()),
+            BilledEntry::Note(_) => return Ok(()),
         };
         for call in calls {
             sqlx::query(
@@ -164,7 +164,7 @@ impl Conversation {
     fn body(&self, record: &impl Serialize) -> Result<String> {
         serde_json::to_string(record).map_err(|cause| {
             let message = format!("a turn cannot be written as JSON: {cause}. Report this.");
-            Error::new(Kind::Conflict, message)
+            Error::new(DatabaseErrorKind::Conflict, message)
         })
     }
 
@@ -187,7 +187,7 @@ impl Conversation {
             .is_some_and(|error| error.is_unique_violation());
         if twice {
             return Error::new(
-                Kind::Conflict,
+                DatabaseErrorKind::Conflict,
                 format!(
                     "turn {number} of this conversation is kept already: another process goes on \
                      with it. Nothing was changed."
@@ -198,9 +198,9 @@ impl Conversation {
     }
 }
 
-/// What calls were made for.
+/// The turn or note that model calls were made for.
 #[derive(Clone, Copy)]
-enum Billed<'a> {
-    Turn(&'a Turn),
-    Note(&'a Note),
+enum BilledEntry<'a> {
+    Turn(&'a ConversationTurn),
+    Note(&'a TurnNote),
 }

@@ -1,4 +1,4 @@
-//! The tables, brought up to date one step after the other; never back.
+//! Migrations: brings the tables up to date step by step, and never back.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -7,13 +7,13 @@ use sqlx::migrate::{MigrateError, Migration, MigrationType, Migrator};
 use sqlx::sqlite::SqliteConnection;
 use sqlx::{AssertSqlSafe, Connection as _, SqlSafeStr as _};
 
-use super::fault::Fault;
-use crate::error::{Error, Kind, Result};
+use super::errors::SqliteErrorContext;
+use crate::error::{DatabaseErrorKind, Error, Result};
 
-/// `DRWL`: tells our files from others' that are SQLite too.
+/// `DRWL`: distinguishes our files from other programs' SQLite files.
 const APPLICATION_ID: i32 = 0x4452_574c;
 
-pub(super) const STEPS: [(i64, &str, &str); 7] = [
+pub(super) const STEPS: [(i64, &str, &str); 10] = [
     (1, "agent", include_str!("migrations/0001_agent.sql")),
     (2, "builds", include_str!("migrations/0002_builds.sql")),
     (
@@ -25,14 +25,20 @@ pub(super) const STEPS: [(i64, &str, &str); 7] = [
     (5, "access", include_str!("migrations/0005_access.sql")),
     (6, "looking", include_str!("migrations/0006_looking.sql")),
     (7, "calls", include_str!("migrations/0007_calls.sql")),
+    (8, "limits", include_str!("migrations/0008_limits.sql")),
+    (9, "server", include_str!("migrations/0009_server.sql")),
+    (10, "reading", include_str!("migrations/0010_reading.sql")),
 ];
 
-pub(super) async fn run(connection: &mut SqliteConnection, fault: &Fault<'_>) -> Result<()> {
+pub(super) async fn run(
+    connection: &mut SqliteConnection,
+    fault: &SqliteErrorContext<'_>,
+) -> Result<()> {
     let failed = |cause: sqlx::Error| fault.of(&cause);
     if is_current(connection).await.map_err(failed)? {
         return Ok(());
     }
-    // One process at a time: the driver does not lock SQLite for this.
+    // Lets one process migrate at a time: the driver takes no lock on SQLite for this.
     let mut transaction = connection
         .begin_with("BEGIN IMMEDIATE")
         .await
@@ -52,7 +58,7 @@ pub(super) async fn run(connection: &mut SqliteConnection, fault: &Fault<'_>) ->
     transaction.commit().await.map_err(failed)
 }
 
-/// Nothing to do is the usual case, and needs no lock to see.
+/// Checks first whether there is anything to do: usually there is not, and the check needs no lock.
 async fn is_current(connection: &mut SqliteConnection) -> std::result::Result<bool, sqlx::Error> {
     let application: i32 = sqlx::query_scalar("PRAGMA application_id")
         .fetch_one(&mut *connection)
@@ -63,8 +69,8 @@ async fn is_current(connection: &mut SqliteConnection) -> std::result::Result<bo
     Ok(application == APPLICATION_ID && version == latest())
 }
 
-/// Somebody else's database is left alone.
-async fn is_ours(connection: &mut SqliteConnection, fault: &Fault<'_>) -> Result<()> {
+/// Refuses a database that another program made.
+async fn is_ours(connection: &mut SqliteConnection, fault: &SqliteErrorContext<'_>) -> Result<()> {
     let failed = |cause: sqlx::Error| fault.of(&cause);
     let application: i32 = sqlx::query_scalar("PRAGMA application_id")
         .fetch_one(&mut *connection)
@@ -78,6 +84,27 @@ async fn is_ours(connection: &mut SqliteConnection, fault: &Fault<'_>) -> Result
         return Ok(());
     }
     Err(fault.corrupt("it holds tables of another program"))
+}
+
+/// Refuses a file that is no database of ours, or one that a newer drawloom wrote.
+pub(super) async fn require_ours(
+    connection: &mut SqliteConnection,
+    fault: &SqliteErrorContext<'_>,
+) -> Result<()> {
+    let failed = |cause: sqlx::Error| fault.of(&cause);
+    let application: i32 = sqlx::query_scalar("PRAGMA application_id")
+        .fetch_one(&mut *connection)
+        .await
+        .map_err(failed)?;
+    let version: i64 = sqlx::query_scalar("PRAGMA user_version")
+        .fetch_one(&mut *connection)
+        .await
+        .map_err(failed)?;
+    match (application == APPLICATION_ID, version > latest()) {
+        (false, _) => Err(fault.corrupt("it holds no tables of drawloom")),
+        (true, true) => Err(newer(fault.place, version)),
+        (true, false) => Ok(()),
+    }
 }
 
 pub(super) fn latest() -> i64 {
@@ -109,15 +136,15 @@ pub(super) fn newer(place: &Path, version: i64) -> Error {
         place.display(),
         latest()
     );
-    Error::new(Kind::Newer, message)
+    Error::new(DatabaseErrorKind::Newer, message)
 }
 
-fn explain(cause: MigrateError, fault: &Fault<'_>) -> Error {
+fn explain(cause: MigrateError, fault: &SqliteErrorContext<'_>) -> Error {
     let place = fault.place.display();
     match cause {
         MigrateError::VersionMissing(version) => newer(fault.place, version),
         MigrateError::VersionMismatch(version) => Error::new(
-            Kind::Newer,
+            DatabaseErrorKind::Newer,
             format!(
                 "{place} was written by another build of drawloom: its tables of version {version} \
                  differ. Use that build, or move the file away to begin a new one."

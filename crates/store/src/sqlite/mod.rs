@@ -1,18 +1,23 @@
 //! SQLite: one file, one connection for each process, every commit on the disk.
 
+mod backup;
 mod builds;
-mod fault;
+mod errors;
 mod journal;
+mod logs;
 mod migrate;
 mod outbox;
-mod people;
 mod plan;
 mod queries;
+mod retention;
 mod rows;
 mod runs;
 mod schedules;
-mod sweeping;
+mod stream;
+mod tables;
 mod tokens;
+mod triggers;
+mod users;
 mod views;
 mod watch;
 mod workflows;
@@ -24,7 +29,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use agent::Clock;
+use agent::AgentClock;
 use rustix::fs::{FileType, Mode, OFlags, chmod, lstat, mkdir, open};
 use rustix::io::Errno;
 use sqlx::ConnectOptions as _;
@@ -32,72 +37,74 @@ use sqlx::Connection as _;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqliteSynchronous};
 use tokio::sync::Mutex;
 
-use crate::error::{Error, Kind, Result};
-use crate::workflows::Workflows;
-use fault::Fault;
-use rows::Rows;
+use crate::error::{DatabaseErrorKind, Error, Result};
+use crate::workflows::WorkflowDatabase;
+use errors::SqliteErrorContext;
+use rows::SqliteRows;
 use watch::FileWatch;
 
-pub use journal::Conversation;
-pub use runs::Run;
+pub use backup::restore_file;
+pub use journal::StoredConversation;
+pub use runs::LockedRun;
 
-/// How long a writer waits for another one, in milliseconds.
+/// Limits the wait of a writer for another one, in milliseconds.
 pub(crate) const BUSY_MS_MAX: u64 = 30_000;
 
-/// How many statements are kept prepared: a small transaction is one statement, and there are many
-/// kinds of small transactions.
+/// Limits the prepared statements that are cached: a small transaction is one statement, and there
+/// are many kinds of small transactions.
 const STATEMENTS_MAX: usize = 300;
 
-/// How many pages the log of writes has before they go into the database: a page that is written
-/// again and again goes there once.
+/// The number of pages in the write-ahead log that starts a checkpoint. A large one pays: a page
+/// that is written again and again goes into the database once.
 const LOG_PAGES: u32 = 4_096;
 
 /// A page of a database, in bytes.
 const PAGE_BYTES: u64 = 4_096;
 
-/// Takes known keys out of a text.
-pub type Scrub = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
+/// Removes known secrets from a text; `None` if the text has no secret.
+pub type SecretScrub = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
-/// How a database is opened.
+/// The settings for opening a database.
 #[derive(Clone)]
 pub struct Options {
-    /// The time.
-    pub clock: Arc<dyn Clock>,
-    /// Takes keys out of what is kept; `None` for a text without any.
-    pub scrub: Option<Scrub>,
-    /// How large the file may grow.
+    /// The clock.
+    pub clock: Arc<dyn AgentClock>,
+    /// Removes secrets from everything that is stored.
+    pub scrub: Option<SecretScrub>,
+    /// Limits the size of the file.
     pub bytes_max: Option<u64>,
-    /// The number of this process, for messages to others.
+    /// The id of this process, for messages to others.
     pub pid: u32,
 }
 
 /// The database of a project. Clones share the connection.
 #[derive(Clone)]
-pub struct Store {
-    inner: Arc<Inner>,
+pub struct SqliteDatabase {
+    inner: Arc<SqliteInner>,
 }
 
-struct Inner {
+/// The state that clones of [`SqliteDatabase`] share.
+struct SqliteInner {
     watch: Arc<FileWatch>,
     place: PathBuf,
     options: Options,
     connection: Mutex<SqliteConnection>,
 }
 
-impl Store {
-    /// Opens the database at this place, which is made if it is not there, and brings its tables
-    /// up to date.
-    pub async fn open(place: &Path, options: Options) -> Result<Store> {
+impl SqliteDatabase {
+    /// Opens the database at this path, creates it if it does not exist, and brings its tables up
+    /// to date.
+    pub async fn open(place: &Path, options: Options) -> Result<SqliteDatabase> {
         prepare(place)?;
-        let fault = Fault {
+        let fault = SqliteErrorContext {
             place,
             bytes_max: options.bytes_max,
         };
         let connected = settings(place, &options).connect().await;
         let mut connection = connected.map_err(|cause| fault.of(&cause))?;
         migrate::run(&mut connection, &fault).await?;
-        Ok(Store {
-            inner: Arc::new(Inner {
+        Ok(SqliteDatabase {
+            inner: Arc::new(SqliteInner {
                 watch: Arc::new(FileWatch::new(place)),
                 place: place.to_owned(),
                 options,
@@ -106,37 +113,37 @@ impl Store {
         })
     }
 
-    /// The workflows in the same file, on connections of their own. Must be called inside a
-    /// runtime, which does the writing.
-    pub async fn workflows(&self) -> Result<Arc<dyn flow::Store>> {
+    /// Opens the workflows in the same file, on connections of their own. Must be called inside a
+    /// runtime, which runs the commit loop.
+    pub async fn workflows(&self) -> Result<Arc<dyn flow::WorkflowStore>> {
         let writing = self.rows().await?;
         let reading = self.rows().await?;
         let clock = Arc::clone(&self.inner.options.clock);
-        let Inner {
+        let SqliteInner {
             place,
             options,
             watch,
             ..
         } = &*self.inner;
         let bell = watch::bell(Arc::clone(watch), settings(place, options));
-        let workflows = Workflows::open(writing, reading, clock);
+        let workflows = WorkflowDatabase::open(writing, reading, clock);
         Ok(Arc::new(workflows.with_bell(bell)))
     }
 
-    async fn rows(&self) -> Result<Rows> {
-        let Inner { place, options, .. } = &*self.inner;
+    async fn rows(&self) -> Result<SqliteRows> {
+        let SqliteInner { place, options, .. } = &*self.inner;
         let connected = settings(place, options).connect().await;
-        Ok(Rows {
+        Ok(SqliteRows {
             connection: connected.map_err(|cause| self.fault().of(&cause))?,
             place: place.clone(),
             bytes_max: options.bytes_max,
-            clerk: writing::Clerk::new(options.scrub.clone()),
+            clerk: writing::StatementWriter::new(options.scrub.clone()),
             watch: Arc::clone(&self.inner.watch),
             version: None,
         })
     }
 
-    /// Reads the whole file and says what is wrong with it.
+    /// Reads the whole file and reports damage.
     pub async fn check(&self) -> Result<()> {
         let mut connection = self.inner.connection.lock().await;
         let findings: Vec<String> = sqlx::query_scalar("PRAGMA quick_check(5)")
@@ -149,8 +156,8 @@ impl Store {
         }
     }
 
-    /// Gives the room of deleted rows back to the disk: the file is written anew, and nobody else can
-    /// write meanwhile. Returns how large it was and is, in bytes.
+    /// Writes the file anew without the space of deleted rows; other writers wait meanwhile.
+    /// Returns the size before and after, in bytes.
     pub async fn compact(&self) -> Result<(u64, u64)> {
         let mut connection = self.inner.connection.lock().await;
         let before = self.size(&mut connection).await?;
@@ -176,10 +183,10 @@ impl Store {
     pub async fn close(self) -> Result<()> {
         let place = self.inner.place.clone();
         let Some(inner) = Arc::into_inner(self.inner) else {
-            // A clone is still in use; the last one closes.
+            // A clone is still in use; dropping the last one closes the file.
             return Ok(());
         };
-        let fault = Fault {
+        let fault = SqliteErrorContext {
             place: &place,
             bytes_max: None,
         };
@@ -187,8 +194,8 @@ impl Store {
         closed.map_err(|cause| fault.of(&cause))
     }
 
-    fn fault(&self) -> Fault<'_> {
-        Fault {
+    fn fault(&self) -> SqliteErrorContext<'_> {
+        SqliteErrorContext {
             place: &self.inner.place,
             bytes_max: self.inner.options.bytes_max,
         }
@@ -198,7 +205,7 @@ impl Store {
         integer(self.inner.options.clock.now_ms())
     }
 
-    /// The text as it may be kept.
+    /// Returns the text without known secrets.
     fn clean<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let scrubbed = self
             .inner
@@ -210,7 +217,7 @@ impl Store {
     }
 }
 
-impl fmt::Debug for Store {
+impl fmt::Debug for SqliteDatabase {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Store({})", self.inner.place.display())
     }
@@ -234,7 +241,7 @@ fn settings(place: &Path, options: &Options) -> SqliteConnectOptions {
     }
 }
 
-/// SQLite has signed integers only; nothing that is counted here comes near their end.
+/// Converts a count: SQLite has signed integers only, and no count here comes near their maximum.
 fn integer(count: u64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
@@ -243,10 +250,10 @@ fn count(integer: i64) -> u64 {
     u64::try_from(integer).unwrap_or(0)
 }
 
-/// Makes the file for the owner's eyes only, before SQLite makes it for everybody's.
+/// Creates the file readable for its owner only, before SQLite would create it readable for all.
 ///
-/// A file that exists is not opened: closing it again would drop the locks that another
-/// connection of this process has on it.
+/// A file that exists is not opened: closing it again would drop the locks that another connection
+/// of this process has on it.
 fn prepare(place: &Path) -> Result<()> {
     let owner = Mode::RUSR | Mode::WUSR;
     if let Some(folder) = place
@@ -270,7 +277,7 @@ fn prepare(place: &Path) -> Result<()> {
     let found = lstat(place).map_err(|cause| Error::place(place, "looking at", cause))?;
     if FileType::from_raw_mode(found.st_mode) != FileType::RegularFile {
         return Err(Error::new(
-            Kind::Open,
+            DatabaseErrorKind::Open,
             format!(
                 "{} is not a plain file, and a database is expected there. Move it away.",
                 place.display()
@@ -280,7 +287,8 @@ fn prepare(place: &Path) -> Result<()> {
     let mode = Mode::from_raw_mode(found.st_mode);
     if mode.intersects(Mode::RWXG | Mode::RWXO) {
         match chmod(place, owner) {
-            // It belongs to another user, who has let us in: whom else they let in is theirs to say.
+            // The file belongs to another user who has given us access; its permissions are up to
+            // that user.
             Ok(()) | Err(Errno::PERM) => {}
             Err(cause) => return Err(Error::place(place, "protecting", cause)),
         }

@@ -4,16 +4,21 @@ use serde_json::json;
 use sqlx::Row as _;
 use sqlx::sqlite::SqliteRow;
 
-use super::schedules::Statement;
-use super::{Store, count, integer};
+use super::schedules::ScheduleQuery;
+use super::{SqliteDatabase, count, integer};
 use crate::error::Result;
-use crate::outbox::{KeptNotice, Outbox};
-use crate::record::Kept;
+use crate::outbox::{Outbox, StoredNotice};
+use crate::record::DatabaseFuture;
 
-impl Outbox for Store {
-    fn claim_notices(&self, now_ms: u64, lease_ms: u64, max: usize) -> Kept<'_, Vec<KeptNotice>> {
+impl Outbox for SqliteDatabase {
+    fn claim_notices(
+        &self,
+        now_ms: u64,
+        lease_ms: u64,
+        max: usize,
+    ) -> DatabaseFuture<'_, Vec<StoredNotice>> {
         Box::pin(async move {
-            // Looking needs no lock, and there is mostly nothing.
+            // Reads without a lock first, because the outbox is mostly empty.
             let sql =
                 "SELECT id, tries, due_ms, body FROM workflow_notices WHERE due_ms <= $1 LIMIT 1";
             let due = self
@@ -37,12 +42,12 @@ impl Outbox for Store {
         })
     }
 
-    fn list_notices(&self, max: usize) -> Kept<'_, Vec<KeptNotice>> {
+    fn list_notices(&self, max: usize) -> DatabaseFuture<'_, Vec<StoredNotice>> {
         let sql = "SELECT id, tries, due_ms, body FROM workflow_notices ORDER BY id LIMIT $1";
         Box::pin(self.read_notices(sqlx::query(sql).bind(integer(max as u64))))
     }
 
-    fn postpone_notice(&self, id: u64, due_ms: Option<u64>) -> Kept<'_, ()> {
+    fn postpone_notice(&self, id: u64, due_ms: Option<u64>) -> DatabaseFuture<'_, ()> {
         Box::pin(async move {
             let sql = "UPDATE workflow_notices SET tries = tries + 1, due_ms = $1 WHERE id = $2";
             let statement = sqlx::query(sql)
@@ -53,7 +58,7 @@ impl Outbox for Store {
         })
     }
 
-    fn acknowledge_notices<'a>(&'a self, ids: &'a [u64]) -> Kept<'a, ()> {
+    fn acknowledge_notices<'a>(&'a self, ids: &'a [u64]) -> DatabaseFuture<'a, ()> {
         Box::pin(async move {
             let sql = "DELETE FROM workflow_notices WHERE id IN (SELECT value FROM json_each($1))";
             let statement = sqlx::query(sql).bind(json!(ids).to_string());
@@ -63,8 +68,8 @@ impl Outbox for Store {
     }
 }
 
-impl Store {
-    async fn read_notices(&self, statement: Statement<'_>) -> Result<Vec<KeptNotice>> {
+impl SqliteDatabase {
+    async fn read_notices(&self, statement: ScheduleQuery<'_>) -> Result<Vec<StoredNotice>> {
         let mut connection = self.inner.connection.lock().await;
         let rows = statement.fetch_all(&mut *connection).await;
         let rows = rows.map_err(|cause| self.fault().of(&cause))?;
@@ -78,10 +83,10 @@ impl Store {
     }
 }
 
-fn read(row: &SqliteRow) -> std::result::Result<KeptNotice, String> {
+fn read(row: &SqliteRow) -> std::result::Result<StoredNotice, String> {
     let number = |name: &str| row.try_get::<i64, _>(name).map_err(|e| e.to_string());
     let body: String = row.try_get("body").map_err(|e| e.to_string())?;
-    Ok(KeptNotice {
+    Ok(StoredNotice {
         id: count(number("id")?),
         tries: count(number("tries")?),
         due_ms: Some(number("due_ms")?)

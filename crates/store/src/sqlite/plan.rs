@@ -1,18 +1,18 @@
-//! What becomes of a plan's tasks: the journal that a run of a plan writes to.
+//! The journal that a run of a plan writes to: the results of its tasks.
 
-use agent::plan::{PlanJournal, TaskKey, TaskRecord};
-use agent::{Journal, Stored};
+use agent::plan::{PlanJournal, TaskFingerprint, TaskRecord};
+use agent::{JournalFuture, TurnJournal};
 
-use super::{Run, Store};
-use crate::error::{Error, Kind, Result};
-use crate::record::RunId;
+use super::{LockedRun, SqliteDatabase};
+use crate::error::{DatabaseErrorKind, Error, Result};
+use crate::record::RunNumber;
 
-/// What the keys of these facts begin with.
+/// The prefix of the keys of these facts.
 const TASKS: &str = "task/";
 
-impl Store {
-    /// What became of the tasks of a run, whoever holds it.
-    pub async fn task_records(&self, run: RunId) -> Result<Vec<TaskRecord>> {
+impl SqliteDatabase {
+    /// Returns the results of the tasks of a run, also while another process holds it.
+    pub async fn task_records(&self, run: RunNumber) -> Result<Vec<TaskRecord>> {
         let facts = self.facts(run).await?.into_iter();
         let tasks = facts.filter(|(key, _)| key.starts_with(TASKS));
         let read = tasks.map(|(_, body)| {
@@ -26,31 +26,34 @@ impl Store {
     }
 }
 
-impl PlanJournal for Run {
-    fn load(&mut self) -> Stored<'_, Vec<TaskRecord>> {
+impl PlanJournal for LockedRun {
+    fn load(&mut self) -> JournalFuture<'_, Vec<TaskRecord>> {
         Box::pin(async { Ok(self.store().task_records(self.id()).await?) })
     }
 
-    fn keep<'a>(&'a mut self, record: &'a TaskRecord) -> Stored<'a, ()> {
+    fn keep<'a>(&'a mut self, record: &'a TaskRecord) -> JournalFuture<'a, ()> {
         Box::pin(async {
             let body = serde_json::to_string(record).map_err(|cause| {
                 let message = format!("a record cannot be written as JSON: {cause}. Report this.");
-                Error::new(Kind::Conflict, message)
+                Error::new(DatabaseErrorKind::Conflict, message)
             })?;
             let key = format!("{TASKS}{}", named(&record.key));
             Ok(self.keep_fact(&key, &body).await?)
         })
     }
 
-    fn conversation<'a>(&'a mut self, key: &'a TaskKey) -> Stored<'a, Box<dyn Journal + 'a>> {
+    fn conversation<'a>(
+        &'a mut self,
+        key: &'a TaskFingerprint,
+    ) -> JournalFuture<'a, Box<dyn TurnJournal + 'a>> {
         Box::pin(async {
-            let conversation = Run::conversation(self, &named(key)).await?;
-            Ok(Box::new(conversation) as Box<dyn Journal + 'a>)
+            let conversation = LockedRun::conversation(self, &named(key)).await?;
+            Ok(Box::new(conversation) as Box<dyn TurnJournal + 'a>)
         })
     }
 }
 
-/// An id has no slash in it, so the two cannot be confused.
-fn named(key: &TaskKey) -> String {
+/// Builds the key of a task. An id has no slash in it, so that no two keys are equal.
+fn named(key: &TaskFingerprint) -> String {
     format!("{}/{}", key.id, key.fingerprint)
 }

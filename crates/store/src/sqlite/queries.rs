@@ -1,4 +1,4 @@
-//! People's questions about runs and tasks, answered by SQLite.
+//! Queries of people about runs and tasks, in SQLite.
 
 use flow::TextHash;
 use flow::engine::{RunRow, RunStatus, TaskRow, TaskStatus};
@@ -7,17 +7,17 @@ use serde_json::json;
 use sqlx::sqlite::{Sqlite, SqliteArguments};
 
 use super::rows::limit;
-use super::{Store, count, integer};
+use super::{SqliteDatabase, count, integer};
 use crate::error::Result;
 use crate::queries::{
-    PendingWork, Queries, RunCursor, RunFilter, RunKey, RunScan, TaskFilter, TaskKey, newest,
+    PendingWork, RunCursor, RunFilter, RunKey, RunQueries, RunScan, TaskFilter, TaskIndex, newest,
     prefix_end, texts_named,
 };
-use crate::record::Kept;
+use crate::record::DatabaseFuture;
 use crate::workflows::{columns, shorthand};
 
-/// The part of a list of runs that one index holds. Values: since, before, the id before, whether only
-/// top ones, how many, and the key.
+/// The part of a list of runs that one index holds. Values: since, before, the id before, only
+/// top-level runs or all, the limit, and the key.
 macro_rules! runs_where {
     ($what:literal, $key:literal) => {
         concat!(
@@ -45,8 +45,8 @@ macro_rules! tagged {
     };
 }
 
-/// A part of a list of tasks. Values: the status, whether only those that wait, the assignee, whether
-/// also those of nobody, how many, and the key.
+/// A part of a list of tasks. Values: the status, only waiting ones or all, the assignee, with or
+/// without unassigned ones, the limit, and the key.
 macro_rules! tasks_where {
     ($what:literal, $key:literal, $order:literal) => {
         concat!(
@@ -64,15 +64,16 @@ macro_rules! tasks_where {
     };
 }
 
-type Statement<'q> = sqlx::query::QueryScalar<'q, Sqlite, String, SqliteArguments>;
+/// A query that returns the documents of rows.
+type BodyQuery<'q> = sqlx::query::QueryScalar<'q, Sqlite, String, SqliteArguments>;
 
-impl Queries for Store {
+impl RunQueries for SqliteDatabase {
     fn list_runs<'a>(
         &'a self,
         filter: &'a RunFilter,
         after: Option<&'a RunCursor>,
         max: usize,
-    ) -> Kept<'a, Vec<RunRow>> {
+    ) -> DatabaseFuture<'a, Vec<RunRow>> {
         Box::pin(async move {
             let texts = self.texts_of(filter).await?;
             let mut runs = Vec::new();
@@ -87,7 +88,7 @@ impl Queries for Store {
         })
     }
 
-    fn count_runs<'a>(&'a self, filter: &'a RunFilter, max: usize) -> Kept<'a, usize> {
+    fn count_runs<'a>(&'a self, filter: &'a RunFilter, max: usize) -> DatabaseFuture<'a, usize> {
         Box::pin(async move {
             let texts = self.texts_of(filter).await?;
             let mut counted = 0;
@@ -102,7 +103,11 @@ impl Queries for Store {
         })
     }
 
-    fn runs_with_prefix<'a>(&'a self, prefix: &'a str, max: usize) -> Kept<'a, Vec<RunRow>> {
+    fn runs_with_prefix<'a>(
+        &'a self,
+        prefix: &'a str,
+        max: usize,
+    ) -> DatabaseFuture<'a, Vec<RunRow>> {
         Box::pin(async move {
             let statement = sqlx::query_scalar(
                 "SELECT body FROM workflow_runs WHERE id >= $1 AND id < $2 ORDER BY id LIMIT $3",
@@ -116,22 +121,26 @@ impl Queries for Store {
         })
     }
 
-    fn list_tasks<'a>(&'a self, filter: &'a TaskFilter, max: usize) -> Kept<'a, Vec<TaskRow>> {
+    fn list_tasks<'a>(
+        &'a self,
+        filter: &'a TaskFilter,
+        max: usize,
+    ) -> DatabaseFuture<'a, Vec<TaskRow>> {
         Box::pin(async move {
-            let sql = list_tasks_by(TaskKey::of(filter));
+            let sql = list_tasks_by(TaskIndex::of(filter));
             let bodies = self.texts(bind_tasks(sql, filter, max)).await?;
             self.rows_of(&bodies)
         })
     }
 
-    fn count_tasks<'a>(&'a self, filter: &'a TaskFilter, max: usize) -> Kept<'a, usize> {
+    fn count_tasks<'a>(&'a self, filter: &'a TaskFilter, max: usize) -> DatabaseFuture<'a, usize> {
         Box::pin(async move {
-            let sql = count_tasks_by(TaskKey::of(filter));
+            let sql = count_tasks_by(TaskIndex::of(filter));
             Ok(self.texts(bind_tasks(sql, filter, max)).await?.len())
         })
     }
 
-    fn pending_work<'a>(&'a self, assignees: &'a [String]) -> Kept<'a, PendingWork> {
+    fn pending_work<'a>(&'a self, assignees: &'a [String]) -> DatabaseFuture<'a, PendingWork> {
         Box::pin(async move {
             let found = sqlx::query_as(
                 "SELECT (SELECT task.ready_ms FROM workflow_tasks AS task \
@@ -156,7 +165,7 @@ impl Queries for Store {
         })
     }
 
-    fn begin_of_newest(&self, number: u64) -> Kept<'_, Option<u64>> {
+    fn begin_of_newest(&self, number: u64) -> DatabaseFuture<'_, Option<u64>> {
         Box::pin(async move {
             let found = sqlx::query_scalar(
                 "SELECT created_ms FROM workflow_runs WHERE is_top = 1 \
@@ -169,7 +178,7 @@ impl Queries for Store {
         })
     }
 
-    fn name_workflow<'a>(&'a self, hash: &'a TextHash, name: &'a str) -> Kept<'a, ()> {
+    fn name_workflow<'a>(&'a self, hash: &'a TextHash, name: &'a str) -> DatabaseFuture<'a, ()> {
         Box::pin(async move {
             let known = "SELECT name FROM workflow_names WHERE hash = $1 AND name = $2";
             let name = self.clean(name).into_owned();
@@ -190,8 +199,9 @@ impl Queries for Store {
     }
 }
 
-impl Store {
-    /// The texts that the workflow of a filter names; `None` where it names none.
+impl SqliteDatabase {
+    /// Returns the workflow texts that the filter's workflow name matches; `None` if the filter has
+    /// no name.
     async fn texts_of(&self, filter: &RunFilter) -> Result<Option<Vec<String>>> {
         let Some(wanted) = &filter.workflow else {
             return Ok(None);
@@ -210,7 +220,7 @@ impl Store {
         found.map_err(|cause| self.fault().of(&cause))
     }
 
-    async fn texts(&self, statement: Statement<'_>) -> Result<Vec<String>> {
+    async fn texts(&self, statement: BodyQuery<'_>) -> Result<Vec<String>> {
         let mut connection = self.inner.connection.lock().await;
         let found = statement.fetch_all(&mut *connection).await;
         found.map_err(|cause| self.fault().of(&cause))
@@ -228,7 +238,7 @@ impl Store {
     }
 }
 
-fn bind_scan<'q>(statement: Statement<'q>, scan: &RunScan) -> Statement<'q> {
+fn bind_scan<'q>(statement: BodyQuery<'q>, scan: &RunScan) -> BodyQuery<'q> {
     let statement = statement
         .bind(integer(scan.since_ms))
         .bind(integer(scan.before.0))
@@ -246,7 +256,7 @@ fn bind_scan<'q>(statement: Statement<'q>, scan: &RunScan) -> Statement<'q> {
     }
 }
 
-fn bind_tasks<'q>(sql: &'static str, filter: &TaskFilter, max: usize) -> Statement<'q> {
+fn bind_tasks<'q>(sql: &'static str, filter: &TaskFilter, max: usize) -> BodyQuery<'q> {
     let statement = sqlx::query_scalar(sql)
         .bind(filter.status.map(TaskStatus::name))
         .bind(filter.is_waiting)
@@ -282,37 +292,37 @@ fn count_runs_by(key: &RunKey) -> &'static str {
     }
 }
 
-fn list_tasks_by(key: TaskKey) -> &'static str {
+fn list_tasks_by(key: TaskIndex) -> &'static str {
     match key {
-        TaskKey::Run => tasks_where!(
+        TaskIndex::Run => tasks_where!(
             "body",
             "place >= $6 AND place < $7 AND is_active >= $8 AND ",
             "number"
         ),
-        TaskKey::Active => tasks_where!("body", "is_active = 1 AND ", "number"),
-        TaskKey::Unfinished => tasks_where!(
+        TaskIndex::Active => tasks_where!("body", "is_active = 1 AND ", "number"),
+        TaskIndex::Unfinished => tasks_where!(
             "body",
             "status IN ('failed', 'cancelled') AND status = $1 AND ",
             "number"
         ),
-        TaskKey::All => tasks_where!("body", "", "number"),
+        TaskIndex::All => tasks_where!("body", "", "number"),
     }
 }
 
-fn count_tasks_by(key: TaskKey) -> &'static str {
+fn count_tasks_by(key: TaskIndex) -> &'static str {
     match key {
-        TaskKey::Run => tasks_where!(
+        TaskIndex::Run => tasks_where!(
             "place",
             "place >= $6 AND place < $7 AND is_active >= $8 AND ",
             "number"
         ),
-        TaskKey::Active => tasks_where!("place", "is_active = 1 AND ", "number"),
-        TaskKey::Unfinished => tasks_where!(
+        TaskIndex::Active => tasks_where!("place", "is_active = 1 AND ", "number"),
+        TaskIndex::Unfinished => tasks_where!(
             "place",
             "status IN ('failed', 'cancelled') AND status = $1 AND ",
             "number"
         ),
-        TaskKey::All => tasks_where!("place", "", "number"),
+        TaskIndex::All => tasks_where!("place", "", "number"),
     }
 }
 
@@ -321,10 +331,10 @@ mod tests {
     use sqlx::Connection as _;
     use sqlx::sqlite::SqliteConnection;
 
-    use super::super::sweeping;
+    use super::super::retention;
     use super::*;
 
-    /// How SQLite would go about it, with the newest tables and no figures about them.
+    /// Returns SQLite's query plan, for the newest tables without statistics.
     async fn plan(sql: &'static str) -> Vec<String> {
         let mut connection = SqliteConnection::connect("sqlite::memory:").await.unwrap();
         for (_, _, step) in super::super::migrate::STEPS {
@@ -339,7 +349,7 @@ mod tests {
         rows.into_iter().map(|row| row.3).collect()
     }
 
-    /// Whether a table is read from its begin to its end.
+    /// Tells whether a step of a plan reads a whole table.
     fn scans(step: &str) -> bool {
         step.starts_with("SCAN ")
             && !step.contains("USING")
@@ -367,20 +377,58 @@ mod tests {
 
     #[tokio::test]
     async fn lists_of_tasks_are_read_from_an_index() {
-        for key in [TaskKey::Run, TaskKey::Active, TaskKey::Unfinished] {
+        for key in [TaskIndex::Run, TaskIndex::Active, TaskIndex::Unfinished] {
             for sql in [list_tasks_by(key), count_tasks_by(key)] {
                 let plan = plan(sql).await;
                 assert!(!plan.iter().any(|step| scans(step)), "{key:?}: {plan:#?}");
             }
         }
-        // All there are, in the order in which they are: up to the limit, and without sorting.
-        let all = plan(list_tasks_by(TaskKey::All)).await;
+        // Reads all tasks in the table's order, up to the limit and without sorting.
+        let all = plan(list_tasks_by(TaskIndex::All)).await;
         assert_eq!(all, ["SCAN workflow_tasks"]);
     }
 
     #[tokio::test]
+    async fn the_read_side_is_answered_from_indexes() {
+        use crate::{costs, inbox, run_parts, search};
+        for sql in [
+            inbox::OF_OWNER[0],
+            inbox::OF_NOBODY[0],
+            inbox::OF_ALL[0],
+            inbox::OF_RUN[0],
+            inbox::ACTIVE[0],
+            inbox::UNFINISHED[0],
+            costs::BY_DAY,
+            costs::BY_RUN,
+            costs::BY_NAME,
+            costs::TOTAL,
+            run_parts::NEWEST_SQLITE,
+            run_parts::GROUPS_SQLITE,
+            run_parts::RUNS_SQLITE,
+            run_parts::ITEMS,
+            search::FIND_SQLITE,
+            search::LAST_RUN,
+            search::NEW_RUNS,
+        ] {
+            let plan = plan(sql).await;
+            assert!(!plan.iter().any(|step| scans(step)), "{sql}: {plan:#?}");
+        }
+        // Pages come from the order of an index.
+        for sql in [
+            inbox::OF_OWNER[0],
+            inbox::OF_ALL[0],
+            inbox::OF_RUN[0],
+            costs::BY_RUN,
+        ] {
+            let plan = plan(sql).await;
+            let sorts = plan.iter().any(|step| step.contains("TEMP B-TREE"));
+            assert!(!sorts, "{sql}: {plan:#?}");
+        }
+    }
+
+    #[tokio::test]
     async fn runs_leave_without_a_look_at_the_others() {
-        for sql in sweeping::BY_PLACE.into_iter().chain(sweeping::BY_RUN) {
+        for sql in retention::BY_PLACE.into_iter().chain(retention::BY_RUN) {
             let plan = plan(sql).await;
             assert!(!plan.iter().any(|step| scans(step)), "{sql}: {plan:#?}");
         }

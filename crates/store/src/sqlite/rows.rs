@@ -3,34 +3,35 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use flow::engine::{ItemRow, Place, TaskRow};
-use flow::{Path, RunId, TaskId};
+use flow::engine::{ItemRow, SlotRow, StepAddress, TaskRow};
+use flow::{ItemPath, RunId, TaskId};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sqlx::Row as _;
 use sqlx::sqlite::{Sqlite, SqliteConnection, SqliteRow};
 
-use super::fault::Fault;
+use super::errors::SqliteErrorContext;
 use super::watch::FileWatch;
-use super::writing::Clerk;
+use super::writing::StatementWriter;
 use crate::error::Result;
 use crate::workflows::{columns, shorthand};
 
-/// A connection, and what it needs to say what went wrong.
-pub(super) struct Rows {
+/// A connection, with the data its error messages need.
+pub(super) struct SqliteRows {
     pub(super) connection: SqliteConnection,
     pub(super) place: PathBuf,
     pub(super) bytes_max: Option<u64>,
-    pub(super) clerk: Clerk,
+    pub(super) clerk: StatementWriter,
     pub(super) watch: Arc<FileWatch>,
-    /// What SQLite calls the state of the file as this connection last saw it.
+    /// SQLite's `data_version`, as this connection last saw it. Another value means that another
+    /// connection has written.
     pub(super) version: Option<i64>,
 }
 
-impl Rows {
-    pub(super) fn fault(&self) -> Fault<'_> {
-        Fault {
+impl SqliteRows {
+    pub(super) fn fault(&self) -> SqliteErrorContext<'_> {
+        SqliteErrorContext {
             place: &self.place,
             bytes_max: self.bytes_max,
         }
@@ -112,13 +113,13 @@ impl Rows {
         .await;
         let bodies: Vec<Option<String>> = found.map_err(|cause| self.fault().of(&cause))?;
         let outputs = bodies.into_iter().map(|body| match body {
-            Some(body) => self.read::<Given>(&body).map(|given| given.output),
+            Some(body) => self.read::<SqliteOutput>(&body).map(|given| given.output),
             None => Ok(None),
         });
         outputs.collect()
     }
 
-    pub(super) async fn visits(&mut self, place: &Place) -> Result<u32> {
+    pub(super) async fn visits(&mut self, place: &StepAddress) -> Result<u32> {
         let found = sqlx::query_scalar(
             "SELECT coalesce(max(visit), 0) FROM workflow_tasks WHERE place = $1",
         )
@@ -129,7 +130,7 @@ impl Rows {
         Ok(u32::try_from(visits).unwrap_or(u32::MAX))
     }
 
-    pub(super) async fn all_visits(&mut self, places: &[Place]) -> Result<Vec<u32>> {
+    pub(super) async fn all_visits(&mut self, places: &[StepAddress]) -> Result<Vec<u32>> {
         if places.is_empty() {
             return Ok(Vec::new());
         }
@@ -146,7 +147,14 @@ impl Rows {
         Ok(visits.map(|visits| visits.unwrap_or(u32::MAX)).collect())
     }
 
-    /// Rows by a list of their keys.
+    pub(super) async fn slots(&mut self, key: &str) -> Result<Vec<SlotRow>> {
+        let sql = "SELECT json_object('key', key, 'holder', holder, 'max', max, 'since_ms', since_ms, \
+                   'is_held', json(iif(is_held, 'true', 'false'))) \
+                   FROM workflow_slots WHERE key = $1 AND $2 = ''";
+        self.many(sql, key, "").await
+    }
+
+    /// Reads rows by a list of keys.
     pub(super) async fn listed<T: DeserializeOwned>(
         &mut self,
         sql: &'static str,
@@ -158,31 +166,35 @@ impl Rows {
         }
     }
 
-    pub(super) async fn active(&mut self, run: &RunId, path: &Path) -> Result<Vec<TaskRow>> {
+    pub(super) async fn active(&mut self, run: &RunId, path: &ItemPath) -> Result<Vec<TaskRow>> {
         let sql = "SELECT body FROM workflow_tasks WHERE run = $1 AND path = $2 AND is_active = 1";
         self.many(sql, run.as_str(), &path.to_string()).await
     }
 
-    pub(super) async fn active_within(&mut self, run: &RunId, path: &Path) -> Result<Vec<TaskRow>> {
+    pub(super) async fn active_within(
+        &mut self,
+        run: &RunId,
+        path: &ItemPath,
+    ) -> Result<Vec<TaskRow>> {
         let sql = "SELECT body FROM workflow_tasks \
                    WHERE run = $1 AND is_active = 1 AND substr(path, 1, length($2)) = $2";
         self.many(sql, run.as_str(), &path.to_string()).await
     }
 }
 
-/// What is wanted of a task that is over.
+/// The part of an ended task's document that later steps read.
 #[derive(Deserialize)]
-pub(super) struct Given {
+pub(super) struct SqliteOutput {
     output: Option<Value>,
 }
 
-impl Rows {
+impl SqliteRows {
     pub(super) fn names(&self, rows: &[SqliteRow]) -> Result<Vec<TaskId>> {
         let names = rows.iter().map(|row| self.name(self.column(row)?));
         names.collect()
     }
 
-    /// The only column of a row.
+    /// Returns the only column of a row.
     pub(super) fn column<'r, T>(&self, row: &'r SqliteRow) -> Result<T>
     where
         T: sqlx::Decode<'r, Sqlite> + sqlx::Type<Sqlite>,
@@ -198,7 +210,7 @@ impl Rows {
     }
 }
 
-/// What tasks are found by.
+/// Returns the key columns of tasks.
 pub(super) fn keys(tasks: &[TaskId]) -> Vec<(String, u32)> {
     let keys = tasks.iter();
     keys.map(|task| (columns::place_of(task), task.visit))

@@ -1,28 +1,29 @@
-//! Runs: begun, found again, held by one process, and ended.
+//! Runs of tasks, plans and builds: begins, finds, resumes and ends them; one process holds each.
 
 use sqlx::Connection as _;
 
-use super::journal::Conversation;
-use super::{Store, count};
-use crate::error::{Error, Kind, Result};
-use crate::lock::{self, Lock};
-use crate::record::{NewRun, RunId, RunKind, RunRecord, RunState, Spent};
+use super::journal::StoredConversation;
+use super::{SqliteDatabase, count};
+use crate::error::{DatabaseErrorKind, Error, Result};
+use crate::lock::{self, RunLock};
+use crate::record::{CallTotals, NewRun, RunKind, RunNumber, RunRecord, RunState};
 
-/// A run that is ours: nobody else can resume it until this is dropped.
+/// A run that this process holds: no other process can resume it until this is dropped.
 #[derive(Debug)]
-pub struct Run {
-    store: Store,
-    id: RunId,
-    _lock: Lock,
+pub struct LockedRun {
+    store: SqliteDatabase,
+    id: RunNumber,
+    _lock: RunLock,
 }
 
-type Row = (i64, String, String, String, String, i64, i64);
+/// The columns of a run, in the order in which the queries select them.
+type RunColumns = (i64, String, String, String, String, i64, i64);
 
 const COLUMNS: &str = "id, kind, name, digest, state, pid, created_ms";
 
-impl Store {
+impl SqliteDatabase {
     /// Begins a run.
-    pub async fn begin(&self, new: &NewRun) -> Result<Run> {
+    pub async fn begin(&self, new: &NewRun) -> Result<LockedRun> {
         let now = self.now_ms();
         let mut connection = self.inner.connection.lock().await;
         let begun = async {
@@ -42,16 +43,16 @@ impl Store {
             Ok::<_, sqlx::Error>((id, step))
         };
         let (id, step) = begun.await.map_err(|cause| self.fault().of(&cause))?;
-        // Locked before anybody else can see it.
-        let lock = self.lock(RunId(id), None)?;
+        // Takes the lock before another process can see the run.
+        let lock = self.lock(RunNumber(id), None)?;
         step.commit()
             .await
             .map_err(|cause| self.fault().of(&cause))?;
-        Ok(self.held(RunId(id), lock))
+        Ok(self.held(RunNumber(id), lock))
     }
 
-    /// Takes up a run that its process has left.
-    pub async fn resume(&self, id: RunId) -> Result<Run> {
+    /// Resumes a run that its process has left.
+    pub async fn resume(&self, id: RunNumber) -> Result<LockedRun> {
         let record = self.find(id).await?;
         let lock = self.lock(id, Some(record.pid))?;
         let run = self.held(id, lock);
@@ -59,20 +60,20 @@ impl Store {
         Ok(run)
     }
 
-    /// The run with this number.
-    pub async fn find(&self, id: RunId) -> Result<RunRecord> {
+    /// Returns the run with this number.
+    pub async fn find(&self, id: RunNumber) -> Result<RunRecord> {
         let rows = self
             .select("WHERE id = $1", |query| query.bind(id.0))
             .await?;
         rows.into_iter().next().ok_or_else(|| {
             Error::new(
-                Kind::Missing,
+                DatabaseErrorKind::Missing,
                 format!("there is no run {id} in {}", self.inner.place.display()),
             )
         })
     }
 
-    /// The last run that was begun from this file.
+    /// Returns the last run that was begun from this file.
     pub async fn latest(&self, kind: RunKind, name: &str) -> Result<Option<RunRecord>> {
         let newest = "WHERE kind = $1 AND name = $2 ORDER BY id DESC LIMIT 1";
         let rows = self.select(newest, |query| {
@@ -81,15 +82,15 @@ impl Store {
         Ok(rows.await?.into_iter().next())
     }
 
-    /// The last runs, newest first.
+    /// Returns the last runs, the newest first.
     pub async fn recent(&self, runs_max: u32) -> Result<Vec<RunRecord>> {
         let newest = "ORDER BY id DESC LIMIT $1";
         self.select(newest, |query| query.bind(i64::from(runs_max)))
             .await
     }
 
-    /// What a run has paid for so far.
-    pub async fn spent(&self, id: RunId) -> Result<Spent> {
+    /// Returns the totals of a run's model calls so far.
+    pub async fn spent(&self, id: RunNumber) -> Result<CallTotals> {
         let mut connection = self.inner.connection.lock().await;
         let (calls, tokens, micro_usd, unpriced): (i64, i64, i64, i64) = sqlx::query_as(
             "SELECT count(*), coalesce(sum(input + output + cache_read + cache_write), 0), \
@@ -101,7 +102,7 @@ impl Store {
         .fetch_one(&mut *connection)
         .await
         .map_err(|cause| self.fault().of(&cause))?;
-        Ok(Spent {
+        Ok(CallTotals {
             calls: count(calls),
             tokens: count(tokens),
             micro_usd: count(micro_usd),
@@ -109,8 +110,8 @@ impl Store {
         })
     }
 
-    /// The facts of a run, whoever holds it, in the order of their keys.
-    pub async fn facts(&self, id: RunId) -> Result<Vec<(String, String)>> {
+    /// Returns the facts of a run in the order of their keys, also while another process holds it.
+    pub async fn facts(&self, id: RunNumber) -> Result<Vec<(String, String)>> {
         let mut connection = self.inner.connection.lock().await;
         sqlx::query_as("SELECT key, body FROM facts WHERE run = $1 ORDER BY key")
             .bind(id.0)
@@ -119,13 +120,17 @@ impl Store {
             .map_err(|cause| self.fault().of(&cause))
     }
 
-    /// Whether somebody works on the run at this moment.
-    pub fn is_held(&self, id: RunId) -> Result<bool> {
+    /// Tells whether a process works on the run at this moment.
+    pub fn is_held(&self, id: RunNumber) -> Result<bool> {
         lock::is_taken(&self.inner.place, id)
     }
 
-    /// The conversation of a run under this key, begun if it is not there.
-    pub(super) async fn conversation_of(&self, run: RunId, key: &str) -> Result<Conversation> {
+    /// Returns the conversation of a run under this key, and begins it if it does not exist.
+    pub(super) async fn conversation_of(
+        &self,
+        run: RunNumber,
+        key: &str,
+    ) -> Result<StoredConversation> {
         let now = self.now_ms();
         let mut connection = self.inner.connection.lock().await;
         let found = async {
@@ -151,7 +156,7 @@ impl Store {
         let id = found
             .await
             .map_err(|cause: sqlx::Error| self.fault().of(&cause))?;
-        Ok(Conversation {
+        Ok(StoredConversation {
             store: self.clone(),
             id,
         })
@@ -160,7 +165,7 @@ impl Store {
     async fn select<'q>(
         &self,
         rest: &'static str,
-        bind: impl FnOnce(Query<'q>) -> Query<'q>,
+        bind: impl FnOnce(RunQuery<'q>) -> RunQuery<'q>,
     ) -> Result<Vec<RunRecord>> {
         let sql = sqlx::AssertSqlSafe(format!("SELECT {COLUMNS} FROM runs {rest}"));
         let mut connection = self.inner.connection.lock().await;
@@ -169,11 +174,11 @@ impl Store {
         rows.into_iter().map(|row| self.record(row)).collect()
     }
 
-    fn record(&self, row: Row) -> Result<RunRecord> {
+    fn record(&self, row: RunColumns) -> Result<RunRecord> {
         let (id, kind, name, digest, state, pid, created_ms) = row;
         let unreadable = || self.fault().corrupt("a run is unreadable");
         Ok(RunRecord {
-            id: RunId(id),
+            id: RunNumber(id),
             kind: RunKind::read(&kind).ok_or_else(unreadable)?,
             name,
             digest,
@@ -183,21 +188,21 @@ impl Store {
         })
     }
 
-    fn lock(&self, id: RunId, holder: Option<u32>) -> Result<Lock> {
-        Lock::take(&self.inner.place, id)?.ok_or_else(|| {
+    fn lock(&self, id: RunNumber, holder: Option<u32>) -> Result<RunLock> {
+        RunLock::take(&self.inner.place, id)?.ok_or_else(|| {
             let who = holder.map_or_else(
                 || "another process".to_owned(),
                 |pid| format!("the process {pid}"),
             );
             Error::new(
-                Kind::Locked,
+                DatabaseErrorKind::Locked,
                 format!("run {id} is being worked on by {who}. Wait for it, or end it first."),
             )
         })
     }
 
-    fn held(&self, id: RunId, lock: Lock) -> Run {
-        Run {
+    fn held(&self, id: RunNumber, lock: RunLock) -> LockedRun {
+        LockedRun {
             store: self.clone(),
             id,
             _lock: lock,
@@ -205,25 +210,27 @@ impl Store {
     }
 }
 
-type Query<'q> = sqlx::query::QueryAs<'q, sqlx::Sqlite, Row, sqlx::sqlite::SqliteArguments>;
+/// A query that returns runs.
+type RunQuery<'q> =
+    sqlx::query::QueryAs<'q, sqlx::Sqlite, RunColumns, sqlx::sqlite::SqliteArguments>;
 
-impl Run {
-    /// Its number.
-    pub fn id(&self) -> RunId {
+impl LockedRun {
+    /// Returns its number.
+    pub fn id(&self) -> RunNumber {
         self.id
     }
 
-    /// The database it is in.
-    pub fn store(&self) -> &Store {
+    /// Returns the database it is in.
+    pub fn store(&self) -> &SqliteDatabase {
         &self.store
     }
 
-    /// The conversation under this key, begun if it is not there.
-    pub async fn conversation(&self, key: &str) -> Result<Conversation> {
+    /// Returns the conversation under this key, and begins it if it does not exist.
+    pub async fn conversation(&self, key: &str) -> Result<StoredConversation> {
         self.store.conversation_of(self.id, key).await
     }
 
-    /// Keeps a fact, such as what became of a task; one that was kept before is replaced.
+    /// Stores a fact, such as the result of a task, and replaces an earlier one with the same key.
     pub async fn keep_fact(&self, key: &str, body: &str) -> Result<()> {
         let store = &self.store;
         let body = store.clean(body);
@@ -242,13 +249,14 @@ impl Run {
         Ok(())
     }
 
-    /// All facts, in the order of their keys.
+    /// Returns all facts, in the order of their keys.
     pub async fn facts(&self) -> Result<Vec<(String, String)>> {
         self.store.facts(self.id).await
     }
 
-    /// What all conversations of the run did so far, also in turns under way.
-    pub async fn deeds(&self) -> Result<Vec<agent::Deed>> {
+    /// Returns the side effects of all conversations of the run so far, including turns in
+    /// progress.
+    pub async fn deeds(&self) -> Result<Vec<agent::ToolAction>> {
         let keys: Vec<String> = {
             let mut connection = self.store.inner.connection.lock().await;
             sqlx::query_scalar("SELECT key FROM conversations WHERE run = $1 ORDER BY id")
@@ -262,7 +270,7 @@ impl Run {
             let history = self.conversation(&key).await?.read().await?;
             deeds.extend(history.turns.into_iter().flat_map(|turn| turn.deeds));
             let ended = history.notes.into_iter().filter_map(|note| match note {
-                agent::Note::Ended { deeds, .. } => Some(deeds),
+                agent::TurnNote::Ended { deeds, .. } => Some(deeds),
                 _ => None,
             });
             deeds.extend(ended.flatten());
@@ -270,7 +278,7 @@ impl Run {
         Ok(deeds)
     }
 
-    /// Says how far the run has come.
+    /// Stores the progress of the run.
     pub async fn set_state(&self, state: RunState) -> Result<()> {
         let store = &self.store;
         let mut connection = store.inner.connection.lock().await;

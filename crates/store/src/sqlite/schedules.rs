@@ -1,31 +1,33 @@
 //! Schedules in SQLite.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use sqlx::Row as _;
 use sqlx::sqlite::{SqliteArguments, SqliteRow};
 
-use super::{Store, count, integer};
+use super::{SqliteDatabase, count, integer};
 use crate::error::Result;
-use crate::people::Slug;
-use crate::record::Kept;
-use crate::schedules::{Firing, Schedule, Schedules, no_schedule, schedule_taken};
+use crate::record::DatabaseFuture;
+use crate::schedules::{Schedule, ScheduleFiring, ScheduleStore, no_schedule, schedule_taken};
+use crate::users::Slug;
 
 const COLUMNS: &str = "slug, workflow, cron, time_zone, input, is_enabled, next_ms, last_due_ms, \
-                       last_run, last_error, created_ms";
+                       last_run, last_error, created_ms, policy";
 
-pub(super) type Statement<'q> = sqlx::query::Query<'q, sqlx::Sqlite, SqliteArguments>;
+/// A statement of SQLite with its values.
+pub(super) type ScheduleQuery<'q> = sqlx::query::Query<'q, sqlx::Sqlite, SqliteArguments>;
 
-impl Schedules for Store {
+impl ScheduleStore for SqliteDatabase {
     fn now_ms(&self) -> u64 {
-        count(Store::now_ms(self))
+        count(SqliteDatabase::now_ms(self))
     }
 
-    fn add_schedule<'a>(&'a self, schedule: &'a Schedule) -> Kept<'a, ()> {
+    fn add_schedule<'a>(&'a self, schedule: &'a Schedule) -> DatabaseFuture<'a, ()> {
         Box::pin(async move {
             let input = schedule.input.to_string();
             let statement = sqlx::query(
                 "INSERT INTO schedules (slug, workflow, cron, time_zone, input, is_enabled, next_ms, \
-                 created_ms) VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING",
+                 created_ms, policy) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) \
+                 ON CONFLICT DO NOTHING",
             )
             .bind(schedule.slug.as_str())
             .bind(&schedule.workflow)
@@ -34,7 +36,8 @@ impl Schedules for Store {
             .bind(self.clean(&input).into_owned())
             .bind(schedule.is_enabled)
             .bind(schedule.next_ms.map(integer))
-            .bind(Store::now_ms(self));
+            .bind(SqliteDatabase::now_ms(self))
+            .bind(json!(schedule.policy).to_string());
             match self.touched(statement).await? {
                 0 => Err(schedule_taken(&schedule.slug)),
                 _ => Ok(()),
@@ -42,7 +45,7 @@ impl Schedules for Store {
         })
     }
 
-    fn schedule<'a>(&'a self, slug: &'a Slug) -> Kept<'a, Option<Schedule>> {
+    fn schedule<'a>(&'a self, slug: &'a Slug) -> DatabaseFuture<'a, Option<Schedule>> {
         Box::pin(async move {
             let text = format!("SELECT {COLUMNS} FROM schedules WHERE slug = $1");
             let statement = sqlx::query(sqlx::AssertSqlSafe(text)).bind(slug.as_str());
@@ -50,7 +53,7 @@ impl Schedules for Store {
         })
     }
 
-    fn schedules(&self) -> Kept<'_, Vec<Schedule>> {
+    fn schedules(&self) -> DatabaseFuture<'_, Vec<Schedule>> {
         Box::pin(async move {
             let text = format!("SELECT {COLUMNS} FROM schedules ORDER BY slug");
             self.read_schedules(sqlx::query(sqlx::AssertSqlSafe(text)))
@@ -58,7 +61,7 @@ impl Schedules for Store {
         })
     }
 
-    fn remove_schedule<'a>(&'a self, slug: &'a Slug) -> Kept<'a, ()> {
+    fn remove_schedule<'a>(&'a self, slug: &'a Slug) -> DatabaseFuture<'a, ()> {
         Box::pin(async move {
             let statement =
                 sqlx::query("DELETE FROM schedules WHERE slug = $1").bind(slug.as_str());
@@ -74,7 +77,7 @@ impl Schedules for Store {
         slug: &'a Slug,
         next_ms: Option<u64>,
         on: bool,
-    ) -> Kept<'a, ()> {
+    ) -> DatabaseFuture<'a, ()> {
         Box::pin(async move {
             let statement =
                 sqlx::query("UPDATE schedules SET is_enabled = $1, next_ms = $2 WHERE slug = $3")
@@ -88,7 +91,7 @@ impl Schedules for Store {
         })
     }
 
-    fn due_schedules(&self, now_ms: u64, max: usize) -> Kept<'_, Vec<Schedule>> {
+    fn due_schedules(&self, now_ms: u64, max: usize) -> DatabaseFuture<'_, Vec<Schedule>> {
         Box::pin(async move {
             let text = format!(
                 "SELECT {COLUMNS} FROM schedules WHERE is_enabled = 1 AND next_ms IS NOT NULL \
@@ -104,9 +107,9 @@ impl Schedules for Store {
     fn note_firing<'a>(
         &'a self,
         schedule: &'a Schedule,
-        firing: &'a Firing,
+        firing: &'a ScheduleFiring,
         next_ms: Option<u64>,
-    ) -> Kept<'a, ()> {
+    ) -> DatabaseFuture<'a, ()> {
         Box::pin(async move {
             let (run, error) = match &firing.outcome {
                 Ok(run) => (Some(run.as_str()), None),
@@ -129,15 +132,15 @@ impl Schedules for Store {
     }
 }
 
-impl Store {
-    pub(super) async fn touched(&self, statement: Statement<'_>) -> Result<u64> {
+impl SqliteDatabase {
+    pub(super) async fn touched(&self, statement: ScheduleQuery<'_>) -> Result<u64> {
         let mut connection = self.inner.connection.lock().await;
         let done = statement.execute(&mut *connection).await;
         let done = done.map_err(|cause| self.fault().of(&cause))?;
         Ok(done.rows_affected())
     }
 
-    async fn read_schedules(&self, statement: Statement<'_>) -> Result<Vec<Schedule>> {
+    async fn read_schedules(&self, statement: ScheduleQuery<'_>) -> Result<Vec<Schedule>> {
         let mut connection = self.inner.connection.lock().await;
         let rows = statement.fetch_all(&mut *connection).await;
         let rows = rows.map_err(|cause| self.fault().of(&cause))?;
@@ -176,7 +179,8 @@ fn read(row: &SqliteRow) -> std::result::Result<Schedule, String> {
         input: serde_json::from_str::<Value>(&text("input")?).map_err(|e| e.to_string())?,
         is_enabled: number("is_enabled")? == Some(1),
         next_ms: number("next_ms")?,
-        last: last.map(|(due_ms, outcome)| Firing { due_ms, outcome }),
+        last: last.map(|(due_ms, outcome)| ScheduleFiring { due_ms, outcome }),
         created_ms: number("created_ms")?.unwrap_or_default(),
+        policy: serde_json::from_str(&text("policy")?).map_err(|e| e.to_string())?,
     })
 }

@@ -3,17 +3,19 @@
 use sqlx::Row as _;
 use sqlx::sqlite::SqliteRow;
 
-use super::schedules::Statement;
-use super::{Store, count, integer};
+use super::schedules::ScheduleQuery;
+use super::{SqliteDatabase, count, integer};
 use crate::error::Result;
-use crate::people::{People as _, Slug};
-use crate::record::Kept;
-use crate::tokens::{Admission, NewToken, TOKEN_USE_MS_STEP, Token, TokenId, TokenSecret, Tokens};
-use crate::tokens::{check, judge, no_token, token_taken};
+use crate::record::DatabaseFuture;
+use crate::tokens::{
+    AccessToken, NewToken, TOKEN_USE_MS_STEP, TokenCheck, TokenId, TokenSecret, TokenStore,
+};
+use crate::tokens::{check, joined_scopes, judge, no_token, split_scopes, token_taken};
+use crate::users::{Slug, UserStore as _};
 
 macro_rules! columns {
     () => {
-        "id, \"user\", name, role, created_ms, expires_ms, used_ms, revoked_ms"
+        "id, \"user\", name, role, scopes, created_ms, expires_ms, used_ms, revoked_ms"
     };
 }
 
@@ -24,8 +26,8 @@ const LIST: &str = concat!(
     " FROM tokens WHERE $1 IS NULL OR \"user\" = $1 ORDER BY id DESC"
 );
 const ADD: &str = concat!(
-    "INSERT INTO tokens (\"user\", name, role, digest, created_ms, expires_ms) \
-     VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING RETURNING ",
+    "INSERT INTO tokens (\"user\", name, role, digest, created_ms, expires_ms, scopes) \
+     VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING RETURNING ",
     columns!()
 );
 const REVOKE: &str = concat!(
@@ -35,8 +37,12 @@ const REVOKE: &str = concat!(
 const USE: &str =
     "UPDATE tokens SET used_ms = $1 WHERE id = $2 AND (used_ms IS NULL OR used_ms <= $1 - $3)";
 
-impl Tokens for Store {
-    fn add_token<'a>(&'a self, token: &'a NewToken, secret: &'a TokenSecret) -> Kept<'a, Token> {
+impl TokenStore for SqliteDatabase {
+    fn add_token<'a>(
+        &'a self,
+        token: &'a NewToken,
+        secret: &'a TokenSecret,
+    ) -> DatabaseFuture<'a, AccessToken> {
         Box::pin(async move {
             let now_ms = self.now_ms();
             let user = self.user(&token.user).await?;
@@ -47,26 +53,27 @@ impl Tokens for Store {
                 .bind(token.role.as_str())
                 .bind(secret.digest())
                 .bind(now_ms)
-                .bind(token.expires_ms.map(integer));
+                .bind(token.expires_ms.map(integer))
+                .bind(joined_scopes(&token.scopes));
             let added = self.read_tokens(statement).await?.pop();
             added.ok_or_else(|| token_taken(token))
         })
     }
 
-    fn admit<'a>(&'a self, secret: &'a TokenSecret) -> Kept<'a, Admission> {
+    fn admit<'a>(&'a self, secret: &'a TokenSecret) -> DatabaseFuture<'a, TokenCheck> {
         Box::pin(async move {
             let statement = sqlx::query(FIND).bind(secret.digest());
             let Some(token) = self.read_tokens(statement).await?.pop() else {
-                return Ok(Admission::Unknown);
+                return Ok(TokenCheck::Unknown);
             };
             let user = self.user(&token.user).await?;
-            Ok(user.map_or(Admission::Unknown, |user| {
+            Ok(user.map_or(TokenCheck::Unknown, |user| {
                 judge(&token, user, count(self.now_ms()))
             }))
         })
     }
 
-    fn note_token_use(&self, token: TokenId) -> Kept<'_, ()> {
+    fn note_token_use(&self, token: TokenId) -> DatabaseFuture<'_, ()> {
         Box::pin(async move {
             let statement = sqlx::query(USE)
                 .bind(self.now_ms())
@@ -77,11 +84,11 @@ impl Tokens for Store {
         })
     }
 
-    fn tokens<'a>(&'a self, user: Option<&'a Slug>) -> Kept<'a, Vec<Token>> {
+    fn tokens<'a>(&'a self, user: Option<&'a Slug>) -> DatabaseFuture<'a, Vec<AccessToken>> {
         Box::pin(self.read_tokens(sqlx::query(LIST).bind(user.map(Slug::as_str))))
     }
 
-    fn revoke_token(&self, token: TokenId) -> Kept<'_, Token> {
+    fn revoke_token(&self, token: TokenId) -> DatabaseFuture<'_, AccessToken> {
         Box::pin(async move {
             let statement = sqlx::query(REVOKE).bind(self.now_ms()).bind(token.0);
             let revoked = self.read_tokens(statement).await?.pop();
@@ -90,8 +97,8 @@ impl Tokens for Store {
     }
 }
 
-impl Store {
-    async fn read_tokens(&self, statement: Statement<'_>) -> Result<Vec<Token>> {
+impl SqliteDatabase {
+    async fn read_tokens(&self, statement: ScheduleQuery<'_>) -> Result<Vec<AccessToken>> {
         let mut connection = self.inner.connection.lock().await;
         let rows = statement.fetch_all(&mut *connection).await;
         let rows = rows.map_err(|cause| self.fault().of(&cause))?;
@@ -105,7 +112,7 @@ impl Store {
     }
 }
 
-fn read(row: &SqliteRow) -> std::result::Result<Token, String> {
+fn read(row: &SqliteRow) -> std::result::Result<AccessToken, String> {
     let text = |name: &str| row.try_get::<String, _>(name).map_err(|e| e.to_string());
     let number = |name: &str| row.try_get::<i64, _>(name).map_err(|e| e.to_string());
     let maybe = |name: &str| {
@@ -114,11 +121,12 @@ fn read(row: &SqliteRow) -> std::result::Result<Token, String> {
             .map(|found| found.map(count))
             .map_err(|e| e.to_string())
     };
-    Ok(Token {
+    Ok(AccessToken {
         id: TokenId(number("id")?),
         user: text("user")?.parse().map_err(|e| format!("{e}"))?,
         name: text("name")?,
         role: text("role")?.parse().map_err(|e| format!("{e}"))?,
+        scopes: split_scopes(&text("scopes")?),
         created_ms: count(number("created_ms")?),
         expires_ms: maybe("expires_ms")?,
         used_ms: maybe("used_ms")?,

@@ -4,12 +4,14 @@ use serde_json::Value;
 use sqlx::Row as _;
 use sqlx::sqlite::SqliteRow;
 
-use super::schedules::Statement;
-use super::{Store, count, integer};
+use super::schedules::ScheduleQuery;
+use super::{SqliteDatabase, count, integer};
 use crate::error::Result;
-use crate::people::{People as _, Slug, no_user};
-use crate::record::Kept;
-use crate::views::{List, NewView, View, ViewId, Views, unchanged, view_taken, written};
+use crate::record::DatabaseFuture;
+use crate::users::{Slug, UserStore as _, no_user};
+use crate::views::{
+    NewView, SavedView, ViewId, ViewStore, ViewedList, unchanged, view_taken, written,
+};
 
 macro_rules! columns {
     () => {
@@ -39,8 +41,8 @@ const REMOVE: &str = concat!(
     columns!()
 );
 
-impl Views for Store {
-    fn add_view<'a>(&'a self, view: &'a NewView) -> Kept<'a, View> {
+impl ViewStore for SqliteDatabase {
+    fn add_view<'a>(&'a self, view: &'a NewView) -> DatabaseFuture<'a, SavedView> {
         Box::pin(async move {
             let filter = written(&view.name, &view.filter)?;
             let name = self.clean(&view.name).into_owned();
@@ -59,19 +61,19 @@ impl Views for Store {
         })
     }
 
-    fn view(&self, id: ViewId) -> Kept<'_, Option<View>> {
+    fn view(&self, id: ViewId) -> DatabaseFuture<'_, Option<SavedView>> {
         Box::pin(async move {
             let statement = sqlx::query(FIND).bind(id.0);
             Ok(self.read_views(statement).await?.pop())
         })
     }
 
-    fn views<'a>(&'a self, user: &'a Slug, list: List) -> Kept<'a, Vec<View>> {
+    fn views<'a>(&'a self, user: &'a Slug, list: ViewedList) -> DatabaseFuture<'a, Vec<SavedView>> {
         let statement = sqlx::query(SEEN).bind(list.as_str()).bind(user.as_str());
         Box::pin(self.read_views(statement))
     }
 
-    fn edit_view<'a>(&'a self, view: &'a View) -> Kept<'a, View> {
+    fn edit_view<'a>(&'a self, view: &'a SavedView) -> DatabaseFuture<'a, SavedView> {
         Box::pin(async move {
             let filter = written(&view.name, &view.filter)?;
             let statement = sqlx::query(EDIT)
@@ -89,7 +91,7 @@ impl Views for Store {
         })
     }
 
-    fn remove_view<'a>(&'a self, view: &'a View) -> Kept<'a, ()> {
+    fn remove_view<'a>(&'a self, view: &'a SavedView) -> DatabaseFuture<'a, ()> {
         Box::pin(async move {
             let statement = sqlx::query(REMOVE)
                 .bind(view.id.0)
@@ -103,8 +105,8 @@ impl Views for Store {
     }
 }
 
-impl Store {
-    async fn read_views(&self, statement: Statement<'_>) -> Result<Vec<View>> {
+impl SqliteDatabase {
+    async fn read_views(&self, statement: ScheduleQuery<'_>) -> Result<Vec<SavedView>> {
         let mut connection = self.inner.connection.lock().await;
         let rows = statement.fetch_all(&mut *connection).await;
         let rows = rows.map_err(|cause| self.fault().of(&cause))?;
@@ -118,10 +120,10 @@ impl Store {
     }
 }
 
-fn read(row: &SqliteRow) -> std::result::Result<View, String> {
+fn read(row: &SqliteRow) -> std::result::Result<SavedView, String> {
     let text = |name: &str| row.try_get::<String, _>(name).map_err(|e| e.to_string());
     let number = |name: &str| row.try_get::<i64, _>(name).map_err(|e| e.to_string());
-    Ok(View {
+    Ok(SavedView {
         id: ViewId(number("id")?),
         owner: text("owner")?.parse().map_err(|e| format!("{e}"))?,
         name: text("name")?,

@@ -1,5 +1,5 @@
-//! What may happen to the file while it is in use: others write, a newer drawloom changes the tables, or
-//! the file is deleted or replaced.
+//! Watches the file while it is in use: other processes write, a newer drawloom changes the tables,
+//! or the file is deleted or replaced.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,17 +11,17 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use tokio::sync::Notify;
 
 use super::migrate;
-use crate::error::{Error, Kind, Result};
-use crate::workflows::Bell;
+use crate::error::{DatabaseErrorKind, Error, Result};
+use crate::workflows::ReadyListener;
 
-/// How often it is looked whether somebody else has written, in milliseconds: a worker in another
-/// process hears of new work within twice this time.
+/// The interval between two checks for writes of other processes, in milliseconds: a worker in
+/// another process hears of new work within twice this time.
 const LISTEN_MS: u64 = 20;
 
-/// Knows the file that was opened, and the version of its tables.
+/// The identity of the opened file, and the version of its tables.
 pub(super) struct FileWatch {
     place: PathBuf,
-    /// The device and the number of the file, which one that takes its place does not have.
+    /// The device and the inode of the file, which a replacement does not have.
     identity: Option<(u64, u64)>,
     /// The version of the tables, if a newer drawloom has changed them meanwhile; else 0.
     newer: AtomicI64,
@@ -36,7 +36,7 @@ impl FileWatch {
         }
     }
 
-    /// Refuses to go on with a file that is not the database any more.
+    /// Refuses to continue with a file that is not the database any more.
     pub(super) fn check(&self) -> Result<()> {
         let version = self.newer.load(Ordering::Relaxed);
         if version > 0 {
@@ -48,12 +48,12 @@ impl FileWatch {
                  file; start again to work with the new one.",
                 self.place.display()
             );
-            return Err(Error::new(Kind::Missing, message));
+            return Err(Error::new(DatabaseErrorKind::Missing, message));
         }
         Ok(())
     }
 
-    /// Remembers that a newer drawloom has changed the tables, so that nothing more is written.
+    /// Remembers that a newer drawloom has changed the tables, so that this process writes no more.
     async fn look_at_version(&self, connection: &mut SqliteConnection) {
         let asked = sqlx::query_scalar("PRAGMA user_version");
         let version: Option<i64> = asked.fetch_one(connection).await.ok();
@@ -63,10 +63,10 @@ impl FileWatch {
     }
 }
 
-/// A bell that rings when another connection has written, in this process or in another one. It is
-/// listened for once somebody waits for it: most commands do not.
-pub(super) fn bell(watch: Arc<FileWatch>, settings: SqliteConnectOptions) -> Bell {
-    Bell::hang(|rung, wanted| async move {
+/// Creates the listener that fires when another connection has written, in this process or another.
+/// It starts checking when a worker waits for it: most commands never do.
+pub(super) fn bell(watch: Arc<FileWatch>, settings: SqliteConnectOptions) -> ReadyListener {
+    ReadyListener::hang(|rung, wanted| async move {
         wanted.notified().await;
         listen(&watch, &settings, &rung).await;
     })

@@ -1,20 +1,23 @@
 //! The rows of workflows in SQLite.
 
 use flow::engine::{
-    CallRow, Changes, Event, Found, GroupRow, Lookup, Notice, RunRow, RunStatus, TaskRow, TimerRow,
+    CallRow, GroupRow, LookupResult, Notice, RowChanges, RowLookup, RunEvent, RunRow, RunStatus,
+    TaskRow, TimerRow,
 };
-use flow::{Claim, RunId, TaskId, TextHash, Which};
+use flow::{ClaimRequest, LogLine, RunId, TaskId, TaskSelection, TextHash};
 use serde_json::{Value, json};
 use sqlx::query::Query;
 use sqlx::sqlite::{Sqlite, SqliteArguments};
 
-use super::rows::{Rows, keys, limit};
+use super::rows::{SqliteRows, keys, limit};
 use super::{count, integer};
 use crate::error::Result;
-use crate::workflows::{Begun, Kept, Memory, Seen, Shelf, Waiting, Wanted};
-use crate::workflows::{columns, pages};
+use crate::workflows::{
+    BulkQuery, BulkRows, CacheValidity, ReadyTasks, TransactionStart, WorkflowBackend, WriteOutcome,
+};
+use crate::workflows::{columns, event_pages};
 
-/// Begins, and asks whether another connection has written since it was asked last.
+/// Begins a transaction, and asks whether another connection has written since the last one.
 macro_rules! begin {
     () => {
         "BEGIN IMMEDIATE; PRAGMA data_version"
@@ -28,7 +31,7 @@ macro_rules! task_name {
     };
 }
 
-/// What may be claimed.
+/// The tasks that a worker may claim.
 macro_rules! ready {
     () => {
         concat!(
@@ -38,14 +41,24 @@ macro_rules! ready {
          WHERE task.ready_ms <= $1 AND workflow_runs.status = 'running' \
          AND ($2 = '[]' OR run IN (SELECT value FROM json_each($2))) \
          AND ($3 = '[]' OR assignee IN (SELECT value FROM json_each($3))) \
-         ORDER BY task.ready_ms, task.place, task.visit LIMIT $4"
+         AND (task.slot IS NULL OR CASE WHEN task.slot GLOB 'lane:*' \
+         THEN $5 = '[]' OR task.slot NOT IN (SELECT value ->> 'lane' FROM json_each($5) \
+         WHERE (SELECT count(*) FROM workflow_slots WHERE key = value ->> 'key' \
+         AND since_ms > value ->> 'since') >= value ->> 'max') \
+         ELSE task.slot NOT IN (SELECT key FROM workflow_slots \
+         WHERE is_held = 1 GROUP BY key HAVING count(*) >= max(max)) END) \
+         ORDER BY task.rank, task.ready_ms, task.place, task.visit LIMIT $4"
         )
     };
 }
 
-impl Shelf for Rows {
-    /// One question for everything: each takes a trip to SQLite's thread and back.
-    async fn begin(&mut self, claim: Option<&Claim>, now_ms: u64) -> Result<Begun> {
+impl WorkflowBackend for SqliteRows {
+    /// Sends one statement for everything, because each takes a round trip to SQLite's thread.
+    async fn begin(
+        &mut self,
+        claim: Option<&ClaimRequest>,
+        now_ms: u64,
+    ) -> Result<TransactionStart> {
         self.watch.check()?;
         let asked = match claim {
             Some(claim) => asking(concat!(begin!(), "; ", ready!()), claim, now_ms),
@@ -59,10 +72,10 @@ impl Shelf for Rows {
         };
         let is_same = version.is_some() && self.version == version;
         self.version = version;
-        Ok(Begun {
+        Ok(TransactionStart {
             memory: match is_same {
-                true => Memory::Holds,
-                false => Memory::Fails,
+                true => CacheValidity::Holds,
+                false => CacheValidity::Fails,
             },
             ready: match claim {
                 Some(_) => Some(self.names(tasks)?),
@@ -71,17 +84,18 @@ impl Shelf for Rows {
         })
     }
 
-    async fn finish(&mut self, changes: &Changes) -> Result<Kept> {
+    async fn finish(&mut self, changes: &RowChanges) -> Result<WriteOutcome> {
         self.write_and_commit(changes).await?;
         Ok(self.clerk.scribe.kept())
     }
 
     async fn roll_back(&mut self) {
-        // After some faults SQLite has done so by itself, and says that there is nothing to undo.
+        // After some errors SQLite has rolled back by itself, and reports that there is no
+        // transaction.
         let _ = self.run("ROLLBACK").await;
     }
 
-    async fn find(&mut self, lookup: &Lookup) -> Result<Found> {
+    async fn find(&mut self, lookup: &RowLookup) -> Result<LookupResult> {
         const RUN: &str = "SELECT body FROM workflow_runs WHERE id = $1";
         const INPUT: &str = "SELECT input FROM workflow_runs WHERE id = $1";
         const COMPLETED: &str = "SELECT body FROM workflow_tasks \
@@ -91,24 +105,31 @@ impl Shelf for Rows {
              WHERE \"group\" = $1 AND $2 = '' ORDER BY \"index\"";
         const TIMER: &str = "SELECT body FROM workflow_timers WHERE run = $1 AND key = $2";
         Ok(match lookup {
-            Lookup::Run(run) => Found::Run(self.one::<RunRow>(RUN, run.as_str()).await?),
-            Lookup::Input(run) => Found::Input(self.one::<Value>(INPUT, run.as_str()).await?),
-            Lookup::Task(task) => Found::Task(self.task(task).await?),
-            Lookup::Visits(place) => Found::Visits(self.visits(place).await?),
-            Lookup::Completed(place) => {
-                Found::Task(self.one(COMPLETED, &columns::place(place)).await?)
+            RowLookup::Run(run) => LookupResult::Run(self.one::<RunRow>(RUN, run.as_str()).await?),
+            RowLookup::Input(run) => {
+                LookupResult::Input(self.one::<Value>(INPUT, run.as_str()).await?)
             }
-            Lookup::Group(group) => {
-                Found::Group(self.one::<GroupRow>(GROUP, &group.to_string()).await?)
+            RowLookup::Task(task) => LookupResult::Task(self.task(task).await?),
+            RowLookup::Visits(place) => LookupResult::Visits(self.visits(place).await?),
+            RowLookup::Completed(place) => {
+                LookupResult::Task(self.one(COMPLETED, &columns::place(place)).await?)
             }
-            Lookup::Item(group, index) => Found::Item(self.item(group, *index).await?),
-            Lookup::Items(group) => Found::Items(self.many(ITEMS, &group.to_string(), "").await?),
-            Lookup::Outputs(tasks) => Found::Outputs(self.outputs(tasks).await?),
-            Lookup::Active(run, path) => Found::Tasks(self.active(run, path).await?),
-            Lookup::ActiveWithin(run, path) => Found::Tasks(self.active_within(run, path).await?),
-            Lookup::Timer(run, key) => {
+            RowLookup::Group(group) => {
+                LookupResult::Group(self.one::<GroupRow>(GROUP, &group.to_string()).await?)
+            }
+            RowLookup::Item(group, index) => LookupResult::Item(self.item(group, *index).await?),
+            RowLookup::Items(group) => {
+                LookupResult::Items(self.many(ITEMS, &group.to_string(), "").await?)
+            }
+            RowLookup::Outputs(tasks) => LookupResult::Outputs(self.outputs(tasks).await?),
+            RowLookup::Active(run, path) => LookupResult::Tasks(self.active(run, path).await?),
+            RowLookup::ActiveWithin(run, path) => {
+                LookupResult::Tasks(self.active_within(run, path).await?)
+            }
+            RowLookup::Slots(key) => LookupResult::Slots(self.slots(key).await?),
+            RowLookup::Timer(run, key) => {
                 let found: Vec<TimerRow> = self.many(TIMER, run.as_str(), key).await?;
-                Found::Timer(found.into_iter().next())
+                LookupResult::Timer(found.into_iter().next())
             }
         })
     }
@@ -119,7 +140,7 @@ impl Shelf for Rows {
         self.many(sql, &json!(runs).to_string(), "").await
     }
 
-    async fn find_all(&mut self, wanted: &Wanted) -> Result<Seen> {
+    async fn find_all(&mut self, wanted: &BulkQuery) -> Result<BulkRows> {
         const TASKS: &str = "SELECT body FROM json_each($1) AS wanted JOIN workflow_tasks \
              ON place = wanted.value ->> 0 AND visit = wanted.value ->> 1 WHERE $2 = ''";
         const GROUPS: &str = "SELECT body FROM workflow_groups \
@@ -135,7 +156,7 @@ impl Shelf for Rows {
              WHERE $2 = ''";
         let mut items = self.listed(ITEMS, &wanted.items).await?;
         items.extend(self.listed(NEXT, &wanted.next_items).await?);
-        Ok(Seen {
+        Ok(BulkRows {
             tasks: self.listed(TASKS, &keys(&wanted.tasks)).await?,
             groups: self.listed(GROUPS, &wanted.groups).await?,
             items,
@@ -143,15 +164,15 @@ impl Shelf for Rows {
         })
     }
 
-    async fn write(&mut self, changes: &Changes) -> Result<()> {
+    async fn write(&mut self, changes: &RowChanges) -> Result<()> {
         self.write_all(changes).await
     }
 
-    async fn ready(&mut self, claim: &Claim, now_ms: u64) -> Result<Waiting> {
+    async fn ready(&mut self, claim: &ClaimRequest, now_ms: u64) -> Result<ReadyTasks> {
         let asked = asking(ready!(), claim, now_ms);
         let found = asked.fetch_all(&mut self.connection).await;
         let rows = found.map_err(|cause| self.fault().of(&cause))?;
-        Ok(Waiting {
+        Ok(ReadyTasks {
             runs: Vec::new(),
             tasks: self.names(&rows)?,
         })
@@ -188,7 +209,8 @@ impl Shelf for Rows {
 
     async fn runs(&mut self, status: Option<RunStatus>, max: usize) -> Result<Vec<RunRow>> {
         let found = sqlx::query_scalar(match status {
-            // Each has an index, which is found only by a statement that says so itself.
+            // Each status has a partial index, which SQLite uses only if the statement repeats its
+            // condition.
             Some(_) => {
                 "SELECT body FROM workflow_runs WHERE status = $1 \
                      ORDER BY created_ms DESC, id DESC LIMIT $2"
@@ -209,29 +231,30 @@ impl Shelf for Rows {
     async fn tasks(
         &mut self,
         run: Option<&RunId>,
-        which: Which,
+        which: TaskSelection,
         max: usize,
     ) -> Result<Vec<TaskRow>> {
-        // The index on active tasks is found only by a statement that says so itself.
+        // SQLite uses the partial index on active tasks only if the statement repeats its
+        // condition.
         let sql = match (run, which) {
-            (Some(_), Which::Active) => {
+            (Some(_), TaskSelection::Active) => {
                 "SELECT body FROM workflow_tasks WHERE run = $1 AND is_active = 1 \
                  ORDER BY +number LIMIT $2"
             }
-            (Some(_), Which::All) => {
+            (Some(_), TaskSelection::All) => {
                 "SELECT body FROM workflow_tasks WHERE place >= $1 AND place < $3 \
                  ORDER BY number LIMIT $2"
             }
-            (None, Which::Active) => {
+            (None, TaskSelection::Active) => {
                 "SELECT body FROM workflow_tasks WHERE is_active = 1 AND $1 IS NULL \
                  ORDER BY number LIMIT $2"
             }
-            (None, Which::All) => {
+            (None, TaskSelection::All) => {
                 "SELECT body FROM workflow_tasks WHERE $1 IS NULL ORDER BY number LIMIT $2"
             }
         };
         let (first, end) = match (run.map(columns::places), which) {
-            (Some((first, end)), Which::All) => (Some(first), Some(end)),
+            (Some((first, end)), TaskSelection::All) => (Some(first), Some(end)),
             _ => (run.map(RunId::to_string), None),
         };
         let statement = sqlx::query_scalar(sql).bind(first).bind(limit(max));
@@ -256,8 +279,8 @@ impl Shelf for Rows {
         bodies.iter().map(|body| self.read(body)).collect()
     }
 
-    /// A page has one event at least, and is found by its last one.
-    async fn events(&mut self, run: &RunId, after: u64, max: usize) -> Result<Vec<Event>> {
+    /// Reads pages of events. A page has at least one event, and its key is its last one.
+    async fn events(&mut self, run: &RunId, after: u64, max: usize) -> Result<Vec<RunEvent>> {
         let found = sqlx::query_scalar(
             "SELECT body FROM workflow_events WHERE run = $1 AND seq > $2 ORDER BY seq LIMIT $3",
         )
@@ -269,7 +292,7 @@ impl Shelf for Rows {
         let bodies: Vec<String> = found.map_err(|cause| self.fault().of(&cause))?;
         let mut events = Vec::new();
         for body in bodies {
-            let page = pages::events(run.as_str(), &body).map_err(|cause| {
+            let page = event_pages::events(run.as_str(), &body).map_err(|cause| {
                 self.fault()
                     .corrupt(&format!("a page of events is unreadable: {cause}"))
             })?;
@@ -278,6 +301,14 @@ impl Shelf for Rows {
         events.retain(|event| event.seq > after);
         events.truncate(max);
         Ok(events)
+    }
+
+    async fn keep_log(&mut self, lines: &[LogLine]) -> Result<()> {
+        self.add_log(lines).await
+    }
+
+    async fn log(&mut self, task: &TaskId, after: (u32, u64), max: usize) -> Result<Vec<LogLine>> {
+        self.read_log(task, after, max).await
     }
 
     async fn notices(&mut self, max: usize) -> Result<Vec<(u64, Notice)>> {
@@ -346,7 +377,7 @@ impl Shelf for Rows {
 
 fn asking(
     sql: &'static str,
-    claim: &Claim,
+    claim: &ClaimRequest,
     now_ms: u64,
 ) -> Query<'static, Sqlite, SqliteArguments> {
     sqlx::query(sql)
@@ -354,4 +385,5 @@ fn asking(
         .bind(json!(claim.runs).to_string())
         .bind(json!(claim.assignees).to_string())
         .bind(limit(claim.max))
+        .bind(columns::rates(claim, now_ms))
 }

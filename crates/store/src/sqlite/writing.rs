@@ -1,4 +1,4 @@
-//! Rows of workflows go into SQLite. Many rows are one statement with many places for values.
+//! Writes rows of workflows to SQLite: many rows in one multi-row statement.
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt::Display;
@@ -7,55 +7,65 @@ use std::pin::pin;
 use std::task::Poll;
 
 use flow::RunId;
-use flow::engine::{CallRow, Changes, GroupRow, ItemRow, Notice, RunRow, TaskRow, TimerRow};
+use flow::engine::{
+    CallRow, GroupRow, ItemRow, Notice, RowChanges, RunRow, SlotKey, SlotRow, TaskRow, TimerRow,
+};
 use serde::Serialize;
 use sqlx::AssertSqlSafe;
 use sqlx::query::Query;
 use sqlx::sqlite::{Sqlite, SqliteArguments};
 
-use super::rows::Rows;
-use super::{Scrub, integer};
+use super::rows::SqliteRows;
+use super::{SecretScrub, integer};
 use crate::error::Result;
-use crate::workflows::pages::{Page, pages};
-use crate::workflows::{Scribe, columns, shorthand};
+use crate::search::{SearchDocument, bounded, words_of};
+use crate::workflows::derived::{CostRow, DerivedRows};
+use crate::workflows::event_pages::{EventPage, pages};
+use crate::workflows::{RowEncoder, columns, shorthand};
 
-/// How many rows one statement takes, the most first: every number of rows is a sum of a few of
-/// these, and as many statements are prepared and no more.
+/// The row counts of multi-row statements, the largest first. Every number of rows is a sum of a
+/// few of these, so that only these statements are ever prepared.
 const ROWS: [usize; 11] = [64, 32, 16, 8, 7, 6, 5, 4, 3, 2, 1];
 
-/// A statement with more rows than this goes by itself, so that there are not as many kinds of
-/// transactions as there are sums of large numbers.
+/// A statement with more rows than this is sent alone. Otherwise there would be as many kinds of
+/// combined statements as there are sums of large numbers.
 const ROWS_JOINED_MAX: usize = 16;
 
-impl Rows {
-    pub(super) async fn write_all(&mut self, changes: &Changes) -> Result<()> {
+impl SqliteRows {
+    pub(super) async fn write_all(&mut self, changes: &RowChanges) -> Result<()> {
         let pages = self.pages(changes)?;
-        self.send(Load::of(changes, &pages)).await
+        let derived = DerivedRows::of(changes, &mut self.clerk.scribe);
+        self.send(RowBatch::of(changes, &pages, &derived)).await
     }
 
-    fn pages(&mut self, changes: &Changes) -> Result<Vec<Page>> {
+    fn pages(&mut self, changes: &RowChanges) -> Result<Vec<EventPage>> {
         pages(&changes.events, |event| self.clerk.scribe.body(event))
     }
 
-    pub(super) async fn write_and_commit(&mut self, changes: &Changes) -> Result<()> {
+    pub(super) async fn write_and_commit(&mut self, changes: &RowChanges) -> Result<()> {
         let pages = self.pages(changes)?;
-        let mut load = Load::of(changes, &pages);
+        let derived = DerivedRows::of(changes, &mut self.clerk.scribe);
+        let mut load = RowBatch::of(changes, &pages, &derived);
         load.last = "COMMIT";
         self.send(load).await
     }
 
     pub(super) async fn drop_notices(&mut self, notices: &[u64]) -> Result<()> {
-        let mut load = Load::default();
-        load.add(GONE_NOTICES, notices.iter().copied().map(Entry::GoneNotice));
+        let mut load = RowBatch::default();
+        load.add(
+            GONE_NOTICES,
+            notices.iter().copied().map(RowWrite::GoneNotice),
+        );
         self.send(load).await
     }
 
-    async fn send(&mut self, mut load: Load<'_>) -> Result<()> {
+    async fn send(&mut self, mut load: RowBatch<'_>) -> Result<()> {
         let mut next = self.clerk.fill(&mut load)?;
         while let Some(tray) = next {
             let (done, filled) = {
                 let mut sending = pin!(tray.query().execute(&mut self.connection));
-                // SQLite is at work as soon as it was asked; meanwhile the next rows are made ready.
+                // SQLite's thread works as soon as the statement is sent; meanwhile this thread
+                // prepares the next rows.
                 let early = poll_fn(|context| Poll::Ready(sending.as_mut().poll(context))).await;
                 let filled = self.clerk.fill(&mut load);
                 let done = match early {
@@ -71,16 +81,16 @@ impl Rows {
     }
 }
 
-/// Rows that are to be written, those of a kind together.
+/// Rows to write, grouped by table.
 #[derive(Default)]
-struct Load<'c> {
-    kinds: VecDeque<(Target, std::vec::IntoIter<Entry<'c>>)>,
-    /// What stands behind the last row.
+struct RowBatch<'c> {
+    kinds: VecDeque<(StatementTemplate, std::vec::IntoIter<RowWrite<'c>>)>,
+    /// The end of the statement behind the last row.
     last: &'static str,
 }
 
-/// One row that is to be written.
-enum Entry<'c> {
+/// One row to write.
+enum RowWrite<'c> {
     Run(&'c RunRow),
     Input(&'c RunId, &'c serde_json::Value),
     Task(&'c TaskRow),
@@ -88,83 +98,106 @@ enum Entry<'c> {
     Item(&'c ItemRow),
     GoneTimer(&'c RunId, &'c str),
     Timer(&'c TimerRow),
-    Page(&'c Page),
+    GoneSlot(&'c SlotKey),
+    Slot(&'c SlotRow),
+    Page(&'c EventPage),
+    /// The position of a page in the one stream.
+    Streamed(&'c EventPage),
     Tag(&'c RunRow, &'c str),
     Call(&'c CallRow),
     Notice(&'c Notice),
     GoneNotice(u64),
+    Cost(&'c CostRow),
+    Document(&'c SearchDocument),
 }
 
-impl<'c> Load<'c> {
-    fn of(changes: &'c Changes, pages: &'c [Page]) -> Load<'c> {
-        let mut load = Load::default();
-        load.add(RUNS, changes.runs.iter().map(|row| Entry::Run(row)));
+impl<'c> RowBatch<'c> {
+    fn of(
+        changes: &'c RowChanges,
+        pages: &'c [EventPage],
+        derived: &'c DerivedRows,
+    ) -> RowBatch<'c> {
+        let mut load = RowBatch::default();
+        load.add(RUNS, changes.runs.iter().map(|row| RowWrite::Run(row)));
         let inputs = changes.inputs.iter();
-        load.add(INPUTS, inputs.map(|(run, input)| Entry::Input(run, input)));
+        load.add(
+            INPUTS,
+            inputs.map(|(run, input)| RowWrite::Input(run, input)),
+        );
         let new = changes.runs.iter().filter(|row| is_new(changes, row));
-        let tags = new.flat_map(|row| row.tags.iter().map(|tag| Entry::Tag(row, tag)));
+        let tags = new.flat_map(|row| row.tags.iter().map(|tag| RowWrite::Tag(row, tag)));
         load.add(TAGS, tags);
-        load.add(TASKS, changes.tasks.iter().map(|row| Entry::Task(row)));
-        load.add(GROUPS, changes.groups.iter().map(|row| Entry::Group(row)));
-        load.add(ITEMS, changes.items.iter().map(|row| Entry::Item(row)));
+        load.add(TASKS, changes.tasks.iter().map(|row| RowWrite::Task(row)));
+        load.add(
+            GROUPS,
+            changes.groups.iter().map(|row| RowWrite::Group(row)),
+        );
+        load.add(ITEMS, changes.items.iter().map(|row| RowWrite::Item(row)));
         let gone = changes.timers.iter().filter(|(_, row)| row.is_none());
-        let gone = gone.map(|((run, key), _)| Entry::GoneTimer(run, key));
+        let gone = gone.map(|((run, key), _)| RowWrite::GoneTimer(run, key));
         load.add(GONE_TIMERS, gone);
         let timers = changes.timers.iter().filter_map(|(_, row)| row.as_deref());
-        load.add(TIMERS, timers.map(Entry::Timer));
-        load.add(EVENTS, pages.iter().map(Entry::Page));
-        load.add(CALLS, changes.calls.iter().map(Entry::Call));
-        load.add(NOTICES, changes.notices.iter().map(Entry::Notice));
+        load.add(TIMERS, timers.map(RowWrite::Timer));
+        let gone = changes.slots.iter().filter(|(_, row)| row.is_none());
+        load.add(GONE_SLOTS, gone.map(|(key, _)| RowWrite::GoneSlot(key)));
+        let slots = changes.slots.iter().filter_map(|(_, row)| row.as_deref());
+        load.add(SLOTS, slots.map(RowWrite::Slot));
+        load.add(EVENTS, pages.iter().map(RowWrite::Page));
+        load.add(STREAM, pages.iter().map(RowWrite::Streamed));
+        load.add(CALLS, changes.calls.iter().map(RowWrite::Call));
+        load.add(NOTICES, changes.notices.iter().map(RowWrite::Notice));
+        load.add(COSTS, derived.costs.iter().map(RowWrite::Cost));
+        load.add(DOCUMENTS, derived.documents.iter().map(RowWrite::Document));
         load
     }
 
-    fn add(&mut self, target: Target, rows: impl Iterator<Item = Entry<'c>>) {
-        let rows: Vec<Entry<'c>> = rows.collect();
+    fn add(&mut self, target: StatementTemplate, rows: impl Iterator<Item = RowWrite<'c>>) {
+        let rows: Vec<RowWrite<'c>> = rows.collect();
         if !rows.is_empty() {
             self.kinds.push_back((target, rows.into_iter()));
         }
     }
 }
 
-/// Statements on their way to SQLite. Small ones wait for each other and go together, because each
-/// trip to SQLite's thread and back costs as much as several of them.
+/// Statements to send to SQLite. Small ones are collected and sent together, because a round trip
+/// to SQLite's thread costs as much as several of them.
 #[derive(Default)]
-struct Tray {
+struct StatementBuffer {
     sql: String,
-    values: Vec<Value>,
+    values: Vec<ColumnValue>,
 }
 
-impl Tray {
+impl StatementBuffer {
     fn query(self) -> Query<'static, Sqlite, SqliteArguments> {
         let mut query = sqlx::query(AssertSqlSafe(self.sql));
         for value in self.values {
             query = match value {
-                Value::Text(text) => query.bind(text),
-                Value::Integer(number) => query.bind(number),
-                Value::Nothing => query.bind(None::<i64>),
+                ColumnValue::Text(text) => query.bind(text),
+                ColumnValue::Integer(number) => query.bind(number),
+                ColumnValue::Nothing => query.bind(None::<i64>),
             };
         }
         query
     }
 }
 
-/// Writes rows out as values of statements.
-pub(super) struct Clerk {
-    statements: Statements,
-    pub(super) scribe: Scribe,
+/// Turns rows into statements and their values.
+pub(super) struct StatementWriter {
+    statements: StatementCache,
+    pub(super) scribe: RowEncoder,
 }
 
-impl Clerk {
-    pub(super) fn new(scrub: Option<Scrub>) -> Clerk {
-        Clerk {
-            statements: Statements::default(),
-            scribe: Scribe::new(scrub),
+impl StatementWriter {
+    pub(super) fn new(scrub: Option<SecretScrub>) -> StatementWriter {
+        StatementWriter {
+            statements: StatementCache::default(),
+            scribe: RowEncoder::new(scrub),
         }
     }
 
-    /// The next statements of a load.
-    fn fill(&mut self, load: &mut Load<'_>) -> Result<Option<Tray>> {
-        let mut tray = Tray::default();
+    /// Returns the next statements of a batch of rows.
+    fn fill(&mut self, load: &mut RowBatch<'_>) -> Result<Option<StatementBuffer>> {
+        let mut tray = StatementBuffer::default();
         while let Some((target, rows)) = load.kinds.front_mut() {
             let fits = |size: &&usize| **size <= rows.len();
             let Some(size) = ROWS.iter().find(fits).copied() else {
@@ -187,93 +220,114 @@ impl Clerk {
         Ok((!tray.sql.is_empty()).then_some(tray))
     }
 
-    fn write_out(&mut self, row: Entry<'_>, values: &mut Vec<Value>) -> Result<()> {
+    fn write_out(&mut self, row: RowWrite<'_>, values: &mut Vec<ColumnValue>) -> Result<()> {
         match row {
-            Entry::Run(row) => values.extend([
+            RowWrite::Run(row) => values.extend([
                 text(&row.id),
                 text(&row.workflow),
                 text(&row.status.name()),
-                Value::of(row.created_ms),
-                Value::Integer(i64::from(row.parent.is_none())),
+                ColumnValue::of(row.created_ms),
+                ColumnValue::Integer(i64::from(row.parent.is_none())),
                 self.body(row)?,
             ]),
-            Entry::Input(run, input) => values.extend([self.body(input)?, text(run)]),
-            Entry::Task(row) => {
+            RowWrite::Input(run, input) => values.extend([self.body(input)?, text(run)]),
+            RowWrite::Task(row) => {
                 let body = self.scribe.body(row)?;
                 let body = shorthand::TASKS.shorten_whole(row.id.run.as_str(), &body);
-                values.extend(task_columns(row, Value::Text(body)));
+                values.extend(task_columns(row, ColumnValue::Text(body)));
             }
-            Entry::Group(row) => values.extend([text(&row.id), self.body(row)?]),
-            Entry::Item(row) => {
-                let index = Value::Integer(i64::from(row.index));
+            RowWrite::Group(row) => values.extend([text(&row.id), self.body(row)?]),
+            RowWrite::Item(row) => {
+                let index = ColumnValue::Integer(i64::from(row.index));
                 values.extend([text(&row.group), index, self.body(row)?]);
             }
-            Entry::GoneTimer(run, key) => values.extend([text(run), text(&key)]),
-            Entry::Timer(row) => {
-                let at_ms = Value::of(row.at_ms);
+            RowWrite::GoneTimer(run, key) => values.extend([text(run), text(&key)]),
+            RowWrite::Timer(row) => {
+                let at_ms = ColumnValue::of(row.at_ms);
                 values.extend([text(&row.run), text(&row.key), at_ms, self.body(row)?]);
             }
-            Entry::Page(page) => values.extend([
-                Value::Text(page.run.clone()),
-                Value::of(page.seq),
-                Value::Text(page.body.clone()),
+            RowWrite::GoneSlot((key, holder)) => values.extend([text(key), text(holder)]),
+            RowWrite::Slot(row) => values.extend([
+                text(&row.key),
+                text(&row.holder),
+                ColumnValue::Integer(i64::from(row.max)),
+                ColumnValue::of(row.since_ms),
+                ColumnValue::Integer(i64::from(row.is_held)),
             ]),
-            Entry::Tag(row, tag) => {
-                let tag = self.scribe.text(tag);
-                values.extend([Value::Text(tag), Value::of(row.created_ms), text(&row.id)]);
+            RowWrite::Page(page) => values.extend([
+                ColumnValue::Text(page.run.clone()),
+                ColumnValue::of(page.seq),
+                ColumnValue::Text(page.body.clone()),
+            ]),
+            RowWrite::Streamed(page) => {
+                values.extend([
+                    ColumnValue::Text(page.run.clone()),
+                    ColumnValue::of(page.seq),
+                ]);
             }
-            Entry::Notice(row) => values.extend([text(&row.run), self.body(row)?]),
-            Entry::Call(row) => values.extend([
+            RowWrite::Tag(row, tag) => {
+                let tag = self.scribe.text(tag);
+                values.extend([
+                    ColumnValue::Text(tag),
+                    ColumnValue::of(row.created_ms),
+                    text(&row.id),
+                ]);
+            }
+            RowWrite::Notice(row) => values.extend([text(&row.run), self.body(row)?]),
+            RowWrite::Call(row) => values.extend([
                 text(&row.task.run),
-                Value::of(row.seq),
+                ColumnValue::of(row.seq),
                 text(&row.task),
                 self.body(row)?,
             ]),
-            Entry::GoneNotice(id) => values.push(Value::of(id)),
+            RowWrite::GoneNotice(id) => values.push(ColumnValue::of(id)),
+            RowWrite::Cost(row) => values.extend(cost_columns(row)),
+            RowWrite::Document(row) => values.extend(document_columns(row)),
         }
         Ok(())
     }
 
-    fn body<T: Serialize>(&mut self, row: &T) -> Result<Value> {
-        self.scribe.body(row).map(Value::Text)
+    fn body<T: Serialize>(&mut self, row: &T) -> Result<ColumnValue> {
+        self.scribe.body(row).map(ColumnValue::Text)
     }
 }
 
-/// What goes into one column of one row.
-enum Value {
+/// The value of one column of one row.
+enum ColumnValue {
     Text(String),
     Integer(i64),
     Nothing,
 }
 
-impl Value {
-    fn of(count: u64) -> Value {
-        Value::Integer(integer(count))
+impl ColumnValue {
+    fn of(count: u64) -> ColumnValue {
+        ColumnValue::Integer(integer(count))
     }
 
-    fn maybe(count: Option<u64>) -> Value {
-        count.map_or(Value::Nothing, Value::of)
+    fn maybe(count: Option<u64>) -> ColumnValue {
+        count.map_or(ColumnValue::Nothing, ColumnValue::of)
     }
 }
 
-fn text(value: &impl Display) -> Value {
-    Value::Text(columns::text(value))
+fn text(value: &impl Display) -> ColumnValue {
+    ColumnValue::Text(columns::text(value))
 }
 
-/// Where rows go: a statement around as many `row`s as there are.
+/// A statement for one table: the text before the rows, one row's placeholders, and the text
+/// behind.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-struct Target {
+struct StatementTemplate {
     head: &'static str,
     row: &'static str,
     tail: &'static str,
 }
 
-/// The statements that were written out already.
+/// The statement texts built so far, by template and number of rows.
 #[derive(Default)]
-struct Statements(HashMap<(Target, usize), String>);
+struct StatementCache(HashMap<(StatementTemplate, usize), String>);
 
-impl Statements {
-    fn of(&mut self, target: Target, rows: usize) -> &str {
+impl StatementCache {
+    fn of(&mut self, target: StatementTemplate, rows: usize) -> &str {
         self.0.entry((target, rows)).or_insert_with(|| {
             let values = vec![target.row; rows].join(", ");
             format!("{} {values} {};\n", target.head, target.tail)
@@ -281,88 +335,149 @@ impl Statements {
     }
 }
 
-const RUNS: Target = Target {
+const RUNS: StatementTemplate = StatementTemplate {
     head: "INSERT INTO workflow_runs (id, workflow, status, created_ms, is_top, body) VALUES",
     row: "(?, ?, ?, ?, ?, ?)",
-    tail: "ON CONFLICT (id) DO UPDATE SET status = excluded.status, body = excluded.body",
+    tail: "ON CONFLICT (id) DO UPDATE SET workflow = excluded.workflow, \
+           status = excluded.status, body = excluded.body",
 };
-const INPUTS: Target = Target {
+const INPUTS: StatementTemplate = StatementTemplate {
     head: "WITH new (input, run) AS (VALUES",
     row: "(?, ?)",
     tail: ") UPDATE workflow_runs SET input = new.input FROM new WHERE workflow_runs.id = new.run",
 };
-const TASKS: Target = Target {
+const TASKS: StatementTemplate = StatementTemplate {
     head: "INSERT INTO workflow_tasks \
-           (run, path, place, visit, status, assignee, ready_ms, lease_ms, fence, is_active, body) VALUES",
-    row: "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+           (run, path, place, visit, status, assignee, ready_ms, lease_ms, fence, is_active, slot, \
+           rank, body) VALUES",
+    row: "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
     tail: "ON CONFLICT (place, visit) DO UPDATE SET status = excluded.status, \
            assignee = excluded.assignee, ready_ms = excluded.ready_ms, \
-           lease_ms = excluded.lease_ms, fence = excluded.fence, is_active = excluded.is_active, body = excluded.body",
+           lease_ms = excluded.lease_ms, fence = excluded.fence, is_active = excluded.is_active, \
+           slot = excluded.slot, rank = excluded.rank, body = excluded.body",
 };
-const TAGS: Target = Target {
+const TAGS: StatementTemplate = StatementTemplate {
     head: "INSERT INTO workflow_tags (tag, created_ms, run) VALUES",
     row: "(?, ?, ?)",
     tail: "ON CONFLICT DO NOTHING",
 };
-const GROUPS: Target = Target {
+const GROUPS: StatementTemplate = StatementTemplate {
     head: "INSERT INTO workflow_groups (id, body) VALUES",
     row: "(?, ?)",
     tail: "ON CONFLICT (id) DO UPDATE SET body = excluded.body",
 };
-const ITEMS: Target = Target {
+const ITEMS: StatementTemplate = StatementTemplate {
     head: "INSERT INTO workflow_items (\"group\", \"index\", body) VALUES",
     row: "(?, ?, ?)",
     tail: "ON CONFLICT (\"group\", \"index\") DO UPDATE SET body = excluded.body",
 };
-const GONE_TIMERS: Target = Target {
+const GONE_TIMERS: StatementTemplate = StatementTemplate {
     head: "DELETE FROM workflow_timers WHERE (run, key) IN (VALUES",
     row: "(?, ?)",
     tail: ")",
 };
-const TIMERS: Target = Target {
+const TIMERS: StatementTemplate = StatementTemplate {
     head: "INSERT INTO workflow_timers (run, key, at_ms, body) VALUES",
     row: "(?, ?, ?, ?)",
     tail: "ON CONFLICT (run, key) DO UPDATE SET at_ms = excluded.at_ms, body = excluded.body",
 };
-const EVENTS: Target = Target {
+const GONE_SLOTS: StatementTemplate = StatementTemplate {
+    head: "DELETE FROM workflow_slots WHERE (key, holder) IN (VALUES",
+    row: "(?, ?)",
+    tail: ")",
+};
+const SLOTS: StatementTemplate = StatementTemplate {
+    head: "INSERT INTO workflow_slots (key, holder, max, since_ms, is_held) VALUES",
+    row: "(?, ?, ?, ?, ?)",
+    tail: "ON CONFLICT (key, holder) DO UPDATE SET max = excluded.max, \
+           since_ms = excluded.since_ms, is_held = excluded.is_held",
+};
+const EVENTS: StatementTemplate = StatementTemplate {
     head: "INSERT INTO workflow_events (run, seq, body) VALUES",
     row: "(?, ?, ?)",
     tail: "",
 };
-const CALLS: Target = Target {
+const STREAM: StatementTemplate = StatementTemplate {
+    head: "INSERT INTO event_stream (subject, seq) VALUES",
+    row: "(?, ?)",
+    tail: "",
+};
+const CALLS: StatementTemplate = StatementTemplate {
     head: "INSERT INTO workflow_calls (run, seq, task, body) VALUES",
     row: "(?, ?, ?, ?)",
     tail: "",
 };
-const NOTICES: Target = Target {
+const NOTICES: StatementTemplate = StatementTemplate {
     head: "INSERT INTO workflow_notices (run, body) VALUES",
     row: "(?, ?)",
     tail: "",
 };
-const GONE_NOTICES: Target = Target {
+const COSTS: StatementTemplate = StatementTemplate {
+    head: "INSERT INTO cost_sums (kind, day, name, attempts, tokens, micros) VALUES",
+    row: "(?, ?, ?, ?, ?, ?)",
+    tail: "ON CONFLICT (kind, day, name) DO UPDATE SET attempts = attempts + excluded.attempts, \
+           tokens = tokens + excluded.tokens, micros = micros + excluded.micros",
+};
+const DOCUMENTS: StatementTemplate = StatementTemplate {
+    head: "INSERT INTO search_documents (kind, name, run, task, title, body, words, at_ms) VALUES",
+    row: "(?, ?, ?, ?, ?, ?, ?, ?)",
+    tail: "ON CONFLICT (kind, name) DO NOTHING",
+};
+const GONE_NOTICES: StatementTemplate = StatementTemplate {
     head: "DELETE FROM workflow_notices WHERE id IN (",
     row: "?",
     tail: ")",
 };
 
-/// Whether the run begins here: its tags do not change later.
-fn is_new(changes: &Changes, row: &RunRow) -> bool {
+/// Tells whether these changes create the run; its tags never change later.
+fn is_new(changes: &RowChanges, row: &RunRow) -> bool {
     !row.tags.is_empty() && changes.inputs.iter().any(|(run, _)| *run == row.id)
 }
 
-fn task_columns(row: &TaskRow, body: Value) -> [Value; 11] {
+fn cost_columns(row: &CostRow) -> [ColumnValue; 6] {
+    [
+        text(&row.kind.as_str()),
+        ColumnValue::of(row.day),
+        ColumnValue::Text(row.name.clone()),
+        ColumnValue::of(row.attempts),
+        ColumnValue::of(row.spent.tokens),
+        ColumnValue::of(row.spent.micros),
+    ]
+}
+
+fn document_columns(row: &SearchDocument) -> [ColumnValue; 8] {
+    let (title, body) = (bounded(&row.title), bounded(&row.body));
+    let words = words_of(row.kind, &title, &body);
+    let maybe = |name: Option<String>| name.map_or(ColumnValue::Nothing, ColumnValue::Text);
+    [
+        text(&row.kind.as_str()),
+        ColumnValue::Text(row.name.clone()),
+        maybe(row.run.as_ref().map(columns::text)),
+        maybe(row.task.as_ref().map(columns::text)),
+        ColumnValue::Text(title),
+        ColumnValue::Text(body),
+        ColumnValue::Text(words),
+        ColumnValue::of(row.at_ms),
+    ]
+}
+
+fn task_columns(row: &TaskRow, body: ColumnValue) -> [ColumnValue; 13] {
     let task = columns::task(row);
     [
         text(&row.id.run),
         text(&row.id.path),
-        Value::Text(task.place),
-        Value::Integer(i64::from(row.id.visit)),
+        ColumnValue::Text(task.place),
+        ColumnValue::Integer(i64::from(row.id.visit)),
         text(&row.status.name()),
-        row.assignee.clone().map_or(Value::Nothing, Value::Text),
-        Value::maybe(task.ready_ms),
-        Value::maybe(task.lease_ms),
-        Value::of(row.fence),
-        Value::Integer(i64::from(task.is_active)),
+        row.assignee
+            .clone()
+            .map_or(ColumnValue::Nothing, ColumnValue::Text),
+        ColumnValue::maybe(task.ready_ms),
+        ColumnValue::maybe(task.lease_ms),
+        ColumnValue::of(row.fence),
+        ColumnValue::Integer(i64::from(task.is_active)),
+        task.slot.map_or(ColumnValue::Nothing, ColumnValue::Text),
+        ColumnValue::Integer(task.rank),
         body,
     ]
 }

@@ -1,21 +1,26 @@
-//! The columns that a task is found by, the same for every engine.
+//! The key columns of a task, the same for every engine.
 
 use std::fmt::{Display, Write as _};
 
-use flow::engine::{Place, TaskRow, TaskStatus};
-use flow::{Path, RunId, StepId, TaskId};
+use flow::engine::{StepAddress, TaskRow, TaskStatus};
+use flow::{ClaimRequest, ItemPath, OnLimit, RunId, StepId, TaskId};
+use serde_json::{Value, json};
 
-/// As long as names are, or longer: a text that grows is copied.
+/// An initial capacity at least as long as most names: a text that grows is copied.
 const NAME_BYTES: usize = 64;
 
-/// What stands beside the document of a task.
+/// The columns beside the document of a task.
 pub(crate) struct TaskColumns {
     pub(crate) place: String,
-    /// When a worker may claim it; nothing where none may.
+    /// The time when a worker may claim it; `None` if no worker may.
     pub(crate) ready_ms: Option<u64>,
-    /// When its lease ends; nothing where nobody has one.
+    /// The end of its lease; `None` without a lease.
     pub(crate) lease_ms: Option<u64>,
     pub(crate) is_active: bool,
+    /// The concurrency key it waits for, or else its lane; `None` if it does not wait.
+    pub(crate) slot: Option<String>,
+    /// The order of claiming: lower for a higher priority.
+    pub(crate) rank: i64,
 }
 
 pub(crate) fn task(row: &TaskRow) -> TaskColumns {
@@ -26,18 +31,45 @@ pub(crate) fn task(row: &TaskRow) -> TaskColumns {
         ready_ms: row.is_claimable().then_some(row.ready_ms),
         lease_ms: lease.map(|lease| lease.until_ms),
         is_active: !row.status.is_terminal(),
+        slot: waits_for(row),
+        rank: -i64::from(row.priority),
     }
+}
+
+/// Returns the concurrency key without which a task is not claimed. The worker that claims it
+/// checks the other rules.
+fn waits_for(row: &TaskRow) -> Option<String> {
+    if !row.is_claimable() {
+        return None;
+    }
+    let wish = row.slot.as_deref();
+    let wish = wish.filter(|wish| wish.on_limit == OnLimit::Queue);
+    wish.map(|wish| wish.key.clone())
+        .or_else(|| row.lane.clone())
+}
+
+/// The limits of a claim as a database reads them: for each lane the key that is counted, how many may begin,
+/// and since when they count. An empty list where the claim has none.
+pub(crate) fn rates(claim: &ClaimRequest, now_ms: u64) -> String {
+    let rates = claim.rates.iter().flat_map(|rate| {
+        let since_ms = now_ms.saturating_sub(rate.per_ms);
+        let lanes = rate.lanes().into_iter();
+        lanes.map(move |lane| {
+            json!({ "lane": lane, "key": rate.key(), "max": rate.max, "since": since_ms })
+        })
+    });
+    Value::Array(rates.collect()).to_string()
 }
 
 pub(crate) fn text(value: &impl Display) -> String {
     let mut text = String::with_capacity(NAME_BYTES);
-    // Writing into a text does not fail.
+    // Writing into a `String` does not fail.
     let _ = write!(text, "{value}");
     text
 }
 
-/// The name of a step's first visit stands for the place.
-pub(crate) fn place(place: &Place) -> String {
+/// Returns the text of a place: the name of the step's first visit.
+pub(crate) fn place(place: &StepAddress) -> String {
     let first = TaskId {
         run: place.run.clone(),
         path: place.path.clone(),
@@ -47,7 +79,7 @@ pub(crate) fn place(place: &Place) -> String {
     text(&first)
 }
 
-/// The place of a task.
+/// Returns the place of a task.
 pub(crate) fn place_of(task: &TaskId) -> String {
     match task.visit {
         1 => text(task),
@@ -55,17 +87,17 @@ pub(crate) fn place_of(task: &TaskId) -> String {
     }
 }
 
-/// Between which texts all places of a run are: from the first, and before the second.
+/// Returns the range that holds all places of a run: from the first text, and before the second.
 pub(crate) fn places(run: &RunId) -> (String, String) {
     let first = TaskId {
         run: run.clone(),
-        path: Path::default(),
+        path: ItemPath::default(),
         step: StepId::from(""),
         visit: 1,
     };
     let first = text(&first);
     let name = first.strip_suffix('/').unwrap_or(&first);
-    // What comes after the character that ends the name of a run.
+    // `0` is the character after `/`, which ends the name of a run.
     let end = format!("{name}0");
     (first, end)
 }

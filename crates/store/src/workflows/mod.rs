@@ -1,77 +1,85 @@
-//! Workflows and their runs, behind `flow`'s port: the same for every engine.
+//! Workflows and their runs behind `flow`'s port, the same for every engine.
 //!
-//! Whatever changes something is an order, and goes to the desk, which groups what waits into one
-//! transaction. Whatever only reads has a connection of its own and waits for nobody.
+//! Every change is a write request to the commit loop, which groups the requests that wait into one
+//! transaction. Reads use a connection of their own and never wait for writes.
 
+mod backend;
 pub(crate) mod columns;
-mod desk;
-mod guess;
-mod learning;
-mod mind;
-pub(crate) mod pages;
-mod recent;
-mod scribe;
-mod shelf;
+mod commit_loop;
+mod decider;
+pub(crate) mod derived;
+mod event_buffer;
+pub(crate) mod event_pages;
+mod optimistic;
+mod prefetch;
+mod retention;
+mod row_encoder;
 pub(crate) mod shorthand;
-mod sweeping;
-mod texts;
-mod turn;
+mod worker_turn;
+mod workflow_cache;
 
 use std::collections::HashSet;
 use std::future::Future;
 use std::sync::Arc;
 
-use agent::Clock;
-use flow::engine::{Batch, CallRow, Command, Event, Found, Lookup, Notice, Refusal, RunRow, Start};
-use flow::engine::{RunStatus, Stop, TaskRow, TimerRow, view};
-use flow::{
-    Claim, Claimed, Deletion, Done, Executed, RunId, Store, StoreError, StoreErrorKind, Stored,
+use agent::AgentClock;
+use flow::engine::{
+    CallRow, CommandRefusal, EngineCommand, LookupResult, Notice, RowCache, RowLookup, RunEvent,
+    RunRow, RunStart,
 };
-use flow::{TaskId, TextHash, Thrown, Which, Workflow};
+use flow::engine::{DecisionStop, RunStatus, TaskRow, TimerRow, view};
+use flow::{
+    ClaimRequest, ClaimedTask, ExecuteResult, FinishedTask, LogLine, RunDeletion, RunId,
+    StoreError, StoreErrorKind, StoreFuture, WorkflowStore,
+};
+use flow::{PruneProgress, TaskId, TaskSelection, TextHash, Workflow};
 use serde_json::{Map, Value};
 use tokio::sync::{Mutex, Notify, mpsc, oneshot};
 use tokio::task::AbortHandle;
 
-use desk::{Answer, Answered, Desk, Order};
-use guess::Guess;
-use mind::Mind;
-use recent::Recent;
-use texts::Texts;
+use commit_loop::{CommitLoop, ReplySender, WriteReply, WriteRequest};
+use decider::CommandDecider;
+use event_buffer::EventBuffer;
+use optimistic::OptimisticCommit;
+use workflow_cache::WorkflowCache;
 
-pub(crate) use scribe::Scribe;
-pub(crate) use shelf::{Begun, Kept, Memory, Seen, Shelf, Waiting, Wanted};
+pub(crate) use backend::{
+    BulkQuery, BulkRows, CacheValidity, ReadyTasks, TransactionStart, WorkflowBackend, WriteOutcome,
+};
+pub(crate) use row_encoder::RowEncoder;
 
-/// How many orders may wait for the desk; whoever comes then waits with theirs.
+/// Limits the requests that wait for the commit loop; further callers wait until there is room.
 const QUEUE_MAX: usize = 4_096;
 
-/// Workflows in a database. Clones share it.
-pub(crate) struct Workflows<S> {
-    orders: mpsc::Sender<(Order, Answered)>,
+/// The workflow database: the queue to the commit loop, and a connection for reads.
+pub(crate) struct WorkflowDatabase<S> {
+    orders: mpsc::Sender<(WriteRequest, ReplySender)>,
     reading: Arc<Mutex<S>>,
-    texts: Texts,
-    recent: Recent,
-    clock: Arc<dyn Clock>,
-    bell: Option<Bell>,
+    texts: WorkflowCache,
+    recent: EventBuffer,
+    clock: Arc<dyn AgentClock>,
+    bell: Option<ReadyListener>,
 }
 
-/// Rings when something may have become ready, in whichever process.
-pub(crate) struct Bell {
+/// Wakes waiting workers when a task may have become ready, in this process or another.
+pub(crate) struct ReadyListener {
     rung: Arc<Notify>,
-    /// Somebody waits for it.
+    /// Notified when a worker begins to wait, so that the listener connects only if it is needed.
     wanted: Arc<Notify>,
     ringer: AbortHandle,
 }
 
-impl Bell {
-    /// Whoever is given the bell rings it for as long as it hangs. Must be called inside a runtime.
-    pub(crate) fn hang<R>(ring: impl FnOnce(Arc<Notify>, Arc<Notify>) -> R) -> Bell
+impl ReadyListener {
+    /// Spawns the listener: `ring` gets the notification to fire and the one that says a worker
+    /// waits. Must be called inside a runtime.
+    pub(crate) fn hang<R>(ring: impl FnOnce(Arc<Notify>, Arc<Notify>) -> R) -> ReadyListener
     where
         R: Future<Output = ()> + Send + 'static,
     {
         let (rung, wanted) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
         let ringing = ring(Arc::clone(&rung), Arc::clone(&wanted));
         let ringer = tokio::spawn(ringing).abort_handle();
-        Bell {
+        ReadyListener {
             rung,
             wanted,
             ringer,
@@ -79,34 +87,35 @@ impl Bell {
     }
 }
 
-impl Drop for Bell {
+impl Drop for ReadyListener {
     fn drop(&mut self) {
         self.ringer.abort();
     }
 }
 
-impl<S: Shelf> Workflows<S> {
-    /// Opens the desk on one connection, and reads on the other. Must be called inside a runtime.
-    pub(crate) fn open(writing: S, reading: S, clock: Arc<dyn Clock>) -> Workflows<S> {
-        let texts = Texts::default();
-        let recent = Recent::default();
+impl<S: WorkflowBackend> WorkflowDatabase<S> {
+    /// Starts the commit loop on `writing`, and reads on `reading`. Must be called inside a
+    /// runtime.
+    pub(crate) fn open(writing: S, reading: S, clock: Arc<dyn AgentClock>) -> WorkflowDatabase<S> {
+        let texts = WorkflowCache::default();
+        let recent = EventBuffer::default();
         let (orders, queue) = mpsc::channel(QUEUE_MAX);
-        let desk = Desk {
+        let desk = CommitLoop {
             shelf: writing,
-            mind: Mind {
+            mind: CommandDecider {
                 texts: texts.clone(),
                 clock: Arc::clone(&clock),
             },
-            known: Batch::new(),
+            known: RowCache::new(),
             recent: recent.clone(),
             looked: None,
-            guess: Guess::default(),
+            guess: OptimisticCommit::default(),
             overtaken: None,
             is_rehearsed: false,
             named: HashSet::new(),
         };
         tokio::spawn(desk.serve(queue));
-        Workflows {
+        WorkflowDatabase {
             orders,
             reading: Arc::new(Mutex::new(reading)),
             texts,
@@ -116,23 +125,23 @@ impl<S: Shelf> Workflows<S> {
         }
     }
 
-    /// Workers may wait for this bell.
-    pub(crate) fn with_bell(mut self, bell: Bell) -> Workflows<S> {
+    /// Attaches the listener that wakes waiting workers.
+    pub(crate) fn with_bell(mut self, bell: ReadyListener) -> WorkflowDatabase<S> {
         self.bell = Some(bell);
         self
     }
 
-    async fn order(&self, order: Order) -> Result<Answer, StoreError> {
+    async fn order(&self, order: WriteRequest) -> Result<WriteReply, StoreError> {
         let (answer, answered) = oneshot::channel();
         let sent = self.orders.send((order, answer)).await;
         sent.map_err(|_| closed())?;
         answered.await.map_err(|_| closed())?
     }
 
-    async fn executed(&self, order: Order) -> Result<Executed, StoreError> {
+    async fn executed(&self, order: WriteRequest) -> Result<ExecuteResult, StoreError> {
         match self.order(order).await? {
-            Answer::Executed(executed) => Ok(executed),
-            Answer::NoSuchWorkflow(hash) => Err(StoreError {
+            WriteReply::Executed(executed) => Ok(executed),
+            WriteReply::NoSuchWorkflow(hash) => Err(StoreError {
                 kind: StoreErrorKind::NoSuchWorkflow,
                 message: format!(
                     "There is no workflow {hash} in the database; keep its text first."
@@ -142,13 +151,13 @@ impl<S: Shelf> Workflows<S> {
         }
     }
 
-    async fn found(&self, lookup: Lookup) -> Result<Found, StoreError> {
+    async fn found(&self, lookup: RowLookup) -> Result<LookupResult, StoreError> {
         let mut shelf = self.reading.lock().await;
         Ok(shelf.find(&lookup).await?)
     }
 }
 
-/// The desk is gone, and with it the runtime it worked in.
+/// The error of a request whose commit loop has ended with its runtime.
 fn closed() -> StoreError {
     StoreError {
         kind: StoreErrorKind::Unavailable,
@@ -156,45 +165,53 @@ fn closed() -> StoreError {
     }
 }
 
-impl<S: Shelf> Store for Workflows<S> {
-    fn keep_workflow<'a>(&'a self, source: &'a str) -> Stored<'a, TextHash> {
+impl<S: WorkflowBackend> WorkflowStore for WorkflowDatabase<S> {
+    fn keep_workflow<'a>(&'a self, source: &'a str) -> StoreFuture<'a, TextHash> {
         Box::pin(async move {
-            self.order(Order::KeepText(source.into())).await?;
+            self.order(WriteRequest::KeepText(source.into())).await?;
             Ok(TextHash::of(source))
         })
     }
 
-    fn workflow<'a>(&'a self, hash: &'a TextHash) -> Stored<'a, Option<Arc<Workflow>>> {
+    fn workflow<'a>(&'a self, hash: &'a TextHash) -> StoreFuture<'a, Option<Arc<Workflow>>> {
         Box::pin(async move {
             let mut shelf = self.reading.lock().await;
             Ok(self.texts.get(&mut *shelf, hash).await?)
         })
     }
 
-    fn start<'a>(&'a self, workflow: &'a TextHash, start: Start) -> Stored<'a, Executed> {
-        Box::pin(self.executed(Order::Start(workflow.clone(), start)))
+    fn start<'a>(
+        &'a self,
+        workflow: &'a TextHash,
+        start: RunStart,
+    ) -> StoreFuture<'a, ExecuteResult> {
+        Box::pin(self.executed(WriteRequest::Start(workflow.clone(), start)))
     }
 
-    fn execute(&self, command: Command) -> Stored<'_, Executed> {
-        Box::pin(self.executed(Order::Execute(command)))
+    fn execute(&self, command: EngineCommand) -> StoreFuture<'_, ExecuteResult> {
+        Box::pin(self.executed(WriteRequest::Execute(command)))
     }
 
-    fn turn(&self, done: Vec<Done>, claim: Claim) -> Stored<'_, Vec<Claimed>> {
-        let reports = done.into_iter().map(|done| Command::Report {
+    fn turn(
+        &self,
+        done: Vec<FinishedTask>,
+        claim: ClaimRequest,
+    ) -> StoreFuture<'_, Vec<ClaimedTask>> {
+        let reports = done.into_iter().map(|done| EngineCommand::Report {
             task: done.task,
             fence: done.fence,
             report: done.report,
         });
-        let turn = Order::Turn(reports.collect(), claim);
+        let turn = WriteRequest::Turn(reports.collect(), claim);
         Box::pin(async move {
             match self.order(turn).await? {
-                Answer::Claimed(claimed) => Ok(claimed),
+                WriteReply::Claimed(claimed) => Ok(claimed),
                 _ => Err(closed()),
             }
         })
     }
 
-    fn hint(&self) -> Stored<'_, ()> {
+    fn hint(&self) -> StoreFuture<'_, ()> {
         Box::pin(async move {
             match &self.bell {
                 Some(bell) => {
@@ -211,13 +228,13 @@ impl<S: Shelf> Store for Workflows<S> {
         &'a self,
         tasks: &'a [(TaskId, u64)],
         lease_ms: u64,
-    ) -> Stored<'a, Vec<(TaskId, Refusal)>> {
+    ) -> StoreFuture<'a, Vec<(TaskId, CommandRefusal)>> {
         Box::pin(async move {
             match self
-                .order(Order::Heartbeat(tasks.to_vec(), lease_ms))
+                .order(WriteRequest::Heartbeat(tasks.to_vec(), lease_ms))
                 .await?
             {
-                Answer::Lost(lost) => Ok(lost),
+                WriteReply::Lost(lost) => Ok(lost),
                 _ => Err(closed()),
             }
         })
@@ -226,19 +243,19 @@ impl<S: Shelf> Store for Workflows<S> {
     fn view<'a>(
         &'a self,
         task: &'a TaskId,
-        reads: &'a [flow::Reference],
-    ) -> Stored<'a, Map<String, Value>> {
+        reads: &'a [flow::NameReference],
+    ) -> StoreFuture<'a, Map<String, Value>> {
         Box::pin(async move {
-            let refused = |refusal: Refusal| StoreError {
+            let refused = |refusal: CommandRefusal| StoreError {
                 kind: StoreErrorKind::Corrupt,
                 message: refusal.message,
             };
             let mut shelf = self.reading.lock().await;
-            let mut batch = Batch::new();
-            let found = shelf.find(&Lookup::Run(task.run.clone())).await?;
-            let Found::Run(Some(run)) = &found else {
+            let mut batch = RowCache::new();
+            let found = shelf.find(&RowLookup::Run(task.run.clone())).await?;
+            let LookupResult::Run(Some(run)) = &found else {
                 let message = format!("There is no run {}.", task.run);
-                return Err(refused(Refusal {
+                return Err(refused(CommandRefusal {
                     kind: flow::engine::RefusalKind::NoSuchRun,
                     message,
                 }));
@@ -250,12 +267,12 @@ impl<S: Shelf> Store for Workflows<S> {
                     message: format!("The workflow {hash} of {task} is not in the database."),
                 });
             };
-            batch.learn(Lookup::Run(task.run.clone()), found);
+            batch.learn(RowLookup::Run(task.run.clone()), found);
             loop {
                 match view(&workflow, &mut batch, task, reads) {
                     Ok(state) => return Ok(state),
-                    Err(Stop::Refused(refusal)) => return Err(refused(refusal)),
-                    Err(Stop::Rows(lookup)) => {
+                    Err(DecisionStop::Refused(refusal)) => return Err(refused(refusal)),
+                    Err(DecisionStop::Rows(lookup)) => {
                         let found = shelf.find(&lookup).await?;
                         batch.learn(lookup, found);
                     }
@@ -264,48 +281,48 @@ impl<S: Shelf> Store for Workflows<S> {
         })
     }
 
-    fn due(&self, max: usize) -> Stored<'_, Vec<TimerRow>> {
+    fn due(&self, max: usize) -> StoreFuture<'_, Vec<TimerRow>> {
         Box::pin(async move {
             let mut shelf = self.reading.lock().await;
             Ok(shelf.due(self.clock.now_ms(), max).await?)
         })
     }
 
-    fn expired(&self, max: usize) -> Stored<'_, Vec<(TaskId, u64)>> {
+    fn expired(&self, max: usize) -> StoreFuture<'_, Vec<(TaskId, u64)>> {
         Box::pin(async move {
             let mut shelf = self.reading.lock().await;
             Ok(shelf.expired(self.clock.now_ms(), max).await?)
         })
     }
 
-    fn run<'a>(&'a self, run: &'a RunId) -> Stored<'a, Option<RunRow>> {
+    fn run<'a>(&'a self, run: &'a RunId) -> StoreFuture<'a, Option<RunRow>> {
         Box::pin(async move {
-            match self.found(Lookup::Run(run.clone())).await? {
-                Found::Run(row) => Ok(row.map(for_readers)),
+            match self.found(RowLookup::Run(run.clone())).await? {
+                LookupResult::Run(row) => Ok(row.map(for_readers)),
                 _ => Ok(None),
             }
         })
     }
 
-    fn input<'a>(&'a self, run: &'a RunId) -> Stored<'a, Option<Value>> {
+    fn input<'a>(&'a self, run: &'a RunId) -> StoreFuture<'a, Option<Value>> {
         Box::pin(async move {
-            match self.found(Lookup::Input(run.clone())).await? {
-                Found::Input(input) => Ok(input),
+            match self.found(RowLookup::Input(run.clone())).await? {
+                LookupResult::Input(input) => Ok(input),
                 _ => Ok(None),
             }
         })
     }
 
-    fn task<'a>(&'a self, task: &'a TaskId) -> Stored<'a, Option<TaskRow>> {
+    fn task<'a>(&'a self, task: &'a TaskId) -> StoreFuture<'a, Option<TaskRow>> {
         Box::pin(async move {
-            match self.found(Lookup::Task(task.clone())).await? {
-                Found::Task(row) => Ok(row),
+            match self.found(RowLookup::Task(task.clone())).await? {
+                LookupResult::Task(row) => Ok(row),
                 _ => Ok(None),
             }
         })
     }
 
-    fn runs(&self, status: Option<RunStatus>, max: usize) -> Stored<'_, Vec<RunRow>> {
+    fn runs(&self, status: Option<RunStatus>, max: usize) -> StoreFuture<'_, Vec<RunRow>> {
         Box::pin(async move {
             let mut shelf = self.reading.lock().await;
             let rows = shelf.runs(status, max).await?;
@@ -316,16 +333,21 @@ impl<S: Shelf> Store for Workflows<S> {
     fn tasks<'a>(
         &'a self,
         run: Option<&'a RunId>,
-        which: Which,
+        which: TaskSelection,
         max: usize,
-    ) -> Stored<'a, Vec<TaskRow>> {
+    ) -> StoreFuture<'a, Vec<TaskRow>> {
         Box::pin(async move {
             let mut shelf = self.reading.lock().await;
             Ok(shelf.tasks(run, which, max).await?)
         })
     }
 
-    fn events<'a>(&'a self, run: &'a RunId, after: u64, max: usize) -> Stored<'a, Vec<Event>> {
+    fn events<'a>(
+        &'a self,
+        run: &'a RunId,
+        after: u64,
+        max: usize,
+    ) -> StoreFuture<'a, Vec<RunEvent>> {
         Box::pin(async move {
             let recent = self.recent.after(run, after, max);
             if !recent.is_empty() {
@@ -336,47 +358,67 @@ impl<S: Shelf> Store for Workflows<S> {
         })
     }
 
-    fn calls<'a>(&'a self, task: &'a TaskId) -> Stored<'a, Vec<CallRow>> {
+    fn calls<'a>(&'a self, task: &'a TaskId) -> StoreFuture<'a, Vec<CallRow>> {
         Box::pin(async move {
             let mut shelf = self.reading.lock().await;
             Ok(shelf.calls(task).await?)
         })
     }
 
-    fn notices(&self, max: usize) -> Stored<'_, Vec<(u64, Notice)>> {
+    fn keep_log<'a>(&'a self, lines: &'a [LogLine]) -> StoreFuture<'a, ()> {
+        Box::pin(async move {
+            self.order(WriteRequest::KeepLog(lines.to_vec())).await?;
+            Ok(())
+        })
+    }
+
+    fn log<'a>(
+        &'a self,
+        task: &'a TaskId,
+        after: (u32, u64),
+        max: usize,
+    ) -> StoreFuture<'a, Vec<LogLine>> {
+        Box::pin(async move {
+            let mut shelf = self.reading.lock().await;
+            Ok(shelf.log(task, after, max).await?)
+        })
+    }
+
+    fn notices(&self, max: usize) -> StoreFuture<'_, Vec<(u64, Notice)>> {
         Box::pin(async move {
             let mut shelf = self.reading.lock().await;
             Ok(shelf.notices(max).await?)
         })
     }
 
-    fn acknowledge<'a>(&'a self, notices: &'a [u64]) -> Stored<'a, ()> {
+    fn acknowledge<'a>(&'a self, notices: &'a [u64]) -> StoreFuture<'a, ()> {
         Box::pin(async move {
-            self.order(Order::Acknowledge(notices.to_vec())).await?;
+            self.order(WriteRequest::Acknowledge(notices.to_vec()))
+                .await?;
             Ok(())
         })
     }
 
-    fn delete_runs<'a>(&'a self, runs: &'a [RunId]) -> Stored<'a, Vec<Deletion>> {
+    fn delete_runs<'a>(&'a self, runs: &'a [RunId]) -> StoreFuture<'a, Vec<RunDeletion>> {
         Box::pin(async move {
-            match self.order(Order::Delete(runs.to_vec())).await? {
-                Answer::Deleted(deletions) => Ok(deletions),
+            match self.order(WriteRequest::Delete(runs.to_vec())).await? {
+                WriteReply::Deleted(deletions) => Ok(deletions),
                 _ => Err(closed()),
             }
         })
     }
 
-    fn throw_away(&self, age_ms: u64, from: Thrown) -> Stored<'_, Thrown> {
+    fn throw_away(&self, age_ms: u64, from: PruneProgress) -> StoreFuture<'_, PruneProgress> {
         Box::pin(async move {
-            match self.order(Order::ThrowAway(age_ms, from)).await? {
-                Answer::Thrown(thrown) => Ok(thrown),
-                _ => Ok(Thrown::default()),
+            match self.order(WriteRequest::ThrowAway(age_ms, from)).await? {
+                WriteReply::Thrown(thrown) => Ok(thrown),
+                _ => Ok(PruneProgress::default()),
             }
         })
     }
 }
 
-/// How quiet a run was is between those who write.
+/// Hides `quiet_since`, which concerns only processes that write.
 fn for_readers(row: RunRow) -> RunRow {
     RunRow {
         quiet_since: None,

@@ -1,21 +1,22 @@
-//! Documents of tasks and events, written short.
+//! Shortens the documents of tasks and events before they are stored.
 //!
 //! Most of such a document is the same in every other one: names of fields, values that are rarely
-//! set, and the id of its run. Each of these pieces is kept as one control character. JSON escapes all
-//! control characters, so none of them is ever part of a document itself, and expanding a text that
-//! was not shortened changes nothing: rows of older versions are read as they are.
+//! set, and the id of its run. One control character replaces each of these pieces. JSON escapes
+//! all control characters, so that none of them is ever part of a document itself, and expanding a
+//! text that was not shortened changes nothing: rows of older versions are read as they are.
 
 use std::borrow::Cow;
 
-/// Stands for the id of the run.
+/// Replaces the id of the run.
 const RUN: u8 = 0x01;
 
-/// Pieces and what stands for them, in the order in which they are looked for. A piece may begin or end
-/// with an earlier one's character. What a character stands for never changes: rows are kept for years.
-pub(crate) struct Shorthand(&'static [(u8, &'static str)]);
+/// Pieces of text and the characters that replace them, in the order of replacement. A piece may
+/// begin or end with the character of an earlier one. A character's meaning never changes, because
+/// rows are kept for years.
+pub(crate) struct TextShorthand(&'static [(u8, &'static str)]);
 
-/// For pages of events.
-pub(crate) const EVENTS: Shorthand = Shorthand(&[
+/// The pieces of event pages.
+pub(crate) const EVENTS: TextShorthand = TextShorthand(&[
     (0x02, "{\"run\":\"\u{1}\",\"seq\":"),
     (0x03, ",\"at_ms\":"),
     (0x04, ",\"what\":{\"what\":\"task_moved\",\"task\":\"\u{1}/"),
@@ -60,8 +61,8 @@ pub(crate) const EVENTS: Shorthand = Shorthand(&[
     (0x1c, "}},\u{2}"),
 ]);
 
-/// For tasks.
-pub(crate) const TASKS: Shorthand = Shorthand(&[
+/// The pieces of tasks.
+pub(crate) const TASKS: TextShorthand = TextShorthand(&[
     (0x02, "{\"id\":\"\u{1}/"),
     (
         0x03,
@@ -108,8 +109,8 @@ pub(crate) const TASKS: Shorthand = Shorthand(&[
     (0x18, "\u{1}/"),
 ]);
 
-impl Shorthand {
-    /// The document of a run, written short.
+impl TextShorthand {
+    /// Shortens the document of a run.
     pub(crate) fn shorten(&self, run: &str, document: &str) -> String {
         let mut text = match run.is_empty() {
             true => document.to_owned(),
@@ -123,7 +124,8 @@ impl Shorthand {
         text
     }
 
-    /// The same with the id of the run in front, for documents that are read without knowing it.
+    /// Shortens it with the id of the run in front, for documents that are read without knowing the
+    /// run.
     pub(crate) fn shorten_whole(&self, run: &str, document: &str) -> String {
         match run.bytes().any(|byte| byte < 0x20) {
             true => document.to_owned(),
@@ -131,7 +133,8 @@ impl Shorthand {
         }
     }
 
-    /// What [`Shorthand::shorten_whole`] wrote, or any other document as it is.
+    /// Restores a text that [`TextShorthand::shorten_whole`] wrote, and returns any other document
+    /// unchanged.
     pub(crate) fn expand_whole<'t>(&self, text: &'t str) -> Cow<'t, str> {
         match text.split_once('\u{1f}') {
             Some((run, short)) => self.expand(run, short),
@@ -139,7 +142,7 @@ impl Shorthand {
         }
     }
 
-    /// The document as it was before it was written short.
+    /// Restores the document.
     pub(crate) fn expand<'t>(&self, run: &str, text: &'t str) -> Cow<'t, str> {
         if !text.bytes().any(|byte| byte < 0x20) {
             return Cow::Borrowed(text);
@@ -156,7 +159,8 @@ impl Shorthand {
             match self.0.iter().find(|(known, _)| *known == mark) {
                 _ if mark == RUN => document.push_str(run),
                 Some((_, piece)) => self.write_out(run, piece, document),
-                // None of ours: a document that somebody laid out over several lines.
+                // Not one of our characters: a document that a person has laid out over several
+                // lines.
                 None => document.push(char::from(mark)),
             }
             text = &text[at + 1..];
@@ -169,7 +173,7 @@ impl Shorthand {
 mod tests {
     use super::*;
 
-    fn check(shorthand: &Shorthand, run: &str, document: &str) -> usize {
+    fn check(shorthand: &TextShorthand, run: &str, document: &str) -> usize {
         let short = shorthand.shorten(run, document);
         assert_eq!(shorthand.expand(run, &short), document);
         let whole = shorthand.shorten_whole(run, document);

@@ -4,16 +4,16 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use agent::Clock;
+use agent::AgentClock;
 use sqlx::{Connection as _, Row as _};
-use store::{Options, Postgres, PostgresOptions, Store};
+use store::{Options, PostgresDatabase, PostgresOptions, SqliteDatabase};
 
 use crate::cluster::{Cluster, Flush};
 
 /// The time as it is.
 pub(crate) struct Now;
 
-impl Clock for Now {
+impl AgentClock for Now {
     fn now_ms(&self) -> u64 {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
         u64::try_from(since.as_millis()).unwrap()
@@ -21,18 +21,20 @@ impl Clock for Now {
 }
 
 pub(crate) enum Opened {
-    File(Store),
-    Server(Postgres),
+    File(SqliteDatabase),
+    Server(PostgresDatabase),
 }
 
-/// Where a database is, so that another process finds it: a file or an address.
+/// Opens a database that another process made, by its file or address.
 pub(crate) async fn open(place: &str) -> store::Result<Opened> {
     if place.starts_with("postgres://") {
         let options = PostgresOptions {
             clock: Arc::new(Now),
             scrub: None,
         };
-        return Ok(Opened::Server(Postgres::open(place, options).await?));
+        return Ok(Opened::Server(
+            PostgresDatabase::open(place, options).await?,
+        ));
     }
     let options = Options {
         clock: Arc::new(Now),
@@ -40,7 +42,9 @@ pub(crate) async fn open(place: &str) -> store::Result<Opened> {
         bytes_max: None,
         pid: std::process::id(),
     };
-    Ok(Opened::File(Store::open(place.as_ref(), options).await?))
+    Ok(Opened::File(
+        SqliteDatabase::open(place.as_ref(), options).await?,
+    ))
 }
 
 /// Makes databases of one engine.
@@ -114,7 +118,8 @@ impl Maker {
         let sql = match self {
             Maker::Files(_) => {
                 "SELECT name FROM sqlite_schema WHERE type = 'table' \
-                 AND name NOT LIKE 'sqlite_%' AND name NOT LIKE '_sqlx_%' ORDER BY name"
+                 AND name NOT LIKE 'sqlite_%' AND name NOT LIKE '_sqlx_%' \
+                 AND name NOT LIKE 'search_words%' ORDER BY name"
             }
             Maker::Server(_) => {
                 "SELECT tablename::text FROM pg_tables WHERE schemaname = 'public' \
@@ -165,11 +170,23 @@ impl Maker {
         other: &str,
         tables: &[String],
     ) -> Vec<String> {
+        self.rows_in_all(place, &[other], tables).await
+    }
+
+    /// The same without the columns that one of several other databases does not have.
+    pub(crate) async fn rows_in_all(
+        &self,
+        place: &str,
+        others: &[&str],
+        tables: &[String],
+    ) -> Vec<String> {
         let mut rows = Vec::new();
         for table in tables {
-            let others = self.columns(other, table).await;
             let mut columns = self.columns(place, table).await;
-            columns.retain(|name| others.contains(name));
+            for other in others {
+                let others = self.columns(other, table).await;
+                columns.retain(|name| others.contains(name));
+            }
             columns.sort();
             let quoted = columns.iter().map(|name| match self {
                 Maker::Files(_) => format!("quote(\"{name}\")"),

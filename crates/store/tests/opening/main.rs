@@ -19,7 +19,9 @@ mod support;
 
 mod database;
 mod parts;
+mod reading;
 mod schemas;
+mod server;
 
 mod killed;
 mod old;

@@ -1,6 +1,6 @@
 //! Databases of every version there was: their rows survive, can be read, and go on.
 
-use store::Kind;
+use store::DatabaseErrorKind;
 
 use crate::database::{Maker, open};
 
@@ -19,7 +19,7 @@ async fn check_old(maker: &Maker) {
         assert_eq!(after, before, "of {version}");
         assert_eq!(self::schema(maker, &place).await, schema, "of {version}");
         for (at, part) in opened.parts().iter().enumerate() {
-            // What the old version did not have is there now.
+            // The tables that the old version lacked exist now.
             if at >= version {
                 opened.fill(*part).await;
             }
@@ -69,7 +69,7 @@ async fn check_newer(maker: &Maker) {
     let Err(error) = open(&place).await else {
         panic!("tables of a newer version are opened");
     };
-    assert_eq!(error.kind(), Kind::Newer, "{error}");
+    assert_eq!(error.kind(), DatabaseErrorKind::Newer, "{error}");
     for piece in ["a newer drawloom", "version 99", "Update drawloom"] {
         assert!(error.to_string().contains(piece), "{error}");
     }
@@ -88,7 +88,7 @@ async fn check_other_build(maker: &Maker) {
     let Err(error) = open(&place).await else {
         panic!("tables of another build are taken for ours");
     };
-    assert_eq!(error.kind(), Kind::Newer, "{error}");
+    assert_eq!(error.kind(), DatabaseErrorKind::Newer, "{error}");
     assert!(error.to_string().contains("another build"), "{error}");
     assert_eq!(maker.tables(&place).await, tables);
 }
@@ -118,9 +118,9 @@ async fn a_role_that_may_not_make_tables_works_with_those_there_are() {
     let Err(error) = open(&of_worker(&old)).await else {
         panic!("somebody without the right to it has made tables");
     };
-    assert_eq!(error.kind(), Kind::Open, "{error}");
+    assert_eq!(error.kind(), DatabaseErrorKind::Open, "{error}");
     assert!(error.to_string().contains("permission denied"), "{error}");
-    // Whoever may make them is not kept waiting by whoever could not.
+    // A process that may migrate does not wait for one that could not.
     drop(open(&old).await.unwrap());
 }
 

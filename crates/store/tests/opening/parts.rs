@@ -1,20 +1,26 @@
-//! What each version brought: how to put something of it into a database, and how to find it again.
+//! The parts that each version added: puts rows of each into a database, and finds them again.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use agent::Journal as _;
-use builder::{Job, JobId, Jobs, Status};
-use flow::engine::{Answer, Command, Report, RunStatus, Start};
-use flow::{Claim, RunId};
+use agent::TurnJournal as _;
+use builder::{BuildJob, JobId, JobStatus, JobStore};
+use flow::engine::{AttemptReport, EngineCommand, RunStart, RunStatus, TaskAnswer};
+use flow::{ClaimRequest, RunId};
 use serde_json::json;
 use store::{
-    Admission, Firing, List, NewToken, NewView, People, Queries, Role, RunFilter, RunKind,
-    Schedule, Schedules,
+    AuditLog, CostQueries, EventStream, IdempotencyKeys, PersonCredentials, SearchIndex, TaskNotes,
 };
-use store::{Nature, Slug, Store, TokenSecret, Tokens, User, Views, Who};
+use store::{
+    NewToken, NewView, RunFilter, RunKind, RunQueries, Schedule, ScheduleFiring, ScheduleStore,
+    TokenCheck, TriggerMemory, UserRole, UserStore, ViewedList,
+};
+use store::{Slug, SqliteDatabase, TokenSecret, TokenStore, User, UserFilter, UserKind, ViewStore};
+use store::{WebSessions, WebhookEndpoints, WorkflowVersions};
 
 use crate::database::Opened;
+use crate::reading;
+use crate::server;
 use crate::support::{new_run, turn};
 
 /// One step of a schema.
@@ -29,12 +35,18 @@ pub(crate) enum Part {
     Pages,
     /// Names, tags and notices that are found by their run.
     Looking,
-    /// What was said in attempts.
+    /// The model calls of attempts.
     Calls,
+    /// Room, what commands print, and what triggers have seen.
+    Limits,
+    /// Everything that a server stands on.
+    Server,
+    /// Costs, and texts to search.
+    Reading,
 }
 
 /// By version: the first one brought the first part.
-pub(crate) const IN_SQLITE: [Part; 7] = [
+pub(crate) const IN_SQLITE: [Part; 10] = [
     Part::Agent,
     Part::Builds,
     Part::Workflows,
@@ -42,14 +54,20 @@ pub(crate) const IN_SQLITE: [Part; 7] = [
     Part::Access,
     Part::Looking,
     Part::Calls,
+    Part::Limits,
+    Part::Server,
+    Part::Reading,
 ];
-pub(crate) const IN_POSTGRES: [Part; 6] = [
+pub(crate) const IN_POSTGRES: [Part; 9] = [
     Part::Workflows,
     Part::People,
     Part::Access,
     Part::Pages,
     Part::Looking,
     Part::Calls,
+    Part::Limits,
+    Part::Server,
+    Part::Reading,
 ];
 
 const WORKFLOW: &str = "graph TD
@@ -83,6 +101,9 @@ impl Opened {
             Part::Pages => fill_pages(&*self.workflows().await).await,
             Part::Looking => fill_looking(&*self.workflows().await).await,
             Part::Calls => fill_calls(&*self.workflows().await).await,
+            Part::Limits => fill_limits(&*self.workflows().await, &*self.triggers()).await,
+            Part::Server => server::fill(self).await,
+            Part::Reading => reading::fill(self).await,
         }
     }
 
@@ -97,17 +118,20 @@ impl Opened {
             Part::Pages => find_pages(&*self.workflows().await).await,
             Part::Looking => find_looking(&*self.queries()).await,
             Part::Calls => find_calls(&*self.workflows().await).await,
+            Part::Limits => find_limits(&*self.workflows().await, &*self.triggers()).await,
+            Part::Server => server::find(self).await,
+            Part::Reading => reading::find(self).await,
         }
     }
 
-    fn file(&self) -> &Store {
+    fn file(&self) -> &SqliteDatabase {
         match self {
             Opened::File(store) => store,
             Opened::Server(_) => panic!("a server keeps none of this"),
         }
     }
 
-    async fn workflows(&self) -> Arc<dyn flow::Store> {
+    pub(crate) async fn workflows(&self) -> Arc<dyn flow::WorkflowStore> {
         let opened = match self {
             Opened::File(store) => store.workflows().await,
             Opened::Server(server) => server.workflows().await,
@@ -119,7 +143,7 @@ impl Opened {
 macro_rules! ports {
     ($($name:ident: $port:ident),+) => {
         impl Opened {
-            $(fn $name(&self) -> Box<dyn $port> {
+            $(pub(crate) fn $name(&self) -> Box<dyn $port> {
                 match self {
                     Opened::File(store) => Box::new(store.clone()),
                     Opened::Server(server) => Box::new(server.clone()),
@@ -129,9 +153,26 @@ macro_rules! ports {
     };
 }
 
-ports!(people: People, queries: Queries, schedules: Schedules, views: Views, tokens: Tokens);
+ports!(
+    people: UserStore,
+    queries: RunQueries,
+    schedules: ScheduleStore,
+    triggers: TriggerMemory,
+    views: ViewStore,
+    tokens: TokenStore,
+    audit: AuditLog,
+    credentials: PersonCredentials,
+    keys: IdempotencyKeys,
+    notes: TaskNotes,
+    sessions: WebSessions,
+    stream: EventStream,
+    versions: WorkflowVersions,
+    webhooks: WebhookEndpoints,
+    costs: CostQueries,
+    search: SearchIndex
+);
 
-async fn fill_agent(store: &Store) {
+async fn fill_agent(store: &SqliteDatabase) {
     let run = store.begin(&new_run("p.json")).await.unwrap();
     let mut journal = run.conversation("generate").await.unwrap();
     for number in 1..=3 {
@@ -142,7 +183,7 @@ async fn fill_agent(store: &Store) {
         .unwrap();
 }
 
-async fn find_agent(store: &Store) {
+async fn find_agent(store: &SqliteDatabase) {
     let record = store
         .latest(RunKind::Plan, "p.json")
         .await
@@ -156,8 +197,8 @@ async fn find_agent(store: &Store) {
     journal.commit(&turn(4)).await.unwrap();
 }
 
-fn job() -> Job {
-    Job::new(
+fn job() -> BuildJob {
+    BuildJob::new(
         JobId::new(7, 7),
         "say something better",
         builder::Options::default(),
@@ -166,48 +207,49 @@ fn job() -> Job {
     .unwrap()
 }
 
-async fn fill_builds(store: &Store) {
+async fn fill_builds(store: &SqliteDatabase) {
     store.create(&job()).await.unwrap();
 }
 
-async fn find_builds(store: &Store) {
+async fn find_builds(store: &SqliteDatabase) {
     let kept = store.get(&job().id).await.unwrap();
     assert_eq!(kept, job());
-    let change = kept.change(Status::Planning, 8, |_| {}).unwrap();
+    let change = kept.change(JobStatus::Planning, 8, |_| {}).unwrap();
     store.compare_and_set(&change).await.unwrap();
 }
 
 /// Claims one task and does it; `None` when nothing is ready.
-async fn work(store: &dyn flow::Store, lease_ms: u64) -> Option<(flow::TaskId, u64)> {
-    let claim = Claim {
+async fn work(store: &dyn flow::WorkflowStore, lease_ms: u64) -> Option<(flow::TaskId, u64)> {
+    let claim = ClaimRequest {
         worker: "w".to_owned(),
         max: 1,
         lease_ms,
         assignees: Vec::new(),
         runs: Vec::new(),
+        rates: Vec::new(),
     };
     let claimed = store.claim(claim).await.unwrap().pop()?;
     Some((claimed.task.id, claimed.task.fence))
 }
 
-async fn report(store: &dyn flow::Store, (task, fence): (flow::TaskId, u64)) {
+async fn report(store: &dyn flow::WorkflowStore, (task, fence): (flow::TaskId, u64)) {
     let output = match task.step.as_str() {
         "A" => json!({ "items": ["a", "b'\"\\ä", null] }),
         _ => json!({ "ok": true }),
     };
-    let report = Command::Report {
+    let report = EngineCommand::Report {
         task,
         fence,
-        report: Report::completed(output),
+        report: AttemptReport::completed(output),
     };
     store.execute(report).await.unwrap().unwrap();
 }
 
 /// A run in the middle of a foreach: one item is done, one is in the hands of a worker that died, one
 /// waits.
-async fn fill_workflows(store: &dyn flow::Store) {
+async fn fill_workflows(store: &dyn flow::WorkflowStore) {
     let hash = store.keep_workflow(WORKFLOW).await.unwrap();
-    let start = Start::new("r1", json!({ "depth": 3 }));
+    let start = RunStart::new("r1", json!({ "depth": 3 }));
     store.start(&hash, start).await.unwrap().unwrap();
     for _ in 0..2 {
         let claimed = work(store, 60_000).await.unwrap();
@@ -216,13 +258,13 @@ async fn fill_workflows(store: &dyn flow::Store) {
     work(store, 1).await.unwrap();
 }
 
-async fn find_workflows(store: &dyn flow::Store) {
+async fn find_workflows(store: &dyn flow::WorkflowStore) {
     let run = RunId::new("r1");
     let input = store.input(&run).await.unwrap();
     assert_eq!(input, Some(json!({ "depth": 3 })));
     tokio::time::sleep(Duration::from_millis(5)).await;
     for (task, fence) in store.expired(9).await.unwrap() {
-        let lost = Command::LeaseLost { task, fence };
+        let lost = EngineCommand::LeaseLost { task, fence };
         store.execute(lost).await.unwrap().unwrap();
     }
     for _ in 0..2 {
@@ -235,10 +277,10 @@ async fn find_workflows(store: &dyn flow::Store) {
     }
     for step in ["N", "M"] {
         let task = format!("r1/{step}").parse().unwrap();
-        let answer = Command::Answer {
+        let answer = EngineCommand::Answer {
             task,
             by: "ada".to_owned(),
-            answer: Answer::Done { output: json!(1) },
+            answer: TaskAnswer::Done { output: json!(1) },
         };
         store.execute(answer).await.unwrap().unwrap();
     }
@@ -248,15 +290,15 @@ async fn find_workflows(store: &dyn flow::Store) {
     flow::replay(&events).unwrap();
 }
 
-fn slug(text: &str) -> Slug {
+pub(crate) fn slug(text: &str) -> Slug {
     text.parse().unwrap()
 }
 
-fn user(name: &str, nature: Nature) -> User {
+pub(crate) fn user(name: &str, nature: UserKind) -> User {
     User {
         slug: slug(name),
         display_name: "Ada ' Lovelace".to_owned(),
-        role: Role::Reviewer,
+        role: UserRole::Reviewer,
         is_active: true,
         nature,
         revision: 0,
@@ -265,12 +307,12 @@ fn user(name: &str, nature: Nature) -> User {
     }
 }
 
-async fn fill_people(people: &dyn People, schedules: &dyn Schedules) {
+async fn fill_people(people: &dyn UserStore, schedules: &dyn ScheduleStore) {
     let email = "ada@example.org".to_owned();
-    let ada = user("ada", Nature::Person { email });
+    let ada = user("ada", UserKind::Person { email });
     people.add_user(&ada).await.unwrap();
     let prompt = "You review.\nBe kind.".to_owned();
-    let agent = user("reviewer", Nature::Agent { prompt });
+    let agent = user("reviewer", UserKind::Agent { prompt });
     people.add_user(&agent).await.unwrap();
     let schedule = Schedule {
         slug: slug("night"),
@@ -282,20 +324,23 @@ async fn fill_people(people: &dyn People, schedules: &dyn Schedules) {
         next_ms: Some(10),
         last: None,
         created_ms: 0,
+        policy: store::SchedulePolicy::default(),
     };
     schedules.add_schedule(&schedule).await.unwrap();
 }
 
-async fn find_people(people: &dyn People, schedules: &dyn Schedules) {
-    let names = people.users(Who::Everybody).await.unwrap();
-    let names: Vec<&str> = names.iter().map(|user| user.slug.as_str()).collect();
+async fn find_people(people: &dyn UserStore, schedules: &dyn ScheduleStore) {
+    let names = people.users(UserFilter::Everybody).await.unwrap();
+    let mut names: Vec<&str> = names.iter().map(|user| user.slug.as_str()).collect();
+    // A later version has claimed the server as well.
+    names.retain(|name| *name != "own");
     assert_eq!(names, ["ada", "reviewer"]);
     let agent = people.user(&slug("reviewer")).await.unwrap().unwrap();
     assert_eq!(agent.agent_prompt(), Some("You review.\nBe kind."));
     people.edit_user(&agent).await.unwrap();
     let due = schedules.due_schedules(10, 9).await.unwrap();
     assert_eq!(due[0].input, json!({ "depth": 3 }));
-    let firing = Firing {
+    let firing = ScheduleFiring {
         due_ms: 10,
         outcome: Ok("r1".to_owned()),
     };
@@ -306,11 +351,11 @@ async fn find_people(people: &dyn People, schedules: &dyn Schedules) {
     assert!(schedules.due_schedules(10, 9).await.unwrap().is_empty());
 }
 
-async fn fill_access(views: &dyn Views, tokens: &dyn Tokens) {
+async fn fill_access(views: &dyn ViewStore, tokens: &dyn TokenStore) {
     let view = NewView {
         owner: slug("ada"),
         name: "Mine".to_owned(),
-        list: List::Tasks,
+        list: ViewedList::Tasks,
         filter: json!({ "status": "on_hold" }),
         is_shared: true,
     };
@@ -318,32 +363,33 @@ async fn fill_access(views: &dyn Views, tokens: &dyn Tokens) {
     let token = NewToken {
         user: slug("ada"),
         name: "ci".to_owned(),
-        role: Role::Viewer,
+        role: UserRole::Viewer,
+        scopes: Vec::new(),
         expires_ms: None,
     };
     let secret = TokenSecret::new([7; 32]);
     tokens.add_token(&token, &secret).await.unwrap();
 }
 
-async fn find_access(views: &dyn Views, tokens: &dyn Tokens) {
-    let seen = views.views(&slug("ada"), List::Tasks).await.unwrap();
+async fn find_access(views: &dyn ViewStore, tokens: &dyn TokenStore) {
+    let seen = views.views(&slug("ada"), ViewedList::Tasks).await.unwrap();
     assert_eq!(seen[0].filter, json!({ "status": "on_hold" }));
     views.edit_view(&seen[0]).await.unwrap();
     let admitted = tokens.admit(&TokenSecret::new([7; 32])).await.unwrap();
-    let Admission::Granted(bearer) = admitted else {
+    let TokenCheck::Granted(bearer) = admitted else {
         panic!("{admitted:?}");
     };
     tokens.revoke_token(bearer.token).await.unwrap();
 }
 
-async fn fill_pages(store: &dyn flow::Store) {
+async fn fill_pages(store: &dyn flow::WorkflowStore) {
     let hash = store.keep_workflow("graph TD\n A(Look)\n B(Note)\n");
-    let start = Start::new("r2", json!({}));
+    let start = RunStart::new("r2", json!({}));
     let started = store.start(&hash.await.unwrap(), start).await.unwrap();
     started.unwrap();
 }
 
-async fn find_pages(store: &dyn flow::Store) {
+async fn find_pages(store: &dyn flow::WorkflowStore) {
     let run = RunId::new("r2");
     let all = store.events(&run, 0, 99).await.unwrap();
     assert_eq!(all.len(), 3, "{all:?}");
@@ -354,17 +400,17 @@ async fn find_pages(store: &dyn flow::Store) {
     flow::replay(&all).unwrap();
 }
 
-async fn fill_looking(store: &dyn flow::Store) {
+async fn fill_looking(store: &dyn flow::WorkflowStore) {
     let hash = store.keep_workflow("graph TD\n A(Look)\n").await.unwrap();
-    let start = Start {
+    let start = RunStart {
         name: Some("looking".to_owned()),
         tags: vec!["seen".to_owned()],
-        ..Start::new("r3", json!({}))
+        ..RunStart::new("r3", json!({}))
     };
     store.start(&hash, start).await.unwrap().unwrap();
 }
 
-async fn find_looking(queries: &dyn Queries) {
+async fn find_looking(queries: &dyn RunQueries) {
     for filter in [
         RunFilter {
             workflow: Some("looking".to_owned()),
@@ -382,24 +428,72 @@ async fn find_looking(queries: &dyn Queries) {
     }
 }
 
-async fn fill_calls(store: &dyn flow::Store) {
+async fn fill_calls(store: &dyn flow::WorkflowStore) {
     let hash = store.keep_workflow("graph TD\n A(Say)\n").await.unwrap();
-    let start = Start::new("r4", json!({}));
+    let start = RunStart::new("r4", json!({}));
     store.start(&hash, start).await.unwrap().unwrap();
     let output = json!({
         "status": "SUCCESS", "summary": "Said it.", "output": 1, "next_action": "COMPLETE",
     });
-    let answer = Command::Answer {
+    let answer = EngineCommand::Answer {
         task: "r4/A".parse().unwrap(),
         by: "ann".to_owned(),
-        answer: Answer::Done { output },
+        answer: TaskAnswer::Done { output },
     };
     store.execute(answer).await.unwrap().unwrap();
 }
 
-async fn find_calls(store: &dyn flow::Store) {
+async fn find_calls(store: &dyn flow::WorkflowStore) {
     let calls = store.calls(&"r4/A".parse().unwrap()).await.unwrap();
     assert_eq!(calls.len(), 1);
     assert_eq!(calls[0].call.summary.as_deref(), Some("Said it."));
     assert_eq!(calls[0].call.by.as_deref(), Some("ann"));
+}
+
+const LIMITED: &str = "graph TD
+ A(Say)
+%% === WORKFLOW_CONFIG ===
+%% @concurrency: { \"max\": 1 }
+%% === END_CONFIG ===
+";
+
+async fn fill_limits(store: &dyn flow::WorkflowStore, triggers: &dyn TriggerMemory) {
+    let hash = store.keep_workflow(LIMITED).await.unwrap();
+    for run in ["r5", "r6"] {
+        let start = RunStart::new(run, json!({}));
+        store.start(&hash, start).await.unwrap().unwrap();
+    }
+    store.keep_log(&[printed()]).await.unwrap();
+    assert!(triggers.note_seen("files", None, "one").await.unwrap());
+}
+
+fn printed() -> flow::LogLine {
+    flow::LogLine {
+        task: "r5/A".parse().unwrap(),
+        attempt: 1,
+        number: 1,
+        at_ms: 7,
+        stream: flow::LogStream::Stderr,
+        text: "a word".to_owned(),
+    }
+}
+
+async fn find_limits(store: &dyn flow::WorkflowStore, triggers: &dyn TriggerMemory) {
+    let task = printed().task;
+    assert_eq!(store.log(&task, (0, 0), 9).await.unwrap(), [printed()]);
+    assert_eq!(
+        triggers.seen("files").await.unwrap().as_deref(),
+        Some("one")
+    );
+    let cancel = EngineCommand::Cancel {
+        run: task.run.clone(),
+        reason: "Enough.".to_owned(),
+    };
+    store.execute(cancel).await.unwrap().unwrap();
+    // The room that it held is for the one that waits.
+    let due = store.due(99).await.unwrap();
+    assert!(
+        due.iter().any(|timer| timer.run.as_str() == "r6"),
+        "{due:?}"
+    );
 }

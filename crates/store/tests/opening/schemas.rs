@@ -1,14 +1,14 @@
-//! The dumps of old schemas, and how the next one is made.
+//! The dumps of old schemas, and the making of the next one.
 //!
-//! `schemas/ENGINE/VERSION.sql` is a database as a drawloom of that version left it, with rows in all
-//! of its tables. Whoever adds a migration fills the new tables in `parts.rs`, and then writes the dump
-//! of the version that it makes:
+//! `schemas/ENGINE/VERSION.sql` is a database as a drawloom of that version left it, with rows in
+//! all of its tables. A change that adds a migration fills the new tables in `parts.rs`, and then
+//! writes the dump of the version that it makes:
 //!
 //! ```sh
 //! DRAWLOOM_BLESS=1 cargo nextest run -p store --test opening every_version_has_a_dump
 //! ```
 //!
-//! A dump that is there is never written again.
+//! An existing dump is never written again.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -32,7 +32,7 @@ async fn sqlite_dump(maker: &Maker, place: &str) -> String {
     let made = maker.texts(
         place,
         "SELECT sql || ';' FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%' \
-         ORDER BY rowid",
+         AND name NOT LIKE 'search_words_%' AND type <> 'trigger' ORDER BY rowid",
     );
     for sql in made.await {
         writeln!(dump, "{sql}").unwrap();
@@ -44,6 +44,17 @@ async fn sqlite_dump(maker: &Maker, place: &str) -> String {
         let (table, values) = row.split_once(": ").unwrap();
         writeln!(dump, "INSERT INTO \"{table}\" VALUES ({values});").unwrap();
     }
+    // The rows of FTS5's own tables are made anew of those that it indexes.
+    writeln!(
+        dump,
+        "INSERT INTO search_words (search_words) VALUES ('rebuild');"
+    )
+    .unwrap();
+    // Behind the rows, which would make them act.
+    let triggers = "SELECT sql || ';' FROM sqlite_schema WHERE type = 'trigger' ORDER BY rowid";
+    for sql in maker.texts(place, triggers).await {
+        writeln!(dump, "{sql}").unwrap();
+    }
     for name in ["application_id", "user_version"] {
         let sql = format!("SELECT CAST({name} AS TEXT) FROM pragma_{name}");
         let value = maker.texts(place, &sql).await.remove(0);
@@ -52,7 +63,7 @@ async fn sqlite_dump(maker: &Maker, place: &str) -> String {
     dump
 }
 
-/// What `pg_dump` says, without what depends on its version.
+/// Returns the output of `pg_dump`, without the parts that depend on its version.
 fn postgres_dump(maker: &Maker, name: &str) -> String {
     let Maker::Server(cluster) = maker else {
         panic!("a file has no pg_dump");
@@ -78,7 +89,7 @@ fn postgres_dump(maker: &Maker, name: &str) -> String {
     kept.join("\n") + "\n"
 }
 
-/// Writes the dump of the newest version, if there is none and somebody asked for it.
+/// Writes the dump of the newest version, if it does not exist and the variable asks for it.
 async fn bless(maker: &Maker, file: &Path) {
     if file.exists() || std::env::var_os("DRAWLOOM_BLESS").is_none() {
         return;

@@ -7,7 +7,7 @@ use std::net::TcpListener;
 use std::path::PathBuf;
 
 use sqlx::Row as _;
-use store::{Kind, People as _, Who};
+use store::{DatabaseErrorKind, UserFilter, UserStore as _};
 
 use crate::cluster::{Cluster, Flush};
 use crate::database::{Opened, open};
@@ -31,7 +31,7 @@ async fn server() -> (Cluster, u16) {
     (cluster, port)
 }
 
-/// Whether the connections of our own are encrypted.
+/// Tells for each of our own connections whether it is encrypted.
 async fn are_encrypted(cluster: &Cluster) -> Vec<bool> {
     let mut connection = cluster.connect(DATABASE).await.unwrap();
     let rows = sqlx::query(
@@ -61,7 +61,7 @@ async fn a_server_is_reached_by_tls_and_has_to_be_who_it_should() {
         let Opened::Server(store) = open(&address).await.unwrap() else {
             panic!("it is a server");
         };
-        assert!(store.users(Who::Everybody).await.unwrap().is_empty());
+        assert!(store.users(UserFilter::Everybody).await.unwrap().is_empty());
         assert_eq!(are_encrypted(&cluster).await, [is_encrypted], "{ways}");
     }
 }
@@ -90,6 +90,18 @@ async fn a_server_that_is_somebody_else_gets_no_password_and_the_error_has_none(
             format!("sslmode=verify-full&sslrootcert={right}"),
             vec!["over TLS", "certificate", "localhost"],
         ),
+        // By an address that may be another machine the certificate is asked for without a word: of
+        // a known authority, and for this host.
+        (
+            "0.0.0.0",
+            String::new(),
+            vec!["over TLS", "certificate", "Check sslmode and sslrootcert"],
+        ),
+        (
+            "0.0.0.0",
+            format!("sslrootcert={right}"),
+            vec!["over TLS", "certificate"],
+        ),
         (
             "127.0.0.1",
             "sslmode=verify-full&sslrootcert=/nowhere/ca.pem".to_owned(),
@@ -106,11 +118,22 @@ async fn a_server_that_is_somebody_else_gets_no_password_and_the_error_has_none(
             panic!("{ways} is opened");
         };
         let text = format!("{error} {error:?}");
-        assert_eq!(error.kind(), Kind::Open, "{text}");
+        assert_eq!(error.kind(), DatabaseErrorKind::Open, "{text}");
         for piece in says {
             assert!(text.contains(piece), "{piece:?} is missing in: {text}");
         }
         assert!(!text.contains("geheim"), "{text}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn another_machine_without_a_certificate_is_reached_where_its_address_says_so() {
+    let (cluster, port) = server().await;
+    for (ways, is_encrypted) in [("require", true), ("prefer", true), ("disable", false)] {
+        let address =
+            format!("postgres://drawloom:geheim@0.0.0.0:{port}/{DATABASE}?sslmode={ways}");
+        let _store = open(&address).await.unwrap();
+        assert_eq!(are_encrypted(&cluster).await, [is_encrypted], "{ways}");
     }
 }
 
@@ -122,7 +145,7 @@ async fn a_server_without_tls_is_refused_where_it_is_required() {
     let Err(error) = open(&format!("{address}?sslmode=require")).await else {
         panic!("a server without TLS is taken for one with it");
     };
-    assert_eq!(error.kind(), Kind::Open, "{error}");
+    assert_eq!(error.kind(), DatabaseErrorKind::Open, "{error}");
     assert!(
         error.to_string().contains("does not support TLS"),
         "{error}"

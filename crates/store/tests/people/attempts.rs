@@ -1,10 +1,13 @@
-//! Attempts: who had a task when and what came of it, as the events of its run tell.
+//! Attempts: who had a task when and how it ended, derived from the events of its run.
 
 use flow::engine::TaskStatus;
-use flow::engine::{Answer, Command, Failure, FailureClass, Outcome, Report, Spent, Start};
-use flow::{Claim, Store, TaskId};
+use flow::engine::{
+    AttemptFailure, AttemptOutcome, AttemptReport, EngineCommand, FailureClass, RunStart,
+    SpentAmount, TaskAnswer,
+};
+use flow::{ClaimRequest, TaskId, WorkflowStore};
 use serde_json::json;
-use store::{Attempt, attempts};
+use store::{AttemptRecord, attempts};
 
 use crate::place::{Place, on_both};
 
@@ -17,21 +20,22 @@ const ONE: &str = "graph TD\n    A[Work]\n    B(Look)\n    A --> B\n\n%% === WOR
     %% @A: { \"handler\": \"no_op\", \"retry\": { \"attempts\": 2, \"delay\": \"1ms\" } }\n\
     %% === END_CONFIG ===\n";
 
-async fn began(store: &dyn Store) -> TaskId {
+async fn began(store: &dyn WorkflowStore) -> TaskId {
     let hash = store.keep_workflow(ONE).await.unwrap();
-    let start = Start::new("r1", json!(null));
+    let start = RunStart::new("r1", json!(null));
     store.start(&hash, start).await.unwrap().unwrap();
     "r1/A".parse().unwrap()
 }
 
 /// A worker takes what is ready, as soon as it is, and says how it ended.
-async fn work(store: &dyn Store, worker: &str, outcome: Outcome) {
-    let claim = Claim {
+async fn work(store: &dyn WorkflowStore, worker: &str, outcome: AttemptOutcome) {
+    let claim = ClaimRequest {
         worker: worker.to_owned(),
         max: 1,
         lease_ms: 60_000,
         assignees: Vec::new(),
         runs: Vec::new(),
+        rates: Vec::new(),
     };
     let claimed = loop {
         match store.claim(claim.clone()).await.unwrap().pop() {
@@ -39,15 +43,15 @@ async fn work(store: &dyn Store, worker: &str, outcome: Outcome) {
             None => tokio::time::sleep(std::time::Duration::from_millis(5)).await,
         }
     };
-    let spent = Spent {
+    let spent = SpentAmount {
         tokens: 10,
         micros: 5,
     };
-    let report = Report {
+    let report = AttemptReport {
         spent,
-        ..Report::of(outcome)
+        ..AttemptReport::of(outcome)
     };
-    let report = Command::Report {
+    let report = EngineCommand::Report {
         task: claimed.id,
         fence: claimed.fence,
         report,
@@ -55,8 +59,8 @@ async fn work(store: &dyn Store, worker: &str, outcome: Outcome) {
     store.execute(report).await.unwrap().unwrap();
 }
 
-fn failed(class: FailureClass, message: &str) -> Outcome {
-    Outcome::Failed(Failure {
+fn failed(class: FailureClass, message: &str) -> AttemptOutcome {
+    AttemptOutcome::Failed(AttemptFailure {
         class,
         message: message.to_owned(),
     })
@@ -65,7 +69,7 @@ fn failed(class: FailureClass, message: &str) -> Outcome {
 /// The number, who, where the task was left, and why.
 type Told<'a> = (u32, Option<&'a str>, Option<TaskStatus>, Option<&'a str>);
 
-fn told(attempts: &[Attempt]) -> Vec<Told<'_>> {
+fn told(attempts: &[AttemptRecord]) -> Vec<Told<'_>> {
     let told = attempts.iter().map(|one| {
         let end = one.end.as_ref();
         let message = end.and_then(|end| end.message.as_deref());
@@ -91,9 +95,12 @@ async fn attempts_are_told_in_order_with_who_and_why(place: &Place) {
     assert_eq!(first[0].spent.unwrap().tokens, 10);
 
     work(&*store, "w2", failed(FailureClass::Unavailable, "Gone.")).await;
-    let retry = Command::Retry { task: task.clone() };
+    let retry = EngineCommand::Retry {
+        task: task.clone(),
+        with: None,
+    };
     store.execute(retry).await.unwrap().unwrap();
-    let done = Outcome::Completed {
+    let done = AttemptOutcome::Completed {
         output: json!({}),
         partial: false,
     };
@@ -119,10 +126,10 @@ async fn attempts_are_told_in_order_with_who_and_why(place: &Place) {
     assert!(all.is_sorted_by_key(|one| one.begun_ms));
 
     let manual: TaskId = "r1/B".parse().unwrap();
-    let answer = Command::Answer {
+    let answer = EngineCommand::Answer {
         task: manual.clone(),
         by: "ada".to_owned(),
-        answer: Answer::Done { output: json!(1) },
+        answer: TaskAnswer::Done { output: json!(1) },
     };
     store.execute(answer).await.unwrap().unwrap();
     let manual = attempts(&*store, &manual).await.unwrap();
@@ -140,9 +147,9 @@ async fn tasks_beside_each_other_have_attempts_of_their_own(place: &Place) {
         %% @W: { \"handler\": \"no_op\" }\n%% === END_CONFIG ===\n";
     let hash = store.keep_workflow(text).await.unwrap();
     let items: Vec<u32> = (0..MANY).collect();
-    let start = Start::new("r1", json!({ "items": items }));
+    let start = RunStart::new("r1", json!({ "items": items }));
     store.start(&hash, start).await.unwrap().unwrap();
-    let done = || Outcome::Completed {
+    let done = || AttemptOutcome::Completed {
         output: json!(1),
         partial: false,
     };

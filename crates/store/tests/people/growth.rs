@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use flow::engine::{Report, RunStatus, Start, TaskStatus};
-use flow::{Claim, Done, RunId, Store, Which};
+use flow::engine::{AttemptReport, RunStart, RunStatus, TaskStatus};
+use flow::{ClaimRequest, FinishedTask, RunId, TaskSelection, WorkflowStore};
 use serde_json::json;
 use sqlx::{Connection as _, PgConnection, SqliteConnection};
 use store::{RunFilter, TaskFilter};
@@ -14,7 +14,7 @@ use crate::place::Place;
 
 const CHAIN: &str = "graph TD\n    A[One] --> B[Two]\n    B --> C[Three]\n";
 const STEPS: i64 = 3;
-/// How many runs are made by the engine at a time.
+/// The number of runs that the engine makes at a time.
 const RUNS: usize = 50;
 
 fn id(number: usize) -> String {
@@ -22,35 +22,36 @@ fn id(number: usize) -> String {
 }
 
 /// Works as a worker does: what is done is told with the next claim.
-async fn work_off(store: &Arc<dyn Store>) {
+async fn work_off(store: &Arc<dyn WorkflowStore>) {
     let mut done = Vec::new();
     loop {
-        let claim = Claim {
+        let claim = ClaimRequest {
             worker: "host-1234-abcdef".to_owned(),
             max: 8,
             lease_ms: 60_000,
             assignees: Vec::new(),
             runs: Vec::new(),
+            rates: Vec::new(),
         };
         let claimed = store.turn(done, claim).await.unwrap();
         if claimed.is_empty() {
             return;
         }
-        let all = claimed.into_iter().map(|one| Done {
+        let all = claimed.into_iter().map(|one| FinishedTask {
             task: one.task.id,
             fence: one.task.fence,
-            report: Report::completed(json!({ "ok": true })),
+            report: AttemptReport::completed(json!({ "ok": true })),
         });
         done = all.collect();
     }
 }
 
-async fn begin(store: &Arc<dyn Store>, numbers: std::ops::Range<usize>) {
+async fn begin(store: &Arc<dyn WorkflowStore>, numbers: std::ops::Range<usize>) {
     let hash = store.keep_workflow(CHAIN).await.unwrap();
     for number in numbers {
-        let start = Start {
+        let start = RunStart {
             name: Some("chain".to_owned()),
-            ..Start::new(id(number), json!({}))
+            ..RunStart::new(id(number), json!({}))
         };
         store.start(&hash, start).await.unwrap().unwrap();
     }
@@ -107,7 +108,11 @@ async fn look_at_everything(place: &Place) {
         queries.count_tasks(&filter, 1_000).await.unwrap();
     }
     assert_eq!(
-        store.tasks(Some(&run), Which::All, 99).await.unwrap().len(),
+        store
+            .tasks(Some(&run), TaskSelection::All, 99)
+            .await
+            .unwrap()
+            .len(),
         3
     );
     assert!(!store.events(&run, 0, 99).await.unwrap().is_empty());
@@ -141,7 +146,7 @@ async fn postgres_reads_no_table_whole_however_many_runs_there_are() {
     let count = "SELECT coalesce(sum(seq_tup_read), 0)::bigint FROM pg_stat_user_tables \
                  WHERE relname IN ('workflow_runs', 'workflow_tasks', 'workflow_events', 'workflow_notices')";
     let read = async |connection: &mut PgConnection| -> i64 {
-        // What others have read is told when they are idle.
+        // PostgreSQL reports the reads of other connections when they are idle.
         tokio::time::sleep(std::time::Duration::from_millis(1_500)).await;
         sqlx::query("SELECT pg_stat_clear_snapshot()")
             .execute(&mut *connection)

@@ -1,9 +1,9 @@
-//! A server that is killed, and callers that stop waiting: nothing is said to be kept that is not,
-//! nobody is told of a conflict with themselves, and the next caller finds a clean connection.
+//! A killed server, and callers that stop waiting: no lost change is reported as stored, no caller
+//! gets a conflict with its own change, and the next caller finds a clean connection.
 
 use std::time::Duration;
 
-use store::{People as _, Who};
+use store::{UserFilter, UserStore as _};
 
 use crate::cluster::{Cluster, Flush};
 use crate::place::on_server;
@@ -20,10 +20,10 @@ async fn a_server_that_comes_back_goes_on_with_what_it_said_it_kept() {
         kept.push(store.add_user(&agent(&name, "Do.")).await.unwrap());
         cluster.kill().await;
         let lost = store.add_user(&agent("lost", "Do.")).await.unwrap_err();
-        assert_eq!(lost.kind(), store::Kind::Lost, "{lost}");
+        assert_eq!(lost.kind(), store::DatabaseErrorKind::Lost, "{lost}");
         cluster.run().await;
         // The same connection was lost and is made anew.
-        assert_eq!(store.users(Who::Everybody).await.unwrap(), kept);
+        assert_eq!(store.users(UserFilter::Everybody).await.unwrap(), kept);
         let edited = store.edit_user(&kept[round]).await.unwrap();
         kept[round] = edited;
     }
@@ -49,5 +49,5 @@ async fn whoever_stops_waiting_leaves_nothing_half_done() {
             None => drop(store.add_user(&user).await.unwrap()),
         }
     }
-    assert_eq!(store.users(Who::Agents).await.unwrap().len(), 120);
+    assert_eq!(store.users(UserFilter::Agents).await.unwrap().len(), 120);
 }

@@ -1,9 +1,9 @@
 //! The outbox: notices wait until they are delivered, and what fails is tried again later.
 
 use flow::RunId;
-use flow::engine::{NoticeKind, Start};
+use flow::engine::{NoticeKind, RunStart};
 use serde_json::json;
-use store::KeptNotice;
+use store::StoredNotice;
 
 use crate::place::{Place, now_ms, on_both};
 
@@ -17,12 +17,12 @@ async fn filled(place: &Place) {
     let store = place.workflows().await;
     let hash = store.keep_workflow("graph TD\n A(Look)\n").await.unwrap();
     for run in ["a", "b"] {
-        let start = Start::new(run, json!({}));
+        let start = RunStart::new(run, json!({}));
         store.start(&hash, start).await.unwrap().unwrap();
     }
 }
 
-fn runs(notices: &[KeptNotice]) -> Vec<&str> {
+fn runs(notices: &[StoredNotice]) -> Vec<&str> {
     notices.iter().map(|one| one.notice.run.as_str()).collect()
 }
 

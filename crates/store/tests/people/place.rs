@@ -3,16 +3,22 @@
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use agent::Clock;
-use store::{Options, Outbox, People, Postgres, PostgresOptions, Queries, Schedules, Scrub};
-use store::{Store, Tokens, Views};
+use agent::AgentClock;
+use store::{AuditLog, CostQueries, EventStream, IdempotencyKeys, PersonCredentials, RunParts};
+use store::{
+    Options, Outbox, PostgresDatabase, PostgresOptions, RunQueries, ScheduleStore, SecretScrub,
+    UserStore,
+};
+use store::{SearchIndex, TaskLists, TaskNotes};
+use store::{SqliteDatabase, TokenStore, TriggerMemory, ViewStore};
+use store::{WebSessions, WebhookEndpoints, WorkflowVersions};
 
 use crate::cluster::Cluster;
 
 /// The time as it is: both engines have it.
 struct Now;
 
-impl Clock for Now {
+impl AgentClock for Now {
     fn now_ms(&self) -> u64 {
         now_ms()
     }
@@ -23,12 +29,66 @@ pub(crate) fn now_ms() -> u64 {
     u64::try_from(since.as_millis()).unwrap()
 }
 
-/// All the ports of a database.
-pub(crate) trait Database: Outbox + People + Queries + Schedules + Views + Tokens {}
+/// The ports of a database that programs and pages look at it by.
+pub(crate) trait Database:
+    Outbox
+    + UserStore
+    + RunQueries
+    + ScheduleStore
+    + TriggerMemory
+    + ViewStore
+    + TokenStore
+    + EventStream
+    + ServerPorts
+{
+}
 
-impl<T: Outbox + People + Queries + Schedules + Views + Tokens> Database for T {}
+impl<
+    T: Outbox
+        + UserStore
+        + RunQueries
+        + ScheduleStore
+        + TriggerMemory
+        + ViewStore
+        + TokenStore
+        + EventStream
+        + ServerPorts,
+> Database for T
+{
+}
 
-/// Where a database is.
+/// The ports that a server stands on.
+pub(crate) trait ServerPorts:
+    AuditLog
+    + CostQueries
+    + IdempotencyKeys
+    + PersonCredentials
+    + RunParts
+    + SearchIndex
+    + TaskLists
+    + TaskNotes
+    + WebSessions
+    + WebhookEndpoints
+    + WorkflowVersions
+{
+}
+
+impl<T> ServerPorts for T where
+    T: AuditLog
+        + CostQueries
+        + IdempotencyKeys
+        + PersonCredentials
+        + RunParts
+        + SearchIndex
+        + TaskLists
+        + TaskNotes
+        + WebSessions
+        + WebhookEndpoints
+        + WorkflowVersions
+{
+}
+
+/// The location of a database.
 pub(crate) enum Place {
     File(tempfile::TempDir),
     Server(String),
@@ -50,7 +110,7 @@ impl Place {
         }
     }
 
-    pub(crate) async fn workflows(&self) -> Arc<dyn flow::Store> {
+    pub(crate) async fn workflows(&self) -> Arc<dyn flow::WorkflowStore> {
         let opened = match self {
             Place::File(folder) => in_file(folder.path()).await.workflows().await,
             Place::Server(address) => on_server(address).await.workflows().await,
@@ -59,7 +119,7 @@ impl Place {
     }
 }
 
-async fn in_file(folder: &std::path::Path) -> Store {
+pub(crate) async fn in_file(folder: &std::path::Path) -> SqliteDatabase {
     let options = Options {
         clock: Arc::new(Now),
         scrub: Some(scrub()),
@@ -67,18 +127,18 @@ async fn in_file(folder: &std::path::Path) -> Store {
         pid: std::process::id(),
     };
     let place = folder.join(".drawloom").join("drawloom.db");
-    Store::open(&place, options).await.unwrap()
+    SqliteDatabase::open(&place, options).await.unwrap()
 }
 
-pub(crate) async fn on_server(address: &str) -> Postgres {
+pub(crate) async fn on_server(address: &str) -> PostgresDatabase {
     let options = PostgresOptions {
         clock: Arc::new(Now),
         scrub: Some(scrub()),
     };
-    Postgres::open(address, options).await.unwrap()
+    PostgresDatabase::open(address, options).await.unwrap()
 }
 
-fn scrub() -> Scrub {
+fn scrub() -> SecretScrub {
     Arc::new(|text: &str| {
         text.contains("sk-secret-1")
             .then(|| text.replace("sk-secret-1", "[key removed]"))

@@ -1,7 +1,10 @@
-//! What people ask about runs and tasks: lists with filters, beginnings of ids, and what is pending.
+//! Queries of people about runs and tasks: lists with filters, prefixes of ids, and pending work.
 
-use flow::engine::{Answer, Command, Outcome, Report, RunRow, RunStatus, Start, TaskStatus};
-use flow::{Claim, RunId, Store, TaskId, TextHash};
+use flow::engine::{
+    AttemptOutcome, AttemptReport, EngineCommand, RunRow, RunStart, RunStatus, TaskAnswer,
+    TaskStatus,
+};
+use flow::{ClaimRequest, RunId, TaskId, TextHash, WorkflowStore};
 use serde_json::json;
 use store::{RunCursor, RunFilter, TaskFilter};
 
@@ -21,34 +24,35 @@ on_both!(
 const ONE: &str = "graph TD\n    A[Work]\n";
 const TITLED: &str = "---\ntitle: PR Review\n---\ngraph TD\n    A[Fetch] --> B(Look)\n";
 
-async fn begin(store: &dyn Store, source: &str, start: Start) -> TextHash {
+async fn begin(store: &dyn WorkflowStore, source: &str, start: RunStart) -> TextHash {
     let hash = store.keep_workflow(source).await.unwrap();
     store.start(&hash, start).await.unwrap().unwrap();
     hash
 }
 
-fn named(id: &str, name: &str, tags: &[&str]) -> Start {
-    Start {
+fn named(id: &str, name: &str, tags: &[&str]) -> RunStart {
+    RunStart {
         name: Some(name.to_owned()),
         tags: tags.iter().map(|tag| (*tag).to_owned()).collect(),
-        ..Start::new(id, json!({}))
+        ..RunStart::new(id, json!({}))
     }
 }
 
-async fn claim(store: &dyn Store, run: &str, lease_ms: u64) -> (TaskId, u64) {
-    let claim = Claim {
+async fn claim(store: &dyn WorkflowStore, run: &str, lease_ms: u64) -> (TaskId, u64) {
+    let claim = ClaimRequest {
         worker: "w".to_owned(),
         max: 1,
         lease_ms,
         assignees: Vec::new(),
         runs: vec![RunId::new(run)],
+        rates: Vec::new(),
     };
     let claimed = store.claim(claim).await.unwrap().remove(0);
     (claimed.task.id, claimed.task.fence)
 }
 
-async fn report(store: &dyn Store, (task, fence): (TaskId, u64), report: Report) {
-    let report = Command::Report {
+async fn report(store: &dyn WorkflowStore, (task, fence): (TaskId, u64), report: AttemptReport) {
+    let report = EngineCommand::Report {
         task,
         fence,
         report,
@@ -56,9 +60,9 @@ async fn report(store: &dyn Store, (task, fence): (TaskId, u64), report: Report)
     store.execute(report).await.unwrap().unwrap();
 }
 
-async fn complete(store: &dyn Store, run: &str) {
+async fn complete(store: &dyn WorkflowStore, run: &str) {
     let claimed = claim(store, run, 60_000).await;
-    report(store, claimed, Report::completed(json!(1))).await;
+    report(store, claimed, AttemptReport::completed(json!(1))).await;
 }
 
 fn ids(runs: &[RunRow]) -> Vec<&str> {
@@ -71,13 +75,13 @@ async fn later() {
 }
 
 /// Five runs: `a` is completed and tagged, `b` fails, `c` and `d` go on, `e` is `d`'s child.
-async fn filled(place: &Place) -> std::sync::Arc<dyn Store> {
+async fn filled(place: &Place) -> std::sync::Arc<dyn WorkflowStore> {
     let store = place.workflows().await;
     begin(&*store, ONE, named("a", "one", &["nightly", "x"])).await;
     complete(&*store, "a").await;
     later().await;
     begin(&*store, ONE, named("b", "one", &["nightly"])).await;
-    let cancel = Command::Cancel {
+    let cancel = EngineCommand::Cancel {
         run: RunId::new("b"),
         reason: "no".to_owned(),
     };
@@ -88,12 +92,13 @@ async fn filled(place: &Place) -> std::sync::Arc<dyn Store> {
     let parent = "graph TD\n    S[[Run: child]]\n";
     begin(&*store, parent, named("d", "parent", &[])).await;
     let due = store.due(10).await.unwrap();
-    let Some(flow::engine::Due::StartChild { child }) = due.into_iter().next().map(|row| row.due)
+    let Some(flow::engine::TimerPurpose::StartChild { child }) =
+        due.into_iter().next().map(|row| row.due)
     else {
         panic!("no child is to be started");
     };
     later().await;
-    let start = Start {
+    let start = RunStart {
         parent: Some(child.parent),
         depth: child.depth,
         ..named(child.run.as_str(), "child", &["nightly"])
@@ -248,7 +253,7 @@ async fn a_workflow_is_found_by_its_title_or_by_its_file(place: &Place) {
     queries.name_workflow(&hash, "pipeline").await.unwrap();
     // As an older version began it: the text has no name.
     let old = "graph TD\n    X[Old step]\n";
-    begin(&*store, old, Start::new("b", json!({}))).await;
+    begin(&*store, old, RunStart::new("b", json!({}))).await;
     for (name, expected) in [
         ("pr rev", vec!["a"]),
         ("PIPE", vec!["a"]),
@@ -281,11 +286,11 @@ async fn with_tasks(place: &Place) {
     begin(&*store, ONE, named("b", "one", &[])).await;
     begin(&*store, ONE, named("c", "one", &[])).await;
     for command in [
-        Command::Assign {
+        EngineCommand::Assign {
             task: "b/A".parse().unwrap(),
             assignee: Some("ada".to_owned()),
         },
-        Command::Cancel {
+        EngineCommand::Cancel {
             run: RunId::new("c"),
             reason: "no".to_owned(),
         },
@@ -355,14 +360,14 @@ async fn what_is_pending_is_known_with_its_time(place: &Place) {
     let claimed = claim(&*store, "a", 60_000).await;
     let held = pending().await;
     assert!(held.ready_ms.is_none() && held.lease_ms.unwrap() > now_ms());
-    let failed = Outcome::Failed(flow::engine::Failure {
+    let failed = AttemptOutcome::Failed(flow::engine::AttemptFailure {
         class: flow::engine::FailureClass::Unavailable,
         message: "503".to_owned(),
     });
-    report(&*store, claimed, Report::of(failed)).await;
+    report(&*store, claimed, AttemptReport::of(failed)).await;
     let retry = pending().await;
     assert!(retry.ready_ms.unwrap() > now_ms() && retry.lease_ms.is_none());
-    let pause = Command::Pause {
+    let pause = EngineCommand::Pause {
         run: RunId::new("a"),
         reason: "wait".to_owned(),
     };
@@ -372,10 +377,10 @@ async fn what_is_pending_is_known_with_its_time(place: &Place) {
         %% @P: { \"timeout\": \"2h\" }\n%% === END_CONFIG ===\n";
     begin(&*store, timed, named("p", "one", &[])).await;
     assert!(pending().await.timer_ms.unwrap() > now_ms());
-    let answer = Command::Answer {
+    let answer = EngineCommand::Answer {
         task: "p/P".parse().unwrap(),
         by: "ada".to_owned(),
-        answer: Answer::Done { output: json!(1) },
+        answer: TaskAnswer::Done { output: json!(1) },
     };
     store.execute(answer).await.unwrap().unwrap();
     assert_eq!(pending().await.next_ms(), None);
@@ -390,7 +395,7 @@ async fn tags_and_notices_leave_with_their_run(place: &Place) {
     complete(&*store, "b").await;
     assert_eq!(store.notices(9).await.unwrap().len(), 2);
     later().await;
-    let mut thrown = flow::Thrown::default();
+    let mut thrown = flow::PruneProgress::default();
     loop {
         thrown = store.throw_away(0, thrown).await.unwrap();
         if thrown.last.is_none() {

@@ -1,7 +1,9 @@
 //! Schedules: added once, due when they are, and moved on by one of those who saw them due.
 
 use serde_json::json;
-use store::{Firing, Kind, Schedule, Schedules, Slug};
+use store::{
+    DatabaseErrorKind, OverlapRule, Schedule, ScheduleFiring, SchedulePolicy, ScheduleStore, Slug,
+};
 
 use crate::place::{Place, on_both};
 
@@ -27,17 +29,22 @@ fn schedule(name: &str, next_ms: Option<u64>) -> Schedule {
         next_ms,
         last: None,
         created_ms: 0,
+        policy: SchedulePolicy {
+            overlap: OverlapRule::Queue,
+            catch_up_ms: Some(3_600_000),
+            jitter_ms: 5,
+        },
     }
 }
 
-fn fired(due_ms: u64, run: &str) -> Firing {
-    Firing {
+fn fired(due_ms: u64, run: &str) -> ScheduleFiring {
+    ScheduleFiring {
         due_ms,
         outcome: Ok(run.to_owned()),
     }
 }
 
-async fn due(schedules: &(impl Schedules + ?Sized), now_ms: u64) -> Vec<String> {
+async fn due(schedules: &(impl ScheduleStore + ?Sized), now_ms: u64) -> Vec<String> {
     let due = schedules.due_schedules(now_ms, 9).await.unwrap();
     due.iter().map(|one| one.slug.to_string()).collect()
 }
@@ -47,7 +54,7 @@ async fn schedules_are_added_once_listed_and_removed(place: &Place) {
     store.add_schedule(&schedule("b", Some(20))).await.unwrap();
     store.add_schedule(&schedule("a", Some(10))).await.unwrap();
     let twice = store.add_schedule(&schedule("a", None)).await.unwrap_err();
-    assert_eq!(twice.kind(), Kind::Conflict);
+    assert_eq!(twice.kind(), DatabaseErrorKind::Conflict);
     let kept = store.schedule(&slug("a")).await.unwrap().unwrap();
     let expected = Schedule {
         created_ms: kept.created_ms,
@@ -63,7 +70,7 @@ async fn schedules_are_added_once_listed_and_removed(place: &Place) {
         store.remove_schedule(&slug("a")).await,
         store.enable_schedule(&slug("a"), None, true).await,
     ] {
-        assert_eq!(gone.unwrap_err().kind(), Kind::Missing);
+        assert_eq!(gone.unwrap_err().kind(), DatabaseErrorKind::Missing);
     }
 }
 
@@ -103,7 +110,7 @@ async fn a_time_is_noted_by_one_and_moves_on(place: &Place) {
         .note_firing(&seen, &first, Some(70))
         .await
         .unwrap();
-    // Whoever saw it due as well comes too late, and undoes nothing.
+    // Another process that saw it due as well comes too late, and undoes nothing.
     let second = fired(10, "run-2");
     stores[1]
         .note_firing(&seen, &second, Some(130))
@@ -112,7 +119,7 @@ async fn a_time_is_noted_by_one_and_moves_on(place: &Place) {
     let now = stores[1].schedule(&slug("a")).await.unwrap().unwrap();
     assert_eq!((now.next_ms, now.last), (Some(70), Some(first)));
 
-    let failed = Firing {
+    let failed = ScheduleFiring {
         due_ms: 70,
         outcome: Err("There is no such workflow.".to_owned()),
     };

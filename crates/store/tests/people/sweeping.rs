@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use flow::engine::{ChildRun, Command, Due, Report, Start};
-use flow::{Claim, Deletion, RunId, Store, TaskId, Thrown, Which};
+use flow::engine::{AttemptReport, ChildRun, EngineCommand, RunStart, TimerPurpose};
+use flow::{ClaimRequest, PruneProgress, RunDeletion, RunId, TaskId, TaskSelection, WorkflowStore};
 use serde_json::json;
 
 use crate::place::{Place, on_both};
@@ -22,38 +22,39 @@ const CHILD: &str = "graph TD\n    X[Work]\n";
 /// More than one portion.
 const MANY: usize = 23;
 
-async fn start(store: &dyn Store, source: &str, start: Start) {
+async fn start(store: &dyn WorkflowStore, source: &str, start: RunStart) {
     let hash = store.keep_workflow(source).await.unwrap();
     store.start(&hash, start).await.unwrap().unwrap();
 }
 
 /// Does all that is ready in these runs, until nothing is.
-async fn work_off(store: &Arc<dyn Store>, runs: &[&str]) {
+async fn work_off(store: &Arc<dyn WorkflowStore>, runs: &[&str]) {
     loop {
-        let claim = Claim {
+        let claim = ClaimRequest {
             worker: "w".to_owned(),
             max: 50,
             lease_ms: 60_000,
             assignees: Vec::new(),
             runs: runs.iter().map(|run| RunId::new(*run)).collect(),
+            rates: Vec::new(),
         };
         let claimed = store.claim(claim).await.unwrap();
         if claimed.is_empty() {
             return;
         }
         for one in claimed {
-            let report = Command::Report {
+            let report = EngineCommand::Report {
                 task: one.task.id,
                 fence: one.task.fence,
-                report: Report::completed(json!(1)),
+                report: AttemptReport::completed(json!(1)),
             };
             store.execute(report).await.unwrap().unwrap();
         }
     }
 }
 
-async fn throw_all(store: &dyn Store, age_ms: u64) -> usize {
-    let mut thrown = Thrown::default();
+async fn throw_all(store: &dyn WorkflowStore, age_ms: u64) -> usize {
+    let mut thrown = PruneProgress::default();
     loop {
         thrown = store.throw_away(age_ms, thrown).await.unwrap();
         if thrown.last.is_none() {
@@ -62,10 +63,13 @@ async fn throw_all(store: &dyn Store, age_ms: u64) -> usize {
     }
 }
 
-/// How much is left of a run: itself, its tasks, its events.
-async fn left(store: &dyn Store, run: &str) -> (bool, usize, usize) {
+/// Returns what is left of a run: itself, its tasks, its events.
+async fn left(store: &dyn WorkflowStore, run: &str) -> (bool, usize, usize) {
     let run = RunId::new(run);
-    let tasks = store.tasks(Some(&run), Which::All, 1_000).await.unwrap();
+    let tasks = store
+        .tasks(Some(&run), TaskSelection::All, 1_000)
+        .await
+        .unwrap();
     let events = store.events(&run, 0, 1_000).await.unwrap();
     let is_there = store.run(&run).await.unwrap().is_some();
     (is_there, tasks.len(), events.len())
@@ -77,10 +81,10 @@ async fn what_is_thrown_away_is_gone_whole_and_the_rest_stays(place: &Place) {
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     for name in &names {
         let input = json!({ "items": [1, 2, 3] });
-        start(&*store, FAN, Start::new(*name, input)).await;
+        start(&*store, FAN, RunStart::new(*name, input)).await;
     }
     work_off(&store, &names).await;
-    start(&*store, CHILD, Start::new("going", json!({}))).await;
+    start(&*store, CHILD, RunStart::new("going", json!({}))).await;
     assert_eq!(throw_all(&*store, 60_000).await, 0, "nothing is that old");
     assert!(left(&*store, "old0").await.0);
     // They ended in a millisecond that is over.
@@ -92,7 +96,7 @@ async fn what_is_thrown_away_is_gone_whole_and_the_rest_stays(place: &Place) {
     let (is_there, tasks, events) = left(&*store, "going").await;
     assert!(is_there && tasks == 1 && events > 0);
     // The name is free, and nothing is left that the new one would run into.
-    let again = Start::new("old0", json!({ "items": [1, 2, 3, 4] }));
+    let again = RunStart::new("old0", json!({ "items": [1, 2, 3, 4] }));
     start(&*store, FAN, again).await;
     work_off(&store, &["old0", "going"]).await;
     let run = store.run(&RunId::new("old0")).await.unwrap().unwrap();
@@ -101,9 +105,10 @@ async fn what_is_thrown_away_is_gone_whole_and_the_rest_stays(place: &Place) {
 
 async fn children_stay_as_long_as_their_parents(place: &Place) {
     let store = place.workflows().await;
-    start(&*store, PARENT, Start::new("parent", json!({}))).await;
+    start(&*store, PARENT, RunStart::new("parent", json!({}))).await;
     let due = store.due(10).await.unwrap();
-    let Some(Due::StartChild { child }) = due.into_iter().next().map(|timer| timer.due) else {
+    let Some(TimerPurpose::StartChild { child }) = due.into_iter().next().map(|timer| timer.due)
+    else {
         panic!("no child is to be started");
     };
     let ChildRun {
@@ -112,17 +117,17 @@ async fn children_stay_as_long_as_their_parents(place: &Place) {
         depth,
         ..
     } = child;
-    let begin = Start {
+    let begin = RunStart {
         parent: Some(parent),
         depth,
-        ..Start::new(child.clone(), json!({}))
+        ..RunStart::new(child.clone(), json!({}))
     };
     start(&*store, CHILD, begin).await;
     work_off(&store, &[child.as_str()]).await;
     tokio::time::sleep(std::time::Duration::from_millis(5)).await;
     assert_eq!(throw_all(&*store, 0).await, 0, "its parent waits");
     for timer in store.due(10).await.unwrap() {
-        let fire = Command::Fire {
+        let fire = EngineCommand::Fire {
             run: timer.run,
             key: timer.key,
         };
@@ -138,9 +143,10 @@ async fn children_stay_as_long_as_their_parents(place: &Place) {
 
 async fn runs_are_deleted_by_name_with_the_runs_they_started(place: &Place) {
     let store = place.workflows().await;
-    start(&*store, PARENT, Start::new("parent", json!({}))).await;
+    start(&*store, PARENT, RunStart::new("parent", json!({}))).await;
     let due = store.due(10).await.unwrap();
-    let Some(Due::StartChild { child }) = due.into_iter().next().map(|timer| timer.due) else {
+    let Some(TimerPurpose::StartChild { child }) = due.into_iter().next().map(|timer| timer.due)
+    else {
         panic!("no child is to be started");
     };
     let ChildRun {
@@ -149,33 +155,33 @@ async fn runs_are_deleted_by_name_with_the_runs_they_started(place: &Place) {
         depth,
         ..
     } = child;
-    let begin = Start {
+    let begin = RunStart {
         parent: Some(parent.clone()),
         depth,
-        ..Start::new(child.clone(), json!({}))
+        ..RunStart::new(child.clone(), json!({}))
     };
     start(&*store, CHILD, begin).await;
-    start(&*store, CHILD, Start::new("other", json!({}))).await;
+    start(&*store, CHILD, RunStart::new("other", json!({}))).await;
     let delete = async |run: &str| {
         let runs = [RunId::new(run)];
         store.delete_runs(&runs).await.unwrap().remove(0)
     };
-    assert_eq!(delete("none").await, Deletion::NoSuchRun);
+    assert_eq!(delete("none").await, RunDeletion::NoSuchRun);
     assert_eq!(
         delete("parent").await,
-        Deletion::NotEnded(RunId::new("parent"))
+        RunDeletion::NotEnded(RunId::new("parent"))
     );
-    assert_eq!(delete(child.as_str()).await, Deletion::Needed(parent));
+    assert_eq!(delete(child.as_str()).await, RunDeletion::Needed(parent));
     work_off(&store, &[child.as_str()]).await;
     for timer in store.due(10).await.unwrap() {
-        let fire = Command::Fire {
+        let fire = EngineCommand::Fire {
             run: timer.run,
             key: timer.key,
         };
         let _ = store.execute(fire).await.unwrap();
     }
     work_off(&store, &["parent"]).await;
-    assert_eq!(delete("parent").await, Deletion::Done);
+    assert_eq!(delete("parent").await, RunDeletion::Done);
     for gone in ["parent", child.as_str()] {
         assert_eq!(left(&*store, gone).await, (false, 0, 0), "{gone}");
     }

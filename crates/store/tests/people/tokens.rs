@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use store::{Admission, Kind, NewToken, Role, TokenId, TokenSecret, User};
+use store::{DatabaseErrorKind, NewToken, TokenCheck, TokenId, TokenSecret, User, UserRole};
 
 use crate::place::{Database, Place, now_ms, on_both};
 use crate::users::{person, slug};
@@ -12,6 +12,7 @@ on_both!(
     a_token_never_lets_do_more_than_its_user_may_now,
     tokens_that_ended_or_were_revoked_let_nobody_in,
     a_name_is_free_again_when_its_token_is_revoked,
+    scopes_stay_with_their_token,
     what_cannot_be_a_token_is_refused_and_nothing_is_kept,
 );
 
@@ -23,7 +24,8 @@ fn token(user: &str, name: &str) -> NewToken {
     NewToken {
         user: slug(user),
         name: name.to_owned(),
-        role: Role::Viewer,
+        role: UserRole::Viewer,
+        scopes: Vec::new(),
         expires_ms: None,
     }
 }
@@ -35,9 +37,9 @@ async fn opened(place: &Place) -> (Box<dyn Database>, User) {
 }
 
 #[track_caller]
-fn granted(admission: Admission) -> (String, Role) {
+fn granted(admission: TokenCheck) -> (String, UserRole) {
     match admission {
-        Admission::Granted(bearer) => (bearer.user.slug.to_string(), bearer.role),
+        TokenCheck::Granted(bearer) => (bearer.user.slug.to_string(), bearer.role),
         refused => panic!("{refused:?}"),
     }
 }
@@ -50,11 +52,11 @@ async fn a_token_lets_its_user_in_and_is_kept_without_its_secret(place: &Place) 
         .unwrap();
     assert_eq!((added.used_ms, added.revoked_ms), (None, None));
     let store = place.open().await;
-    let Admission::Granted(bearer) = store.admit(&secret(7)).await.unwrap() else {
+    let TokenCheck::Granted(bearer) = store.admit(&secret(7)).await.unwrap() else {
         panic!("a token that is good is refused");
     };
     assert_eq!((bearer.user, bearer.token), (ada, added.id));
-    assert_eq!(store.admit(&secret(8)).await.unwrap(), Admission::Unknown);
+    assert_eq!(store.admit(&secret(8)).await.unwrap(), TokenCheck::Unknown);
 
     store.note_token_use(added.id).await.unwrap();
     let used = store.tokens(Some(&slug("ada"))).await.unwrap().remove(0);
@@ -77,7 +79,7 @@ async fn a_token_lets_its_user_in_and_is_kept_without_its_secret(place: &Place) 
 async fn a_token_never_lets_do_more_than_its_user_may_now(place: &Place) {
     let (store, ada) = opened(place).await;
     let reviewer = NewToken {
-        role: Role::Reviewer,
+        role: UserRole::Reviewer,
         ..token("ada", "bot")
     };
     store.add_token(&reviewer, &secret(1)).await.unwrap();
@@ -88,27 +90,30 @@ async fn a_token_never_lets_do_more_than_its_user_may_now(place: &Place) {
     let admitted = async |seed: u8| store.admit(&secret(seed)).await.unwrap();
     assert_eq!(
         granted(admitted(1).await),
-        ("ada".to_owned(), Role::Reviewer)
+        ("ada".to_owned(), UserRole::Reviewer)
     );
-    assert_eq!(granted(admitted(2).await), ("ada".to_owned(), Role::Viewer));
+    assert_eq!(
+        granted(admitted(2).await),
+        ("ada".to_owned(), UserRole::Viewer)
+    );
     let promoted = User {
-        role: Role::Admin,
+        role: UserRole::Admin,
         ..ada
     };
     let promoted = store.edit_user(&promoted).await.unwrap();
-    assert_eq!(granted(admitted(1).await).1, Role::Reviewer);
+    assert_eq!(granted(admitted(1).await).1, UserRole::Reviewer);
     let demoted = User {
-        role: Role::Viewer,
+        role: UserRole::Viewer,
         ..promoted
     };
     let demoted = store.edit_user(&demoted).await.unwrap();
-    assert_eq!(granted(admitted(1).await).1, Role::Viewer);
+    assert_eq!(granted(admitted(1).await).1, UserRole::Viewer);
     let gone = User {
         is_active: false,
         ..demoted
     };
     store.edit_user(&gone).await.unwrap();
-    assert!(matches!(admitted(1).await, Admission::Inactive(_)));
+    assert!(matches!(admitted(1).await, TokenCheck::Inactive(_)));
 }
 
 async fn tokens_that_ended_or_were_revoked_let_nobody_in(place: &Place) {
@@ -126,15 +131,15 @@ async fn tokens_that_ended_or_were_revoked_let_nobody_in(place: &Place) {
     let revoked = store.revoke_token(other.id).await.unwrap();
     assert!(revoked.revoked_ms.is_some());
     let now = store.admit(&secret(2)).await.unwrap();
-    assert_eq!(now, Admission::Revoked(other.id));
+    assert_eq!(now, TokenCheck::Revoked(other.id));
     // Once is enough: the time does not move.
     tokio::time::sleep(Duration::from_millis(5)).await;
     assert_eq!(store.revoke_token(other.id).await.unwrap(), revoked);
     tokio::time::sleep(Duration::from_millis(3_100)).await;
     let now = store.admit(&secret(1)).await.unwrap();
-    assert_eq!(now, Admission::Expired(short.id));
+    assert_eq!(now, TokenCheck::Expired(short.id));
     let missing = store.revoke_token(TokenId(99)).await.unwrap_err();
-    assert_eq!(missing.kind(), Kind::Missing);
+    assert_eq!(missing.kind(), DatabaseErrorKind::Missing);
     let listed = store.tokens(None).await.unwrap();
     assert_eq!(listed, [revoked, short]);
 }
@@ -147,7 +152,7 @@ async fn a_name_is_free_again_when_its_token_is_revoked(place: &Place) {
         .unwrap();
     let taken = store.add_token(&token("ada", "ci"), &secret(2)).await;
     let taken = taken.unwrap_err();
-    assert_eq!(taken.kind(), Kind::Conflict);
+    assert_eq!(taken.kind(), DatabaseErrorKind::Conflict);
     assert!(
         taken.to_string().contains("a token `ci` already"),
         "{taken}"
@@ -159,9 +164,33 @@ async fn a_name_is_free_again_when_its_token_is_revoked(place: &Place) {
         .unwrap();
     assert_eq!(
         store.admit(&secret(1)).await.unwrap(),
-        Admission::Revoked(first.id)
+        TokenCheck::Revoked(first.id)
     );
     granted(store.admit(&secret(2)).await.unwrap());
+}
+
+async fn scopes_stay_with_their_token(place: &Place) {
+    let (store, _) = opened(place).await;
+    let scopes = vec!["runs.start".to_owned(), "tasks".to_owned()];
+    let narrow = NewToken {
+        scopes: scopes.clone(),
+        ..token("ada", "narrow")
+    };
+    let added = store.add_token(&narrow, &secret(1)).await.unwrap();
+    assert_eq!(added.scopes, scopes);
+    let TokenCheck::Granted(bearer) = store.admit(&secret(1)).await.unwrap() else {
+        panic!("a token that is good is refused");
+    };
+    assert_eq!(bearer.scopes, scopes);
+    for wrong in ["Runs", "a b", "", "ä"] {
+        let scopes = vec![wrong.to_owned()];
+        let wrong = NewToken {
+            scopes,
+            ..token("ada", "wrong")
+        };
+        let error = store.add_token(&wrong, &secret(2)).await.unwrap_err();
+        assert_eq!(error.kind(), DatabaseErrorKind::Invalid, "{error}");
+    }
 }
 
 async fn what_cannot_be_a_token_is_refused_and_nothing_is_kept(place: &Place) {
@@ -172,20 +201,28 @@ async fn what_cannot_be_a_token_is_refused_and_nothing_is_kept(place: &Place) {
     };
     store.add_user(&bob).await.unwrap();
     for (new, kind, says) in [
-        (token("eve", "ci"), Kind::Missing, "no user `eve`"),
-        (token("bob", "ci"), Kind::Invalid, "takes part no more"),
-        (token("ada", ""), Kind::Invalid, "one line"),
+        (
+            token("eve", "ci"),
+            DatabaseErrorKind::Missing,
+            "no user `eve`",
+        ),
+        (
+            token("bob", "ci"),
+            DatabaseErrorKind::Invalid,
+            "takes part no more",
+        ),
+        (token("ada", ""), DatabaseErrorKind::Invalid, "one line"),
         (
             token("ada", &"x".repeat(101)),
-            Kind::Invalid,
+            DatabaseErrorKind::Invalid,
             "TOKEN_NAME_CHARS_MAX = 100",
         ),
         (
             NewToken {
-                role: Role::Operator,
+                role: UserRole::Operator,
                 ..token("ada", "ci")
             },
-            Kind::Invalid,
+            DatabaseErrorKind::Invalid,
             "is reviewer and cannot have a token for operator",
         ),
         (
@@ -193,7 +230,7 @@ async fn what_cannot_be_a_token_is_refused_and_nothing_is_kept(place: &Place) {
                 expires_ms: Some(now_ms() - 60_000),
                 ..token("ada", "ci")
             },
-            Kind::Invalid,
+            DatabaseErrorKind::Invalid,
             "ended already",
         ),
     ] {
@@ -217,7 +254,7 @@ fn secrets_are_read_as_they_are_shown_and_never_printed_otherwise() {
     let wide = format!("dl_{}", "ä".repeat(32));
     for wrong in ["", "dl_", short, &long, &upper, &other, &wide, &shown[3..]] {
         let error = wrong.parse::<TokenSecret>().unwrap_err();
-        assert_eq!(error.kind(), Kind::Invalid, "{wrong}");
+        assert_eq!(error.kind(), DatabaseErrorKind::Invalid, "{wrong}");
         assert!(!error.to_string().contains("081018"), "{error}");
     }
 }

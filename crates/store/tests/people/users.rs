@@ -1,6 +1,9 @@
-//! Users: added once, found, listed, and edited by whoever knows how they stand.
+//! Users: added once, found, listed, and edited only by a caller that knows their present revision.
 
-use store::{AGENT_PROMPT_BYTES_MAX, Kind, Nature, People, Role, Slug, User, Who};
+use store::{
+    AGENT_PROMPT_BYTES_MAX, DatabaseErrorKind, Slug, User, UserFilter, UserKind, UserRole,
+    UserStore,
+};
 
 use crate::place::{Place, on_both};
 
@@ -22,9 +25,9 @@ pub(crate) fn person(name: &str, email: &str) -> User {
     User {
         slug: slug(name),
         display_name: format!("The {name}"),
-        role: Role::Reviewer,
+        role: UserRole::Reviewer,
         is_active: true,
-        nature: Nature::Person {
+        nature: UserKind::Person {
             email: email.to_owned(),
         },
         revision: 0,
@@ -34,22 +37,22 @@ pub(crate) fn person(name: &str, email: &str) -> User {
 }
 
 pub(crate) fn agent(name: &str, prompt: &str) -> User {
-    let nature = Nature::Agent {
+    let nature = UserKind::Agent {
         prompt: prompt.to_owned(),
     };
     User {
         nature,
-        role: Role::Operator,
+        role: UserRole::Operator,
         ..person(name, "")
     }
 }
 
-async fn names(people: &(impl People + ?Sized), who: Who) -> Vec<String> {
+async fn names(people: &(impl UserStore + ?Sized), who: UserFilter) -> Vec<String> {
     let users = people.users(who).await.unwrap();
     users.iter().map(|user| user.slug.to_string()).collect()
 }
 
-async fn check_kept(people: &(impl People + ?Sized)) {
+async fn check_kept(people: &(impl UserStore + ?Sized)) {
     let ada = people.add_user(&person("ada", "Ada@example.org")).await;
     let ada = ada.unwrap();
     assert_eq!((ada.revision, ada.is_agent()), (1, false));
@@ -63,15 +66,15 @@ async fn check_kept(people: &(impl People + ?Sized)) {
     assert_eq!(people.user(&reviewer.slug).await.unwrap(), Some(reviewer));
     assert_eq!(people.user(&slug("nobody")).await.unwrap(), None);
     for (who, expected) in [
-        (Who::Everybody, vec!["ada", "code-reviewer"]),
-        (Who::People, vec!["ada"]),
-        (Who::Agents, vec!["code-reviewer"]),
+        (UserFilter::Everybody, vec!["ada", "code-reviewer"]),
+        (UserFilter::People, vec!["ada"]),
+        (UserFilter::Agents, vec!["code-reviewer"]),
     ] {
         assert_eq!(names(people, who).await, expected, "{who:?}");
     }
 }
 
-async fn check_unique(people: &(impl People + ?Sized)) {
+async fn check_unique(people: &(impl UserStore + ?Sized)) {
     people.add_user(&person("one", "one@x.org")).await.unwrap();
     let two = people.add_user(&person("two", "two@x.org")).await.unwrap();
     let twice = [
@@ -80,7 +83,7 @@ async fn check_unique(people: &(impl People + ?Sized)) {
     ];
     for (user, says) in twice {
         let error = people.add_user(&user).await.unwrap_err();
-        assert_eq!(error.kind(), Kind::Conflict);
+        assert_eq!(error.kind(), DatabaseErrorKind::Conflict);
         assert!(error.to_string().contains(says), "{error}");
     }
     let mut moved = two.clone();
@@ -93,7 +96,7 @@ async fn check_unique(people: &(impl People + ?Sized)) {
     assert_eq!(people.user(&two.slug).await.unwrap(), Some(two));
 }
 
-async fn check_edits(people: &(impl People + ?Sized)) {
+async fn check_edits(people: &(impl UserStore + ?Sized)) {
     let seen = people.add_user(&agent("editor", "First.")).await.unwrap();
     let mut edit = seen.clone();
     edit.nature = agent("editor", "Second.").nature;
@@ -110,10 +113,13 @@ async fn check_edits(people: &(impl People + ?Sized)) {
     );
 
     let late = people.edit_user(&seen).await.unwrap_err();
-    assert_eq!(late.kind(), Kind::Conflict);
-    assert!(late.to_string().contains("by somebody else"), "{late}");
+    assert_eq!(late.kind(), DatabaseErrorKind::Conflict);
+    assert!(
+        late.to_string().contains("edited in the meantime"),
+        "{late}"
+    );
     let nobody = people.edit_user(&agent("ghost", "Boo.")).await.unwrap_err();
-    assert_eq!(nobody.kind(), Kind::Missing);
+    assert_eq!(nobody.kind(), DatabaseErrorKind::Missing);
     assert_eq!(people.user(&seen.slug).await.unwrap(), Some(edited));
 }
 
@@ -128,20 +134,20 @@ async fn several_are_added_or_none(place: &Place) {
     let store = place.open().await;
     store.add_user(&person("ada", "a@x.org")).await.unwrap();
     for (second, kind) in [
-        (agent("ada", "Do."), Kind::Conflict),
-        (person("eve", "A@X.org"), Kind::Conflict),
-        (agent("new", "Do."), Kind::Conflict),
-        (agent("eve", " "), Kind::Invalid),
+        (agent("ada", "Do."), DatabaseErrorKind::Conflict),
+        (person("eve", "A@X.org"), DatabaseErrorKind::Conflict),
+        (agent("new", "Do."), DatabaseErrorKind::Conflict),
+        (agent("eve", " "), DatabaseErrorKind::Invalid),
     ] {
         let refused = store.add_users(&[agent("new", "Do."), second]).await;
         assert_eq!(refused.unwrap_err().kind(), kind);
-        assert_eq!(store.users(Who::Everybody).await.unwrap().len(), 1);
+        assert_eq!(store.users(UserFilter::Everybody).await.unwrap().len(), 1);
     }
     assert_eq!(store.add_users(&[]).await.unwrap(), []);
     let both = [agent("new", "Do."), person("eve", "e@x.org")];
     let added = store.add_users(&both).await.unwrap();
     assert_eq!(added.len(), 2);
-    assert_eq!(store.users(Who::Everybody).await.unwrap().len(), 3);
+    assert_eq!(store.users(UserFilter::Everybody).await.unwrap().len(), 3);
 }
 
 async fn users_are_there_when_the_database_is_opened_again(place: &Place) {
@@ -149,7 +155,7 @@ async fn users_are_there_when_the_database_is_opened_again(place: &Place) {
     let added = store.add_user(&agent("a", "Do.")).await.unwrap();
     drop(store);
     let store = place.open().await;
-    assert_eq!(store.users(Who::Everybody).await.unwrap(), [added]);
+    assert_eq!(store.users(UserFilter::Everybody).await.unwrap(), [added]);
 }
 
 async fn of_two_edits_at_once_one_is_kept(place: &Place) {
@@ -186,7 +192,7 @@ async fn of_two_who_take_an_address_at_once_one_has_it(place: &Place) {
         );
         assert_ne!(one.is_ok(), other.is_ok(), "{one:?} {other:?}");
         let error = one.and(other).unwrap_err();
-        assert_eq!(error.kind(), Kind::Conflict, "{error}");
+        assert_eq!(error.kind(), DatabaseErrorKind::Conflict, "{error}");
         assert!(error.to_string().contains(&free), "{error}");
     }
 }
@@ -219,10 +225,10 @@ async fn what_cannot_be_a_user_is_refused_and_nothing_is_kept(place: &Place) {
         ),
     ] {
         let error = store.add_user(&user).await.unwrap_err();
-        assert_eq!(error.kind(), Kind::Invalid, "{error}");
+        assert_eq!(error.kind(), DatabaseErrorKind::Invalid, "{error}");
         assert!(error.to_string().contains(says), "{error}");
     }
-    assert!(store.users(Who::Everybody).await.unwrap().is_empty());
+    assert!(store.users(UserFilter::Everybody).await.unwrap().is_empty());
 }
 
 #[test]
@@ -233,7 +239,7 @@ fn slugs_have_one_shape() {
     let long = "x".repeat(65);
     for text in ["", "-a", "a-", "A", "a b", "a/b", "ä", "a_b", "a\n", &long] {
         let error = text.parse::<Slug>().unwrap_err();
-        assert_eq!(error.kind(), Kind::Invalid, "{text:?}");
+        assert_eq!(error.kind(), DatabaseErrorKind::Invalid, "{text:?}");
     }
 }
 

@@ -1,7 +1,9 @@
 //! Views: of an owner, seen by others when they are shared, and edited by who has seen them.
 
 use serde_json::json;
-use store::{Kind, List, NewView, VIEW_FILTER_BYTES_MAX, View, ViewId, Views};
+use store::{
+    DatabaseErrorKind, NewView, SavedView, VIEW_FILTER_BYTES_MAX, ViewId, ViewStore, ViewedList,
+};
 
 use crate::place::{Database, Place, on_both};
 use crate::users::{person, slug};
@@ -17,7 +19,7 @@ fn view(owner: &str, name: &str) -> NewView {
     NewView {
         owner: slug(owner),
         name: name.to_owned(),
-        list: List::Tasks,
+        list: ViewedList::Tasks,
         filter: json!({"status": ["on_hold"], "text": "a'b\" ä \u{0}"}),
         is_shared: false,
     }
@@ -32,7 +34,7 @@ async fn opened(place: &Place) -> Box<dyn Database> {
     store
 }
 
-async fn seen(views: &(impl Views + ?Sized), by: &str, list: List) -> Vec<String> {
+async fn seen(views: &(impl ViewStore + ?Sized), by: &str, list: ViewedList) -> Vec<String> {
     let views = views.views(&slug(by), list).await.unwrap();
     views
         .iter()
@@ -55,16 +57,16 @@ async fn views_are_kept_and_seen_by_their_owner_and_by_all_when_shared(place: &P
         view("bob", "Secret"),
         NewView {
             is_shared: true,
-            list: List::Runs,
+            list: ViewedList::Runs,
             ..view("bob", "Runs")
         },
     ] {
         store.add_view(&new).await.unwrap();
     }
     for (by, list, expected) in [
-        ("ada", List::Tasks, vec!["bob/Held", "ada/Mine"]),
-        ("bob", List::Tasks, vec!["bob/Held", "bob/Secret"]),
-        ("ada", List::Runs, vec!["bob/Runs"]),
+        ("ada", ViewedList::Tasks, vec!["bob/Held", "ada/Mine"]),
+        ("bob", ViewedList::Tasks, vec!["bob/Held", "bob/Secret"]),
+        ("ada", ViewedList::Runs, vec!["bob/Runs"]),
     ] {
         assert_eq!(seen(&*store, by, list).await, expected, "{by} {list:?}");
     }
@@ -80,13 +82,13 @@ async fn a_name_is_one_views_for_each_owner(place: &Place) {
     store.add_view(&view("bob", "Mine")).await.unwrap();
     let other = store.add_view(&view("ada", "Other")).await.unwrap();
     let twice = store.add_view(&view("ada", "Mine")).await.unwrap_err();
-    let renamed = View {
+    let renamed = SavedView {
         name: "Mine".to_owned(),
         ..other.clone()
     };
     let renamed = store.edit_view(&renamed).await.unwrap_err();
     for error in [twice, renamed] {
-        assert_eq!(error.kind(), Kind::Conflict, "{error}");
+        assert_eq!(error.kind(), DatabaseErrorKind::Conflict, "{error}");
         assert!(
             error.to_string().contains("a view `Mine` already"),
             "{error}"
@@ -98,14 +100,14 @@ async fn a_name_is_one_views_for_each_owner(place: &Place) {
 async fn views_are_edited_and_removed_by_who_has_seen_them(place: &Place) {
     let store = opened(place).await;
     let seen = store.add_view(&view("ada", "Mine")).await.unwrap();
-    let edit = View {
+    let edit = SavedView {
         name: "Ours".to_owned(),
         filter: json!({}),
         is_shared: true,
         ..seen.clone()
     };
     let edited = store.edit_view(&edit).await.unwrap();
-    let expected = View {
+    let expected = SavedView {
         revision: 2,
         updated_ms: edited.updated_ms,
         ..edit
@@ -115,11 +117,11 @@ async fn views_are_edited_and_removed_by_who_has_seen_them(place: &Place) {
         store.edit_view(&seen).await.unwrap_err(),
         store.remove_view(&seen).await.unwrap_err(),
     ] {
-        assert_eq!(late.kind(), Kind::Conflict, "{late}");
+        assert_eq!(late.kind(), DatabaseErrorKind::Conflict, "{late}");
         assert!(late.to_string().contains("edited meanwhile"), "{late}");
     }
-    // Who is not the owner has no such view to change.
-    let stolen = View {
+    // A user who is not the owner has no such view to change.
+    let stolen = SavedView {
         owner: slug("bob"),
         ..edited.clone()
     };
@@ -130,7 +132,7 @@ async fn views_are_edited_and_removed_by_who_has_seen_them(place: &Place) {
     store.remove_view(&edited).await.unwrap();
     let gone = store.remove_view(&edited).await.unwrap_err();
     for error in missing.into_iter().chain([gone]) {
-        assert_eq!(error.kind(), Kind::Missing, "{error}");
+        assert_eq!(error.kind(), DatabaseErrorKind::Missing, "{error}");
     }
     assert_eq!(store.view(edited.id).await.unwrap(), None);
 }
@@ -139,12 +141,16 @@ async fn what_cannot_be_a_view_is_refused_and_nothing_is_kept(place: &Place) {
     let store = opened(place).await;
     let long = "x".repeat(VIEW_FILTER_BYTES_MAX);
     for (new, kind, says) in [
-        (view("eve", "Mine"), Kind::Missing, "no user `eve`"),
-        (view("ada", " "), Kind::Invalid, "one line"),
-        (view("ada", "a\nb"), Kind::Invalid, "one line"),
+        (
+            view("eve", "Mine"),
+            DatabaseErrorKind::Missing,
+            "no user `eve`",
+        ),
+        (view("ada", " "), DatabaseErrorKind::Invalid, "one line"),
+        (view("ada", "a\nb"), DatabaseErrorKind::Invalid, "one line"),
         (
             view("ada", &"x".repeat(101)),
-            Kind::Invalid,
+            DatabaseErrorKind::Invalid,
             "VIEW_NAME_CHARS_MAX = 100",
         ),
         (
@@ -152,7 +158,7 @@ async fn what_cannot_be_a_view_is_refused_and_nothing_is_kept(place: &Place) {
                 filter: json!([1]),
                 ..view("ada", "a")
             },
-            Kind::Invalid,
+            DatabaseErrorKind::Invalid,
             "a JSON object",
         ),
         (
@@ -160,7 +166,7 @@ async fn what_cannot_be_a_view_is_refused_and_nothing_is_kept(place: &Place) {
                 filter: json!({ "text": long }),
                 ..view("ada", "a")
             },
-            Kind::Invalid,
+            DatabaseErrorKind::Invalid,
             "VIEW_FILTER_BYTES_MAX = 16384",
         ),
     ] {
@@ -168,5 +174,5 @@ async fn what_cannot_be_a_view_is_refused_and_nothing_is_kept(place: &Place) {
         assert_eq!(error.kind(), kind, "{error}");
         assert!(error.to_string().contains(says), "{error}");
     }
-    assert!(seen(&*store, "ada", List::Tasks).await.is_empty());
+    assert!(seen(&*store, "ada", ViewedList::Tasks).await.is_empty());
 }

@@ -1,11 +1,11 @@
-//! What happens to a SQLite file while a worker uses it: others write, a newer version changes it, or it
-//! is deleted.
+//! Changes to a SQLite file while a worker uses it: others write, a newer version migrates it, or
+//! it is deleted.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use flow::engine::Start;
-use flow::{Claim, Store, StoreErrorKind};
+use flow::engine::RunStart;
+use flow::{ClaimRequest, StoreErrorKind, WorkflowStore};
 use serde_json::json;
 use sqlx::{Connection as _, SqliteConnection};
 
@@ -20,22 +20,23 @@ fn file(place: &Place) -> PathBuf {
     }
 }
 
-async fn begin(store: &dyn Store, run: &str) -> Result<(), flow::StoreError> {
+async fn begin(store: &dyn WorkflowStore, run: &str) -> Result<(), flow::StoreError> {
     let hash = store.keep_workflow(ONE).await?;
     store
-        .start(&hash, Start::new(run, json!({})))
+        .start(&hash, RunStart::new(run, json!({})))
         .await?
         .unwrap();
     Ok(())
 }
 
-async fn claim(store: &dyn Store) -> Result<usize, flow::StoreError> {
-    let claim = Claim {
+async fn claim(store: &dyn WorkflowStore) -> Result<usize, flow::StoreError> {
+    let claim = ClaimRequest {
         worker: "w".to_owned(),
         max: 1,
         lease_ms: 60_000,
         assignees: Vec::new(),
         runs: Vec::new(),
+        rates: Vec::new(),
     };
     Ok(store.claim(claim).await?.len())
 }
@@ -49,7 +50,7 @@ async fn write(file: &Path, sql: &'static str) {
 }
 
 /// Waits until the store says that there may be news, which is soon.
-async fn heard(store: &dyn Store) -> Duration {
+async fn heard(store: &dyn WorkflowStore) -> Duration {
     let begun = Instant::now();
     let hint = tokio::time::timeout(Duration::from_secs(20), store.hint());
     hint.await.unwrap().unwrap();
@@ -64,7 +65,7 @@ async fn new_work_of_another_process_is_heard_of_within_50_ms() {
     heard(&*worker).await;
     let mut took = Vec::new();
     for round in 0..10 {
-        // What was heard before is not news.
+        // Skips the hints of earlier writes.
         while tokio::time::timeout(Duration::from_millis(100), worker.hint())
             .await
             .is_ok()
@@ -86,7 +87,7 @@ async fn a_worker_stops_at_once_when_a_newer_version_changes_the_tables() {
     write(&file(&place), "PRAGMA user_version = 99").await;
     let refused = loop {
         heard(&*store).await;
-        // What was heard first was the run that began.
+        // The first hint was about the run that began.
         if let Err(error) = claim(&*store).await {
             break error;
         }

@@ -2,13 +2,13 @@
 
 use std::pin::Pin;
 
-use agent::{History, Journal, Memory, Note};
+use agent::{MemoryJournal, TurnHistory, TurnJournal, TurnNote};
 
 use crate::support::{charged, ended, new_run, opened, replied, turn};
 
-/// What is done to a journal.
+/// An operation on a journal.
 enum Act {
-    Note(Note),
+    Note(TurnNote),
     Commit(u32),
 }
 
@@ -16,8 +16,8 @@ use Act::Commit;
 
 /// Puts the acts to every journal there is; each must then hold exactly this, also when it is
 /// opened again.
-async fn check(acts: &[Act], expected: History) {
-    let memory = Memory::default();
+async fn check(acts: &[Act], expected: TurnHistory) {
+    let memory = MemoryJournal::default();
     put(&mut memory.clone(), acts).await;
     assert_eq!(memory.clone().load().await.unwrap(), expected, "in memory");
 
@@ -26,7 +26,7 @@ async fn check(acts: &[Act], expected: History) {
     let run = store.begin(&new_run("a.json")).await.unwrap();
     put(&mut run.conversation("generate").await.unwrap(), acts).await;
     let id = run.id();
-    // Another conversation of the same run, and another run, are none of its business.
+    // Another conversation of the same run, and another run, do not affect it.
     put(&mut run.conversation("repair").await.unwrap(), &[Commit(1)]).await;
     let other = store.begin(&new_run("a.json")).await.unwrap();
     put(
@@ -44,7 +44,7 @@ async fn check(acts: &[Act], expected: History) {
 }
 
 fn put<'a>(
-    journal: &'a mut dyn Journal,
+    journal: &'a mut dyn TurnJournal,
     acts: &'a [Act],
 ) -> Pin<Box<dyn Future<Output = ()> + 'a>> {
     Box::pin(async move {
@@ -59,7 +59,7 @@ fn put<'a>(
 
 #[tokio::test]
 async fn nothing_is_kept_of_nothing() {
-    check(&[], History::default()).await;
+    check(&[], TurnHistory::default()).await;
 }
 
 #[tokio::test]
@@ -67,20 +67,20 @@ async fn turns_come_back_in_order_and_as_they_were() {
     let turns = (1..=12).map(turn).collect();
     let acts: Vec<Act> = (1..=12).map(Commit).collect();
     let notes = Vec::new();
-    check(&acts, History { turns, notes }).await;
+    check(&acts, TurnHistory { turns, notes }).await;
 }
 
 #[tokio::test]
 async fn notes_of_a_turn_under_way_come_back_in_order() {
     let notes = vec![
         replied(1),
-        Note::Begun { turn: 1, call: 0 },
+        TurnNote::Begun { turn: 1, call: 0 },
         ended(1, 0),
-        Note::Begun { turn: 1, call: 1 },
+        TurnNote::Begun { turn: 1, call: 1 },
     ];
     let acts: Vec<Act> = notes.iter().cloned().map(Act::Note).collect();
     let turns = Vec::new();
-    check(&acts, History { turns, notes }).await;
+    check(&acts, TurnHistory { turns, notes }).await;
 }
 
 #[tokio::test]
@@ -93,7 +93,7 @@ async fn a_commit_drops_the_notes_of_its_turn_and_keeps_what_was_charged() {
         Act::Note(charged(2)),
         Act::Note(replied(2)),
     ];
-    let expected = History {
+    let expected = TurnHistory {
         turns: vec![turn(1)],
         notes: vec![charged(1), charged(2), replied(2)],
     };
@@ -103,7 +103,7 @@ async fn a_commit_drops_the_notes_of_its_turn_and_keeps_what_was_charged() {
 #[tokio::test]
 async fn notes_of_another_turn_stay() {
     let acts = [Act::Note(replied(2)), Commit(1)];
-    let expected = History {
+    let expected = TurnHistory {
         turns: vec![turn(1)],
         notes: vec![replied(2)],
     };
@@ -118,7 +118,7 @@ async fn a_turn_is_kept_once() {
     let mut journal = run.conversation("generate").await.unwrap();
     journal.commit(&turn(1)).await.unwrap();
     let error = journal.commit(&turn(1)).await.unwrap_err();
-    assert_eq!(error.kind(), agent::Kind::Journal);
+    assert_eq!(error.kind(), agent::AgentErrorKind::Journal);
     assert!(
         error
             .to_string()

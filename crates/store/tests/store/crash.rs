@@ -5,8 +5,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use agent::{Journal as _, Note};
-use store::{RunId, RunState};
+use agent::{TurnJournal as _, TurnNote};
+use store::{RunNumber, RunState};
 
 use crate::support::{new_run, opened, replied, turn};
 
@@ -26,12 +26,12 @@ async fn commit_until_killed(folder: &Path) {
     let history = journal.load().await.unwrap();
     let mut noted = history.notes;
     for number in u32::try_from(history.turns.len()).unwrap() + 1.. {
-        let begun = Note::Begun {
+        let begun = TurnNote::Begun {
             turn: number,
             call: 0,
         };
         for note in [replied(number), begun] {
-            // What an earlier life noted is not noted again.
+            // A note of an earlier life is not repeated.
             if !noted.contains(&note) {
                 journal.note(&note).await.unwrap();
             }
@@ -43,7 +43,7 @@ async fn commit_until_killed(folder: &Path) {
     }
 }
 
-/// What the victim said before it died.
+/// The output of the victim before it died.
 #[derive(Default)]
 struct Said {
     run: i64,
@@ -101,7 +101,7 @@ async fn what_was_committed_and_nothing_else_survives_kill_9() {
 
         let store = opened(folder.path()).await;
         store.check().await.unwrap();
-        let run = store.resume(RunId(said.run)).await.unwrap();
+        let run = store.resume(RunNumber(said.run)).await.unwrap();
         let history = run
             .conversation("generate")
             .await
@@ -121,9 +121,9 @@ async fn what_was_committed_and_nothing_else_survives_kill_9() {
             (1..=kept).map(turn).collect::<Vec<_>>(),
             "round {round}"
         );
-        let under_way: Vec<Note> = vec![
+        let under_way: Vec<TurnNote> = vec![
             replied(kept + 1),
-            Note::Begun {
+            TurnNote::Begun {
                 turn: kept + 1,
                 call: 0,
             },

@@ -1,7 +1,7 @@
 //! No room left: an error that says so, and nothing lost that was kept.
 
-use agent::Journal as _;
-use store::{Kind, Options, Store};
+use agent::TurnJournal as _;
+use store::{DatabaseErrorKind, Options, SqliteDatabase};
 
 use crate::support::{new_run, opened, options, place, turn};
 
@@ -14,7 +14,9 @@ async fn a_full_disk_says_so_and_loses_nothing() {
         bytes_max: Some(BYTES_MAX),
         ..options()
     };
-    let store = Store::open(&place(folder.path()), limited).await.unwrap();
+    let store = SqliteDatabase::open(&place(folder.path()), limited)
+        .await
+        .unwrap();
     let run = store.begin(&new_run("p.json")).await.unwrap();
     let id = run.id();
     let mut journal = run.conversation("generate").await.unwrap();
@@ -38,7 +40,7 @@ async fn a_full_disk_says_so_and_loses_nothing() {
             .await
             .unwrap_err()
             .kind(),
-        Kind::Full
+        DatabaseErrorKind::Full
     );
     drop((run, journal));
     store.close().await.unwrap();

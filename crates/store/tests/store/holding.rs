@@ -1,7 +1,7 @@
 //! One process for each run, many for each database.
 
-use agent::Journal as _;
-use store::{Kind, RunKind, RunState, Store};
+use agent::TurnJournal as _;
+use store::{DatabaseErrorKind, RunKind, RunState, SqliteDatabase};
 
 use crate::support::{new_run, opened, options, place, turn};
 
@@ -14,7 +14,7 @@ async fn a_run_that_is_held_cannot_be_resumed() {
     let second = opened(folder.path()).await;
     assert!(second.is_held(run.id()).unwrap());
     let error = second.resume(run.id()).await.unwrap_err();
-    assert_eq!(error.kind(), Kind::Locked);
+    assert_eq!(error.kind(), DatabaseErrorKind::Locked);
     let expected = format!(
         "run 1 is being worked on by the process {}. Wait for it, or end it first.",
         std::process::id()
@@ -99,8 +99,8 @@ async fn a_run_is_found_by_its_file_and_tells_how_far_it_came() {
         states,
         [RunState::Running, RunState::Running, RunState::Failed]
     );
-    let error = store.find(store::RunId(99)).await.unwrap_err();
-    assert_eq!(error.kind(), Kind::Missing);
+    let error = store.find(store::RunNumber(99)).await.unwrap_err();
+    assert_eq!(error.kind(), DatabaseErrorKind::Missing);
 }
 
 #[tokio::test]
@@ -134,7 +134,7 @@ fn many_can_begin_the_same_database_and_write_at_once() {
                     .build()
                     .unwrap();
                 runtime.block_on(async {
-                    let store = Store::open(&place, options()).await.unwrap();
+                    let store = SqliteDatabase::open(&place, options()).await.unwrap();
                     let run = store.begin(&new_run("p.json")).await.unwrap();
                     let mut journal = run.conversation("generate").await.unwrap();
                     for number in 1..=TURNS {
@@ -154,7 +154,7 @@ fn many_can_begin_the_same_database_and_write_at_once() {
         .build()
         .unwrap();
     runtime.block_on(async {
-        let store = Store::open(&place, options()).await.unwrap();
+        let store = SqliteDatabase::open(&place, options()).await.unwrap();
         store.check().await.unwrap();
         for id in runs {
             let run = store.resume(id).await.unwrap();

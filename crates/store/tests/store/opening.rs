@@ -1,17 +1,17 @@
-//! What is found at the database's place: nothing, a file of ours, damage, or something else.
+//! Opening a database where there is nothing, a file of ours, damage, or something else.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::sync::Arc;
 
-use agent::Journal as _;
-use store::{Kind, Options, Store};
+use agent::TurnJournal as _;
+use store::{DatabaseErrorKind, Options, SqliteDatabase};
 
 use crate::support::{new_run, opened, options, place, turn};
 
-async fn check_refused(place: &Path, kind: Kind, pieces: &[&str]) {
+async fn check_refused(place: &Path, kind: DatabaseErrorKind, pieces: &[&str]) {
     let before = std::fs::read(place).ok();
-    let error = Store::open(place, options()).await.unwrap_err();
+    let error = SqliteDatabase::open(place, options()).await.unwrap_err();
     assert_eq!(error.kind(), kind, "{error}");
     for piece in pieces {
         assert!(
@@ -66,7 +66,7 @@ async fn something_that_is_no_database_is_left_alone() {
     )
     .unwrap();
     let says = ["x.db is damaged or is not a database", "Move it away"];
-    check_refused(&place, Kind::Corrupt, &says).await;
+    check_refused(&place, DatabaseErrorKind::Corrupt, &says).await;
 }
 
 #[tokio::test]
@@ -81,7 +81,7 @@ async fn another_programs_database_is_left_alone() {
     assert!(python.success());
     check_refused(
         &place,
-        Kind::Corrupt,
+        DatabaseErrorKind::Corrupt,
         &["it holds tables of another program"],
     )
     .await;
@@ -106,11 +106,11 @@ async fn a_damaged_file_is_an_error_and_not_a_panic() {
         ),
     ] {
         std::fs::write(&place, bytes).unwrap();
-        let error = match Store::open(&place, options()).await {
+        let error = match SqliteDatabase::open(&place, options()).await {
             Ok(store) => store.check().await.unwrap_err(),
             Err(error) => error,
         };
-        assert_eq!(error.kind(), Kind::Corrupt, "{what}: {error}");
+        assert_eq!(error.kind(), DatabaseErrorKind::Corrupt, "{what}: {error}");
         assert!(
             error.to_string().contains("drawloom.db is damaged"),
             "{what}: {error}"
@@ -135,7 +135,7 @@ async fn a_newer_drawlooms_database_is_refused_by_name() {
         "knows them up to",
         "Update drawloom",
     ];
-    check_refused(&place, Kind::Newer, &says).await;
+    check_refused(&place, DatabaseErrorKind::Newer, &says).await;
 }
 
 #[tokio::test]
@@ -143,25 +143,35 @@ async fn a_place_that_cannot_be_is_an_error_with_the_place() {
     let folder = tempfile::tempdir().unwrap();
     let directory = folder.path().join("d.db");
     std::fs::create_dir(&directory).unwrap();
-    check_refused(&directory, Kind::Open, &["d.db is not a plain file"]).await;
+    check_refused(
+        &directory,
+        DatabaseErrorKind::Open,
+        &["d.db is not a plain file"],
+    )
+    .await;
 
     let target = folder.path().join("elsewhere.db");
     std::fs::write(&target, "").unwrap();
     let link = folder.path().join("l.db");
     std::os::unix::fs::symlink(&target, &link).unwrap();
-    check_refused(&link, Kind::Open, &["l.db is not a plain file"]).await;
+    check_refused(
+        &link,
+        DatabaseErrorKind::Open,
+        &["l.db is not a plain file"],
+    )
+    .await;
 
     let file = folder.path().join("file");
     std::fs::write(&file, "").unwrap();
     check_refused(
         &file.join("x.db"),
-        Kind::Open,
+        DatabaseErrorKind::Open,
         &["file/x.db", "Check the folder"],
     )
     .await;
     check_refused(
         &folder.path().join("no/such/x.db"),
-        Kind::Open,
+        DatabaseErrorKind::Open,
         &["no/such", "Check"],
     )
     .await;
@@ -178,12 +188,14 @@ async fn keys_do_not_reach_the_disk() {
         scrub: Some(Arc::new(scrub)),
         ..options()
     };
-    let store = Store::open(&place(folder.path()), options).await.unwrap();
+    let store = SqliteDatabase::open(&place(folder.path()), options)
+        .await
+        .unwrap();
     let run = store.begin(&new_run("p.json")).await.unwrap();
     let mut journal = run.conversation("generate").await.unwrap();
     let mut leaky = turn(1);
     leaky.results[0].content = "the environment has KEY=sk-secret-1 in it".to_owned();
-    let note = agent::Note::Ended {
+    let note = agent::TurnNote::Ended {
         turn: 1,
         call: 0,
         result: leaky.results[0].clone(),

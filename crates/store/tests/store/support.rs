@@ -3,15 +3,18 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use agent::{Clock, Deed, FileChange, Note, Reply, Turn};
-use llm::budget::{Counted, Entry};
-use llm::{Arguments, Cost, Message, Outcome, Part, Provider, Stop, ToolCall, ToolResult, Usage};
-use store::{NewRun, Options, RunKind, Store};
+use agent::{AgentClock, ConversationTurn, FileChangeKind, ModelReply, ToolAction, TurnNote};
+use llm::budget::{SpendEntry, TokenCountSource};
+use llm::{
+    CallCost, ChatMessage, MessagePart, Provider, StopReason, ToolArguments, ToolCall, ToolOutcome,
+    ToolResult, Usage,
+};
+use store::{NewRun, Options, RunKind, SqliteDatabase};
 use workspace::RelPath;
 
 pub(crate) struct Fixed;
 
-impl Clock for Fixed {
+impl AgentClock for Fixed {
     fn now_ms(&self) -> u64 {
         1_700_000_000_000
     }
@@ -30,8 +33,10 @@ pub(crate) fn place(folder: &Path) -> PathBuf {
     folder.join(".drawloom").join("drawloom.db")
 }
 
-pub(crate) async fn opened(folder: &Path) -> Store {
-    Store::open(&place(folder), options()).await.unwrap()
+pub(crate) async fn opened(folder: &Path) -> SqliteDatabase {
+    SqliteDatabase::open(&place(folder), options())
+        .await
+        .unwrap()
 }
 
 pub(crate) fn new_run(name: &str) -> NewRun {
@@ -43,21 +48,21 @@ pub(crate) fn new_run(name: &str) -> NewRun {
 }
 
 /// A turn with everything that a turn can have in it.
-pub(crate) fn turn(number: u32) -> Turn {
+pub(crate) fn turn(number: u32) -> ConversationTurn {
     let result = ToolResult {
         id: format!("call-{number}"),
         name: "write_file".to_owned(),
         content: format!("{{\"written\":{number},\"text\":\"ä ␀ \\u0000 '\\\"\"}}"),
-        outcome: Outcome::Done,
+        outcome: ToolOutcome::Done,
     };
-    let deed = Deed::Wrote {
+    let deed = ToolAction::Wrote {
         path: RelPath::parse("src/a.rs").unwrap(),
-        change: FileChange::Created,
+        change: FileChangeKind::Created,
         lines_added: 3,
         lines_removed: 0,
         bytes: 42,
     };
-    Turn {
+    ConversationTurn {
         reply: reply(number),
         results: vec![result],
         deeds: vec![deed],
@@ -66,28 +71,28 @@ pub(crate) fn turn(number: u32) -> Turn {
     }
 }
 
-pub(crate) fn reply(number: u32) -> Reply {
+pub(crate) fn reply(number: u32) -> ModelReply {
     let call = ToolCall {
         id: format!("call-{number}"),
         name: "write_file".to_owned(),
-        arguments: Arguments::read("{\"path\":\"src/a.rs\",\"content\":\"half a"),
+        arguments: ToolArguments::read("{\"path\":\"src/a.rs\",\"content\":\"half a"),
         signature: None,
     };
-    let mut answer = Message::assistant(format!("answer {number}"));
-    answer.parts.push(Part::ToolCall(call));
-    Reply {
+    let mut answer = ChatMessage::assistant(format!("answer {number}"));
+    answer.parts.push(MessagePart::ToolCall(call));
+    ModelReply {
         turn: number,
         phase: "generate".to_owned(),
-        asked: vec![Message::user(format!("question {number}"))],
+        asked: vec![ChatMessage::user(format!("question {number}"))],
         answer,
-        stop: Stop::ToolUse,
-        calls: vec![entry(Cost::Known(25))],
+        stop: StopReason::ToolUse,
+        calls: vec![entry(CallCost::Known(25))],
         duration_ms: 10,
     }
 }
 
-pub(crate) fn entry(cost: Cost) -> Entry {
-    Entry {
+pub(crate) fn entry(cost: CallCost) -> SpendEntry {
+    SpendEntry {
         provider: Provider::Anthropic,
         model: "claude-sonnet-4-5".to_owned(),
         usage: Usage {
@@ -98,26 +103,26 @@ pub(crate) fn entry(cost: Cost) -> Entry {
             reasoning: 1,
         },
         cost,
-        counted: Counted::ByProvider,
+        counted: TokenCountSource::ByProvider,
     }
 }
 
-pub(crate) fn replied(number: u32) -> Note {
-    Note::Replied {
+pub(crate) fn replied(number: u32) -> TurnNote {
+    TurnNote::Replied {
         reply: Box::new(reply(number)),
     }
 }
 
-pub(crate) fn charged(turn: u32) -> Note {
-    Note::Charged {
+pub(crate) fn charged(turn: u32) -> TurnNote {
+    TurnNote::Charged {
         turn,
         phase: "generate".to_owned(),
-        calls: vec![entry(Cost::Unknown)],
+        calls: vec![entry(CallCost::Unknown)],
     }
 }
 
-pub(crate) fn ended(turn: u32, call: u32) -> Note {
-    Note::Ended {
+pub(crate) fn ended(turn: u32, call: u32) -> TurnNote {
+    TurnNote::Ended {
         turn,
         call,
         result: self::turn(turn).results.remove(0),

@@ -12,7 +12,7 @@ use sqlx::{ConnectOptions as _, Connection as _};
 
 const START_MS_MAX: u64 = 60_000;
 
-/// Whether commits wait for the disk.
+/// Says whether commits wait for the disk.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Flush {
     /// `kill -9` of processes loses nothing without it, and tests are quicker.
@@ -23,7 +23,7 @@ pub(crate) enum Flush {
 pub(crate) struct Cluster {
     folder: tempfile::TempDir,
     flush: Flush,
-    /// What the server is started by; nothing for the shell.
+    /// The command that starts the server; empty for the shell.
     pub(crate) starter: &'static str,
     /// More for its command line.
     settings: String,
@@ -122,7 +122,7 @@ impl Cluster {
     pub(crate) fn speak_tls(&mut self, port: u16, certificate: &Path, key: &Path) {
         let folder = self.folder.path();
         for (file, name) in [(certificate, "server.pem"), (key, "server.key")] {
-            // The server wants a key that is its own and nobody else's.
+            // The server accepts a key only if no other user can read it.
             let copied = as_server("umask 077; cat >\"$0\"")
                 .arg(folder.join(name))
                 .stdin(std::fs::File::open(file).unwrap())

@@ -1,5 +1,5 @@
-//! One suite over every engine: scripts, of which one line is one command, and what becomes of the
-//! runs. After the script, all rows, events and notices are what they are in memory.
+//! One suite over every engine: scripts with one command per line, and the expected runs. After the
+//! script, all rows, events and notices equal those in memory.
 
 use crate::cluster::{Cluster, Flush};
 use crate::place;
@@ -44,7 +44,70 @@ const DEADLINE: &str = "graph TD
 %% === END_CONFIG ===
 ";
 
+const ONE_RUN: &str = "graph TD
+ A[One] --> B[Two]
+%% === WORKFLOW_CONFIG ===
+%% @concurrency: { \"max\": 1 }
+%% === END_CONFIG ===
+";
+const ONE_TASK: &str = "graph TD
+ A[One] --> B[Two]
+%% === WORKFLOW_CONFIG ===
+%% @A: { \"concurrency\": { \"key\": \"one\", \"max\": 1 } }
+%% @B: { \"concurrency\": { \"onLimit\": \"skip\" } }
+%% === END_CONFIG ===
+";
+const MENDED: &str = "graph TD\n A[One] --> B[Two] --> D(Four)";
+
 const CASES: &[Case] = &[
+    Case {
+        name: "runs for which there is no room begin one after the other",
+        sources: &[("main", ONE_RUN)],
+        script: "start s
+                 start t
+                 done A 1
+                 done B 2
+                 fire
+                 done @1/A 3
+                 all 4
+                 fire
+                 all 5
+                 fire",
+        runs: "completed completed completed",
+    },
+    Case {
+        name: "tasks take turns where their step says so, and the store offers none for which there is no room",
+        sources: &[("main", ONE_TASK)],
+        script: "start s
+                 take A
+                 refused no_room take @1/A
+                 done A 1
+                 take B
+                 take @1/A
+                 done @1/A 1
+                 take @1/B
+                 done B 2",
+        runs: "completed completed",
+    },
+    Case {
+        name: "tasks of runs with a higher priority are claimed first",
+        sources: &[("main", ONE)],
+        script: "start low -3
+                 start high 3
+                 all 1",
+        runs: "completed completed completed",
+    },
+    Case {
+        name: "a paused run goes on with another text",
+        sources: &[("main", CHAIN), ("mended", MENDED)],
+        script: "done A 1
+                 fail B invalid
+                 move mended
+                 retry B {\"prompt\": \"Again.\"}
+                 done B 2
+                 answer D 3",
+        runs: "completed",
+    },
     Case {
         name: "a chain, and a person at its end",
         sources: &[("main", CHAIN)],
@@ -190,7 +253,7 @@ const CASES: &[Case] = &[
     },
 ];
 
-async fn check(case: &Case, store: std::sync::Arc<dyn flow::Store>) {
+async fn check(case: &Case, store: std::sync::Arc<dyn flow::WorkflowStore>) {
     eprintln!("{}", case.name);
     let mut stage = Stage::new(store, case.sources).await;
     for line in case.script.lines().map(str::trim) {
@@ -221,7 +284,7 @@ async fn postgres_does_what_memory_does() {
 }
 
 /// A timer that is due later is not due now, and comes by itself.
-async fn check_deadline(store: std::sync::Arc<dyn flow::Store>) {
+async fn check_deadline(store: std::sync::Arc<dyn flow::WorkflowStore>) {
     let mut stage = Stage::new(std::sync::Arc::clone(&store), &[("main", DEADLINE)]).await;
     for line in ["done A 1", "done B 2", "fire"] {
         stage.line(line).await;

@@ -10,7 +10,7 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::Notify;
 
 const SOCKET: &str = ".s.PGSQL.5432";
-/// What a client sends when it goes on only with an answer.
+/// The message with which a client waits for an answer.
 const SYNC: &[u8] = b"S\0\0\0\x04";
 
 pub(crate) struct Cut {
@@ -22,7 +22,7 @@ struct Line {
     server: PathBuf,
     /// The next commit is cut off.
     is_armed: AtomicBool,
-    /// Nobody gets through.
+    /// Blocks all traffic.
     is_cut: AtomicBool,
     made: Notify,
     asked: AtomicUsize,
@@ -65,7 +65,7 @@ impl Cut {
         self.line.is_armed.store(true, Ordering::SeqCst);
     }
 
-    /// How often the server was asked something.
+    /// Returns how many requests the server got.
     pub(crate) fn asked(&self) -> usize {
         self.line.asked.load(Ordering::SeqCst)
     }

@@ -17,6 +17,7 @@ mod working;
 
 mod conformance;
 mod full;
+mod rates;
 mod server;
 mod sharing;
 mod throughput;

@@ -1,13 +1,13 @@
-//! What only a server has: hints, duties of one process at a time, and errors of its own.
+//! Features that only a server has: hints, duties of one process at a time, and errors of its own.
 
 use std::time::Duration;
 
-use agent::Clock;
-use flow::engine::Start;
+use agent::AgentClock;
+use flow::engine::RunStart;
 use flow::{RunId, StoreErrorKind, TextHash};
 use serde_json::json;
 use sqlx::Connection as _;
-use store::{Kind, Postgres, PostgresOptions};
+use store::{DatabaseErrorKind, PostgresDatabase, PostgresOptions};
 
 use crate::cluster::{Cluster, Flush};
 use crate::cut::Cut;
@@ -46,7 +46,7 @@ async fn a_duty_is_one_process_s_until_it_does_not_come_back() {
     assert!(store.lead("timers", "b", 60_000).await.unwrap());
     assert!(!store.lead("timers", "a", 60_000).await.unwrap());
     assert!(store.lead("schedules", "a", 60_000).await.unwrap());
-    // Whoever gives a duty back that is not theirs gives nothing back.
+    // Giving back a duty of another process has no effect.
     store.resign("timers", "a").await.unwrap();
     assert!(!store.lead("timers", "a", 60_000).await.unwrap());
     store.resign("timers", "b").await.unwrap();
@@ -56,7 +56,7 @@ async fn a_duty_is_one_process_s_until_it_does_not_come_back() {
 /// A machine whose clock is so many minutes ahead or behind.
 struct Wrong(i64);
 
-impl Clock for Wrong {
+impl AgentClock for Wrong {
     fn now_ms(&self) -> u64 {
         Now.now_ms().saturating_add_signed(self.0 * 60_000)
     }
@@ -73,14 +73,14 @@ async fn a_machine_whose_clock_is_wrong_by_an_hour_goes_by_the_server_s() {
             clock: std::sync::Arc::new(Wrong(minutes)),
             scrub: None,
         };
-        let server = Postgres::open(&address, options).await.unwrap();
+        let server = PostgresDatabase::open(&address, options).await.unwrap();
         assert!(server.now_ms().abs_diff(Now.now_ms()) < 10_000);
         let wrong = server.workflows().await.unwrap();
         let claimed = wrong.claim(claim(9, 30_000)).await.unwrap();
         let task = &claimed[0].task;
         let lease = task.lease.as_ref().unwrap();
         assert!(lease.until_ms.abs_diff(Now.now_ms()) < 60_000, "{lease:?}");
-        // Nobody ends the lease of another, and a duty lasts as long as it should.
+        // No process ends the lease of another, and a duty lasts as long as it should.
         for store in [&right, &wrong] {
             assert!(store.expired(9).await.unwrap().is_empty());
         }
@@ -147,22 +147,28 @@ async fn errors_say_what_to_do_and_keep_the_password() {
     for (address, kind, says) in [
         (
             address.replace("/errors", "/nowhere"),
-            Kind::Open,
+            DatabaseErrorKind::Open,
             "Check the name of the database",
         ),
         (
             "postgres://u:geheim@127.0.0.1:1/d".to_owned(),
-            Kind::Lost,
+            DatabaseErrorKind::Lost,
             "cannot be reached",
         ),
         (
             "mysql://u:geheim@h/d".to_owned(),
-            Kind::Open,
+            DatabaseErrorKind::Open,
             "postgres://USER",
         ),
-        ("geheim".to_owned(), Kind::Open, "postgres://USER"),
+        (
+            "geheim".to_owned(),
+            DatabaseErrorKind::Open,
+            "postgres://USER",
+        ),
     ] {
-        let error = Postgres::open(&address, options()).await.unwrap_err();
+        let error = PostgresDatabase::open(&address, options())
+            .await
+            .unwrap_err();
         let text = error.to_string();
         assert_eq!(error.kind(), kind, "{text}");
         assert!(text.contains(says), "{text}");
@@ -170,7 +176,7 @@ async fn errors_say_what_to_do_and_keep_the_password() {
     }
     let store = place::postgres(&address).await;
     let unknown = TextHash::of("nothing");
-    let error = store.start(&unknown, Start::new("r", json!(1))).await;
+    let error = store.start(&unknown, RunStart::new("r", json!(1))).await;
     assert_eq!(error.unwrap_err().kind, StoreErrorKind::NoSuchWorkflow);
 }
 
@@ -192,8 +198,8 @@ async fn tables_of_a_newer_version_are_left_alone() {
         clock: std::sync::Arc::new(Now),
         scrub: None,
     };
-    let error = Postgres::open(&address, options).await.unwrap_err();
-    assert_eq!(error.kind(), Kind::Newer, "{error}");
+    let error = PostgresDatabase::open(&address, options).await.unwrap_err();
+    assert_eq!(error.kind(), DatabaseErrorKind::Newer, "{error}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -206,7 +212,7 @@ async fn a_commit_that_the_server_died_with_is_not_taken_for_another_s() {
     let store = place::postgres(&cut.address(&address, cluster.folder())).await;
     cut.arm();
     let starting = tokio::spawn(async move {
-        let start = Start::new("r1", json!({}));
+        let start = RunStart::new("r1", json!({}));
         store.start(&workflow, start).await
     });
     cut.was_made().await;

@@ -1,4 +1,4 @@
-//! Several processes on one database, and what becomes of it when they or the server are killed.
+//! Several processes on one database, while they or the server are killed.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader};
@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use flow::{Store, TaskId};
+use flow::{TaskId, WorkflowStore};
 
 use crate::cluster::{Cluster, Flush};
 use crate::place;
@@ -18,9 +18,9 @@ const LEASE: &str = "DRAWLOOM_STORE_LEASE_MS";
 const TEST: &str = "sharing::a_worker_of_these_tests_works_until_the_end";
 const ITEMS: u32 = 300;
 const KILLS: u32 = 12;
-/// What the dead had is soon taken back.
+/// Short, so that the tasks of dead workers are soon claimed again.
 const SHORT_MS: u64 = 500;
-/// Nobody loses a task only because the machine is slow.
+/// Long, so that no worker loses a task only because the machine is slow.
 const LONG_MS: u64 = 600_000;
 
 /// Started by itself there is nothing to do; the tests below start it as a process of theirs.
@@ -56,7 +56,7 @@ fn worker_under(starter: &[&str], place: &str, lease_ms: u64) -> Child {
         .unwrap()
 }
 
-/// How often each task was claimed or reported, as a worker says.
+/// The number of claims or reports of each task, as a worker counts them.
 type Counts = BTreeMap<TaskId, u32>;
 
 fn hear(line: &str, what: &str, counts: &mut Counts) {
@@ -106,7 +106,7 @@ async fn check_two_processes(place: &str) {
         heard(worker, "claimed ", &mut claimed);
         assert!(worker.wait().unwrap().success());
     }
-    // The list and the items; the join is nobody's work.
+    // The list and the items; the join is no work for a worker.
     assert_eq!(claimed.len(), 1 + ITEMS as usize);
     let twice: Vec<_> = claimed.iter().filter(|(_, times)| **times > 1).collect();
     assert!(twice.is_empty(), "{twice:?}");
@@ -138,8 +138,8 @@ async fn check_killed_workers(place: &str) {
     check_kept(&store, &reported).await;
 }
 
-/// What was said to be kept is there, once, and the run comes to its end.
-async fn check_kept(store: &Arc<dyn Store>, reported: &Counts) {
+/// Checks that every reported task is stored, once, and that the run ends.
+async fn check_kept(store: &Arc<dyn WorkflowStore>, reported: &Counts) {
     for (task, times) in reported {
         assert_eq!(*times, 1, "{task} was done twice");
         let row = store.task(task).await.unwrap().unwrap();
@@ -165,8 +165,8 @@ async fn check_bad_disk(starter: &[&str]) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn writes_that_fail_lose_nothing_and_do_nothing_twice() {
-    // No file may grow beyond half a megabyte; whoever tries is told instead of killed.
-    let script = "trap '' XFSZ; ulimit -f 1024; exec \"$0\" \"$@\"";
+    // No file may grow beyond a megabyte; a writer gets an error instead of a signal.
+    let script = "trap '' XFSZ; ulimit -f 2048; exec \"$0\" \"$@\"";
     check_bad_disk(&["sh", "-c", script]).await;
 }
 

@@ -5,21 +5,22 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use agent::Clock as _;
+use agent::AgentClock as _;
 use flow::engine::{
-    Answer, ChildEnd, Command, Due, Failure, FailureClass, Outcome, RefusalKind, Report, Start,
-    view,
+    AttemptFailure, AttemptOutcome, AttemptReport, ChildEnd, EngineCommand, FailureClass,
+    RefusalKind, RunStart, TaskAnswer, TimerPurpose, view,
 };
 use flow::{
-    Claimed, Done, Memory, RunId, Skeleton, Store, TaskId, TextHash, Which, Workflow, replay,
+    ClaimedTask, FinishedTask, MemoryRows, RunId, RunSkeleton, TaskId, TaskSelection, TextHash,
+    Workflow, WorkflowStore, replay,
 };
 use serde_json::{Value, json};
 
 use crate::place::Now;
 
 pub(crate) struct Stage {
-    store: Arc<dyn Store>,
-    memory: Memory,
+    store: Arc<dyn WorkflowStore>,
+    memory: MemoryRows,
     workflows: BTreeMap<TextHash, Workflow>,
     hashes: BTreeMap<String, TextHash>,
     children: Vec<RunId>,
@@ -27,10 +28,10 @@ pub(crate) struct Stage {
 
 impl Stage {
     /// Keeps the workflows and begins the run `r` of the first.
-    pub(crate) async fn new(store: Arc<dyn Store>, sources: &[(&str, &str)]) -> Stage {
+    pub(crate) async fn new(store: Arc<dyn WorkflowStore>, sources: &[(&str, &str)]) -> Stage {
         let mut stage = Stage {
             store,
-            memory: Memory::new(),
+            memory: MemoryRows::new(),
             workflows: BTreeMap::new(),
             hashes: BTreeMap::new(),
             children: Vec::new(),
@@ -45,13 +46,13 @@ impl Stage {
         }
         let hash = stage.hashes[sources[0].0].clone();
         stage
-            .start(&hash, Start::new("r", json!({ "who": "ä\u{0}\"" })))
+            .start(&hash, RunStart::new("r", json!({ "who": "ä\u{0}\"" })))
             .await;
         stage
     }
 
-    async fn start(&mut self, hash: &TextHash, start: Start) {
-        let command = Command::Start(start.clone());
+    async fn start(&mut self, hash: &TextHash, start: RunStart) {
+        let command = EngineCommand::Start(start.clone());
         let model = self
             .memory
             .execute(&self.workflows[hash], &command, Now.now_ms());
@@ -63,11 +64,12 @@ impl Stage {
     }
 
     /// Gives what the store said, after seeing that the model says the same.
-    async fn execute(&mut self, command: &Command) -> Result<(), RefusalKind> {
+    async fn execute(&mut self, command: &EngineCommand) -> Result<(), RefusalKind> {
         let run = self.memory.runs.get(command.run());
-        let workflow = match run {
-            Some(run) => &self.workflows[&run.workflow],
-            None => self.workflows.values().next().unwrap(),
+        let workflow = match (command, run) {
+            (EngineCommand::Move { to, .. }, _) => &self.workflows[to],
+            (_, Some(run)) => &self.workflows[&run.workflow],
+            (_, None) => self.workflows.values().next().unwrap(),
         };
         let model = self.memory.execute(workflow, command, Now.now_ms());
         let model = model.map(|_| ()).map_err(|refusal| refusal.kind);
@@ -77,7 +79,7 @@ impl Stage {
         stored
     }
 
-    async fn ok(&mut self, command: &Command) {
+    async fn ok(&mut self, command: &EngineCommand) {
         let said = self.execute(command).await;
         said.unwrap_or_else(|kind| panic!("{command:?}: {kind:?}"));
     }
@@ -95,18 +97,19 @@ impl Stage {
         name.parse().unwrap()
     }
 
-    async fn report(&mut self, task: TaskId, outcome: Outcome) {
+    async fn report(&mut self, task: TaskId, outcome: AttemptOutcome) {
         if self.memory.tasks[&task].status.name() != "in_progress" {
-            let claim = Command::Claim {
+            let claim = EngineCommand::Claim {
                 task: task.clone(),
                 worker: "w".to_owned(),
                 lease_ms: 60_000,
+                rates: Vec::new(),
             };
             self.ok(&claim).await;
         }
         let fence = self.memory.tasks[&task].fence;
-        let report = Report::of(outcome);
-        let report = Command::Report {
+        let report = AttemptReport::of(outcome);
+        let report = EngineCommand::Report {
             task,
             fence,
             report,
@@ -122,18 +125,27 @@ impl Stage {
             "done" => {
                 let output = value();
                 let partial = false;
-                let outcome = Outcome::Completed { output, partial };
+                let outcome = AttemptOutcome::Completed { output, partial };
                 self.report(self.task(name), outcome).await;
             }
             "fail" => {
                 let class: FailureClass = serde_json::from_value(json!(more)).unwrap();
                 let message = "No luck.".to_owned();
-                let failure = Outcome::Failed(Failure { class, message });
+                let failure = AttemptOutcome::Failed(AttemptFailure { class, message });
                 self.report(self.task(name), failure).await;
             }
             "all" => self.work_off(&serde_json::from_str(rest).unwrap()).await,
             "lapse" => self.lapse(name).await,
             "fire" => self.fire().await,
+            "start" => {
+                let hash = self.hashes["main"].clone();
+                let start = RunStart {
+                    priority: more.parse().unwrap_or(0),
+                    ..RunStart::new(name, json!({ "key": "k" }))
+                };
+                self.start(&hash, start).await;
+                self.children.push(RunId::new(name));
+            }
             "beats" => self.beat(name, more.parse().unwrap()).await,
             "refused" => {
                 let kind = self.execute(&self.command(more)).await.unwrap_err();
@@ -148,7 +160,7 @@ impl Stage {
         }
     }
 
-    fn command(&self, line: &str) -> Command {
+    fn command(&self, line: &str) -> EngineCommand {
         let (verb, rest) = line.split_once(' ').unwrap_or((line, ""));
         let (name, more) = rest.split_once(' ').unwrap_or((rest, ""));
         let run = RunId::new("r");
@@ -157,21 +169,22 @@ impl Stage {
         match verb {
             "answer" => {
                 let output = serde_json::from_str(more).unwrap();
-                let answer = Answer::Done { output };
+                let answer = TaskAnswer::Done { output };
                 let task = self.task(name);
-                Command::Answer { task, by, answer }
+                EngineCommand::Answer { task, by, answer }
             }
-            "take" => Command::Claim {
+            "take" => EngineCommand::Claim {
                 task: self.task(name),
                 worker: "v".to_owned(),
                 lease_ms: 60_000,
+                rates: Vec::new(),
             },
-            "late" => Command::Report {
+            "late" => EngineCommand::Report {
                 task: self.task(name),
                 fence: more.parse().unwrap(),
-                report: Report::completed(json!("late")),
+                report: AttemptReport::completed(json!("late")),
             },
-            "beat" => Command::Heartbeat {
+            "beat" => EngineCommand::Heartbeat {
                 task: self.task(name),
                 fence: more.parse().unwrap(),
                 lease_ms: 60_000,
@@ -179,7 +192,7 @@ impl Stage {
             "assign" => {
                 let assignee = Some(more.to_owned());
                 let task = self.task(name);
-                Command::Assign { task, assignee }
+                EngineCommand::Assign { task, assignee }
             }
             "lost" => {
                 let message = more.to_owned();
@@ -189,17 +202,23 @@ impl Stage {
                 };
                 let task = self.task(name);
                 let child = RunId::child_of(&task, 1);
-                Command::ChildEnded { task, child, end }
+                EngineCommand::ChildEnded { task, child, end }
             }
-            "retry" => Command::Retry {
+            "retry" => EngineCommand::Retry {
+                task: self.task(name),
+                with: serde_json::from_str(more).ok(),
+            },
+            "move" => EngineCommand::Move {
+                to: self.hashes[name].clone(),
+                seq: self.memory.runs[&run].seq,
+                run,
+            },
+            "rerun" => EngineCommand::Rerun {
                 task: self.task(name),
             },
-            "rerun" => Command::Rerun {
-                task: self.task(name),
-            },
-            "pause" => Command::Pause { run, reason },
-            "resume" => Command::Resume { run },
-            "cancel" => Command::Cancel { run, reason },
+            "pause" => EngineCommand::Pause { run, reason },
+            "resume" => EngineCommand::Resume { run },
+            "cancel" => EngineCommand::Cancel { run, reason },
             _ => panic!("{line}"),
         }
     }
@@ -207,16 +226,16 @@ impl Stage {
     /// Claims and does whatever is ready, until nothing is. The store's turn is the one that is
     /// tried here: it gives what the model has ready, with what the model sees, and each task once.
     async fn work_off(&mut self, output: &Value) {
-        let mut done: Vec<Done> = Vec::new();
+        let mut done: Vec<FinishedTask> = Vec::new();
         loop {
-            for Done {
+            for FinishedTask {
                 task,
                 fence,
                 report,
             } in done.clone()
             {
                 let workflow = &self.workflows[&self.memory.runs[&task.run].workflow];
-                let report = Command::Report {
+                let report = EngineCommand::Report {
                     task,
                     fence,
                     report,
@@ -234,24 +253,25 @@ impl Stage {
             for one in &claimed {
                 self.model_claim(one, &worker);
             }
-            let completed = claimed.into_iter().map(|one| Done {
+            let completed = claimed.into_iter().map(|one| FinishedTask {
                 task: one.task.id,
                 fence: one.task.fence,
-                report: Report::completed(output.clone()),
+                report: AttemptReport::completed(output.clone()),
             });
             done = completed.collect();
         }
     }
 
-    fn model_claim(&mut self, one: &Claimed, worker: &str) {
+    fn model_claim(&mut self, one: &ClaimedTask, worker: &str) {
         let task = one.task.id.clone();
         let hash = &self.memory.runs[&task.run].workflow;
         assert_eq!(one.workflow.hash(), hash);
         let workflow = &self.workflows[hash];
-        let claim = Command::Claim {
+        let claim = EngineCommand::Claim {
             task: task.clone(),
             worker: worker.to_owned(),
             lease_ms: 60_000,
+            rates: Vec::new(),
         };
         let model = self.memory.execute(workflow, &claim, Now.now_ms());
         model.unwrap();
@@ -264,17 +284,18 @@ impl Stage {
     /// A worker takes a task and is never heard of again.
     async fn lapse(&mut self, name: &str) {
         let task = self.task(name);
-        self.ok(&Command::Claim {
+        self.ok(&EngineCommand::Claim {
             task: task.clone(),
             worker: "gone".to_owned(),
             lease_ms: 1,
+            rates: Vec::new(),
         })
         .await;
         tokio::time::sleep(Duration::from_millis(20)).await;
         let expired = self.store.expired(10).await.unwrap();
         let fence = self.memory.tasks[&task].fence;
         assert_eq!(expired, [(task.clone(), fence)]);
-        self.ok(&Command::LeaseLost { task, fence }).await;
+        self.ok(&EngineCommand::LeaseLost { task, fence }).await;
         assert!(self.store.expired(10).await.unwrap().is_empty());
     }
 
@@ -287,7 +308,7 @@ impl Stage {
         assert_eq!(lost[0].0, task);
         assert_eq!(lost[0].1.kind, RefusalKind::StaleFence);
         let workflow = &self.workflows[&self.memory.runs[&task.run].workflow];
-        let command = Command::Heartbeat {
+        let command = EngineCommand::Heartbeat {
             task,
             fence,
             lease_ms: 90_000,
@@ -299,18 +320,18 @@ impl Stage {
     /// Fires every timer that is due, until none is.
     async fn fire(&mut self) {
         while let Some(timer) = self.store.due(1).await.unwrap().pop() {
-            if let Due::StartChild { child } = &timer.due {
+            if let TimerPurpose::StartChild { child } = &timer.due {
                 let hash = self.hashes[&child.subflow].clone();
-                let start = Start {
+                let start = RunStart {
                     parent: Some(child.parent.clone()),
                     depth: child.depth,
-                    ..Start::new(child.run.clone(), child.input.clone())
+                    ..RunStart::new(child.run.clone(), child.input.clone())
                 };
                 self.start(&hash, start).await;
                 self.children.push(child.run.clone());
             }
             let (run, key) = (timer.run, timer.key);
-            self.ok(&Command::Fire { run, key }).await;
+            self.ok(&EngineCommand::Fire { run, key }).await;
         }
         let due = self.memory.due(Now.now_ms());
         assert!(due.is_empty(), "the store lost {due:?}");
@@ -325,7 +346,7 @@ impl Stage {
             assert_eq!(input.as_ref(), self.memory.inputs.get(run));
             let events = self.store.events(run, 0, usize::MAX).await.unwrap();
             assert_eq!(timeless(&events), timeless(&self.memory.events[run]));
-            let skeleton = Skeleton::of(&self.memory, run).unwrap();
+            let skeleton = RunSkeleton::of(&self.memory, run).unwrap();
             assert_eq!(replay(&events).unwrap(), skeleton);
             for task in self.memory.tasks.keys().filter(|task| task.run == *run) {
                 let kept = self.memory.calls.iter().filter(|row| row.task == *task);
@@ -350,7 +371,10 @@ impl Stage {
 
     async fn compare_tasks(&self, run: &RunId) {
         let mine = self.memory.tasks.values().filter(|row| row.id.run == *run);
-        let all = self.store.tasks(Some(run), Which::All, usize::MAX).await;
+        let all = self
+            .store
+            .tasks(Some(run), TaskSelection::All, usize::MAX)
+            .await;
         let all = all.unwrap();
         assert_eq!(all.len(), mine.clone().count());
         for row in mine {
@@ -358,7 +382,10 @@ impl Stage {
             assert_eq!(timeless(&stored), timeless(row));
             assert!(all.contains(&stored));
         }
-        let active = self.store.tasks(Some(run), Which::Active, usize::MAX).await;
+        let active = self
+            .store
+            .tasks(Some(run), TaskSelection::Active, usize::MAX)
+            .await;
         let model = all.iter().filter(|row| !row.status.is_terminal()).count();
         assert_eq!(active.unwrap().len(), model);
     }

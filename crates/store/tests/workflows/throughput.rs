@@ -1,11 +1,11 @@
-//! How many steps and items a second, printed. Small in every test run, so that it goes on working;
-//! to measure: `DRAWLOOM_STORE_MEASURE=1 cargo nextest run -p store throughput --no-capture -j 1`.
+//! Prints the steps and items per second. Small in every test run, so that it keeps working; to
+//! measure: `DRAWLOOM_STORE_MEASURE=1 cargo nextest run -p store throughput --no-capture -j 1`.
 
 use std::sync::Arc;
 use std::time::Instant;
 
-use flow::engine::{Report, RunStatus, Start};
-use flow::{Done, RunId, Store};
+use flow::engine::{AttemptReport, RunStart, RunStatus};
+use flow::{FinishedTask, RunId, WorkflowStore};
 use serde_json::json;
 
 use crate::cluster::{Cluster, Flush};
@@ -33,7 +33,7 @@ fn size(full: u32) -> u32 {
 }
 
 /// Runs one after the other, as one worker does that takes one task at a time.
-async fn chains(store: Arc<dyn Store>) {
+async fn chains(store: Arc<dyn WorkflowStore>) {
     let hash = store.keep_workflow(CHAIN).await.unwrap();
     let runs = size(200) as usize;
     let began = Instant::now();
@@ -43,7 +43,7 @@ async fn chains(store: Arc<dyn Store>) {
         working.spawn(async move {
             for number in (worker..runs).step_by(ATONCE) {
                 let run = RunId::new(format!("c{number}"));
-                let start = Start::new(run.clone(), json!({}));
+                let start = RunStart::new(run.clone(), json!({}));
                 store.start(&hash, start).await.unwrap().unwrap();
                 one_by_one(&store, &run).await;
             }
@@ -54,7 +54,7 @@ async fn chains(store: Arc<dyn Store>) {
 }
 
 /// As a worker does it: what is done goes with the claim of what comes next.
-async fn one_by_one(store: &Arc<dyn Store>, run: &RunId) -> usize {
+async fn one_by_one(store: &Arc<dyn WorkflowStore>, run: &RunId) -> usize {
     let mut steps = 0;
     let mut done = Vec::new();
     loop {
@@ -67,15 +67,15 @@ async fn one_by_one(store: &Arc<dyn Store>, run: &RunId) -> usize {
             return steps;
         };
         steps += 1;
-        done = vec![Done {
+        done = vec![FinishedTask {
             task: one.task.id.clone(),
             fence: one.task.fence,
-            report: Report::completed(json!({ "n": steps })),
+            report: AttemptReport::completed(json!({ "n": steps })),
         }];
     }
 }
 
-async fn fan(store: Arc<dyn Store>, items: u32) {
+async fn fan(store: Arc<dyn WorkflowStore>, items: u32) {
     let items = size(items);
     begin(&store, FAN).await;
     let began = Instant::now();
@@ -83,10 +83,10 @@ async fn fan(store: Arc<dyn Store>, items: u32) {
     rate(&format!("fan-out {items}"), items as usize, began);
 }
 
-async fn loops(store: Arc<dyn Store>) {
+async fn loops(store: Arc<dyn WorkflowStore>) {
     let hash = store.keep_workflow(LOOP).await.unwrap();
     let run = RunId::new("loop");
-    let start = Start::new(run.clone(), json!({}));
+    let start = RunStart::new(run.clone(), json!({}));
     store.start(&hash, start).await.unwrap().unwrap();
     let began = Instant::now();
     let steps = one_by_one(&store, &run).await;

@@ -1,9 +1,9 @@
-//! How often a server is asked: every time is a trip there and back.
+//! Counts the round trips to the server.
 
 use std::sync::Arc;
 
-use flow::engine::Report;
-use flow::{Claimed, Done, Store};
+use flow::engine::AttemptReport;
+use flow::{ClaimedTask, FinishedTask, WorkflowStore};
 
 use crate::cluster::{Cluster, Flush};
 use crate::cut::Cut;
@@ -13,12 +13,12 @@ use crate::working::{begin, claim};
 
 const ITEMS: u32 = 600;
 const ATONCE: usize = 50;
-/// Whoever asks for every item by itself asks more often.
+/// A store that reads every item by itself needs more.
 const ASKED_MAX: usize = 10;
 
-async fn turn(store: &Arc<dyn Store>, claimed: Vec<Claimed>) -> Vec<Claimed> {
-    let done = claimed.into_iter().map(|one| Done {
-        report: Report::completed(give(&one.task.id, ITEMS)),
+async fn turn(store: &Arc<dyn WorkflowStore>, claimed: Vec<ClaimedTask>) -> Vec<ClaimedTask> {
+    let done = claimed.into_iter().map(|one| FinishedTask {
+        report: AttemptReport::completed(give(&one.task.id, ITEMS)),
         fence: one.task.fence,
         task: one.task.id,
     });

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use flow::Store;
+use flow::WorkflowStore;
 use serde_json::{Value, json};
 
 use crate::cluster::{Cluster, Flush};
@@ -19,7 +19,7 @@ pub(crate) const FAN: &str = "graph TD
 %% === END_CONFIG ===
 ";
 
-async fn check(store: Arc<dyn Store>, source: &str, items: u32, completed: usize) {
+async fn check(store: Arc<dyn WorkflowStore>, source: &str, items: u32, completed: usize) {
     working::begin(&store, source).await;
     working::work_off(&store, |task| give(task, items)).await;
     working::hold_to_events(&store, completed).await;

@@ -4,32 +4,38 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use flow::engine::{Command, RefusalKind, Report, RunStatus, Start, TaskStatus, What};
-use flow::{Claim, Done, RunId, Store, StoreError, StoreErrorKind, TaskId, Which, replay};
+use flow::engine::{
+    AttemptReport, EngineCommand, EventKind, RefusalKind, RunStart, RunStatus, TaskStatus,
+};
+use flow::{
+    ClaimRequest, FinishedTask, RunId, StoreError, StoreErrorKind, TaskId, TaskSelection,
+    WorkflowStore, replay,
+};
 use serde_json::{Value, json};
 
-/// How many claims may come back empty before a run is taken to be stuck.
+/// Limits the empty claims before a run counts as stuck.
 const IDLE_MAX: usize = 400;
 
 /// Begins the run `r1`.
-pub(crate) async fn begin(store: &Arc<dyn Store>, source: &str) {
+pub(crate) async fn begin(store: &Arc<dyn WorkflowStore>, source: &str) {
     let hash = store.keep_workflow(source).await.unwrap();
-    let start = Start::new("r1", json!({}));
+    let start = RunStart::new("r1", json!({}));
     store.start(&hash, start).await.unwrap().unwrap();
 }
 
-pub(crate) fn claim(max: usize, lease_ms: u64) -> Claim {
-    Claim {
+pub(crate) fn claim(max: usize, lease_ms: u64) -> ClaimRequest {
+    ClaimRequest {
         worker: format!("w{}", std::process::id()),
         max,
         lease_ms,
         assignees: Vec::new(),
         runs: Vec::new(),
+        rates: Vec::new(),
     }
 }
 
 /// Works until the run ends.
-pub(crate) async fn work_off(store: &Arc<dyn Store>, give: impl Fn(&TaskId) -> Value) {
+pub(crate) async fn work_off(store: &Arc<dyn WorkflowStore>, give: impl Fn(&TaskId) -> Value) {
     let run = RunId::new("r1");
     let mut idle = 0;
     while idle < IDLE_MAX {
@@ -59,19 +65,21 @@ pub(crate) async fn work_off(store: &Arc<dyn Store>, give: impl Fn(&TaskId) -> V
     panic!("the run is stuck");
 }
 
-pub(crate) fn report(task: &TaskId, fence: u64, output: Value) -> Command {
-    Command::Report {
+pub(crate) fn report(task: &TaskId, fence: u64, output: Value) -> EngineCommand {
+    EngineCommand::Report {
         task: task.clone(),
         fence,
-        report: Report::completed(output),
+        report: AttemptReport::completed(output),
     }
 }
 
 /// Takes back what is with workers that died.
-pub(crate) async fn recover(store: &Arc<dyn Store>) -> Result<(), StoreError> {
+pub(crate) async fn recover(store: &Arc<dyn WorkflowStore>) -> Result<(), StoreError> {
     for (task, fence) in store.expired(1_000).await? {
-        // Refused means that somebody else did.
-        let _ = store.execute(Command::LeaseLost { task, fence }).await?;
+        // A refusal means that another worker did it.
+        let _ = store
+            .execute(EngineCommand::LeaseLost { task, fence })
+            .await?;
     }
     Ok(())
 }
@@ -79,7 +87,7 @@ pub(crate) async fn recover(store: &Arc<dyn Store>) -> Result<(), StoreError> {
 /// Works until the run ends, beside others and through whatever happens to the database; says what
 /// it did with `say`, after the store has said it is kept.
 pub(crate) async fn work_beside(
-    store: &Arc<dyn Store>,
+    store: &Arc<dyn WorkflowStore>,
     items: u32,
     lease_ms: u64,
     say: impl Fn(&str, &TaskId),
@@ -96,9 +104,9 @@ pub(crate) async fn work_beside(
     }
 }
 
-/// Whether the run has ended.
+/// Works once, and tells whether the run has ended.
 async fn work_a_little(
-    store: &Arc<dyn Store>,
+    store: &Arc<dyn WorkflowStore>,
     items: u32,
     lease_ms: u64,
     say: &impl Fn(&str, &TaskId),
@@ -117,7 +125,7 @@ async fn work_a_little(
         let report = report(task, one.task.fence, crate::whole_runs::give(task, items));
         match store.execute(report).await? {
             Ok(_) => say("reported", task),
-            // The lease ended, or it was kept although nobody could say so.
+            // The lease ended, or the heartbeat was stored but its reply was lost.
             Err(refusal) => assert_eq!(refusal.kind, RefusalKind::StaleFence, "{refusal}"),
         }
     }
@@ -125,8 +133,8 @@ async fn work_a_little(
 }
 
 /// Works as workers do: what is done is said with the turn that claims what comes next.
-pub(crate) async fn take_turns(store: &Arc<dyn Store>, items: u32, lease_ms: u64) {
-    let mut done: Vec<Done> = Vec::new();
+pub(crate) async fn take_turns(store: &Arc<dyn WorkflowStore>, items: u32, lease_ms: u64) {
+    let mut done: Vec<FinishedTask> = Vec::new();
     loop {
         match store.turn(done.clone(), claim(8, lease_ms)).await {
             Ok(claimed) if claimed.is_empty() => {
@@ -138,14 +146,14 @@ pub(crate) async fn take_turns(store: &Arc<dyn Store>, items: u32, lease_ms: u64
                 if is_over {
                     return;
                 }
-                // Nobody hears of a server that is gone.
+                // Errors of a server that is gone are expected here.
                 let _ = recover(store).await;
                 tokio::time::sleep(Duration::from_millis(3)).await;
             }
             Ok(claimed) => {
                 let tasks = claimed.into_iter().map(|one| one.task);
-                let done_now = tasks.map(|task| Done {
-                    report: Report::completed(crate::whole_runs::give(&task.id, items)),
+                let done_now = tasks.map(|task| FinishedTask {
+                    report: AttemptReport::completed(crate::whole_runs::give(&task.id, items)),
                     fence: task.fence,
                     task: task.id,
                 });
@@ -161,7 +169,7 @@ pub(crate) async fn take_turns(store: &Arc<dyn Store>, items: u32, lease_ms: u64
 
 /// The events have no gap, give the rows when they are replayed, and so many tasks are completed,
 /// each once.
-pub(crate) async fn hold_to_events(store: &Arc<dyn Store>, completed: usize) {
+pub(crate) async fn hold_to_events(store: &Arc<dyn WorkflowStore>, completed: usize) {
     let run = RunId::new("r1");
     let events = store.events(&run, 0, usize::MAX).await.unwrap();
     let skeleton = replay(&events).unwrap();
@@ -170,12 +178,14 @@ pub(crate) async fn hold_to_events(store: &Arc<dyn Store>, completed: usize) {
         (skeleton.status, skeleton.seq, skeleton.active),
         (row.status, row.seq, row.active)
     );
-    let tasks = store.tasks(Some(&run), Which::All, usize::MAX).await;
+    let tasks = store
+        .tasks(Some(&run), TaskSelection::All, usize::MAX)
+        .await;
     let tasks = tasks.unwrap().into_iter();
     let tasks: BTreeMap<_, _> = tasks.map(|row| (row.id, (row.kind, row.status))).collect();
     assert_eq!(tasks, skeleton.tasks);
     let ended = events.iter().filter(|event| match &event.what {
-        What::TaskMoved { by, .. } => by.to() == TaskStatus::Completed,
+        EventKind::TaskMoved { by, .. } => by.to() == TaskStatus::Completed,
         _ => false,
     });
     assert_eq!(ended.count(), completed);

@@ -1,10 +1,10 @@
 //! Small pieces of a line: joined text, escaped mustaches, the content type of a tag.
 
-use crate::layout::Layout;
+use crate::layout::TemplateLayout;
 use crate::lines::is_space;
-use crate::scanner::Close;
+use crate::scanner::ClosingPattern;
 
-/// The two texts as one slice of the template, if only a line feed is between them.
+/// Returns the two texts as one slice of the template, if only a line feed is between them.
 pub(super) fn contiguous<'s>(whole: &'s str, before: &str, line: &str) -> Option<&'s str> {
     let offset_of = |part: &str| part.as_ptr().addr().checked_sub(whole.as_ptr().addr());
     let (start, next) = (offset_of(before)?, offset_of(line)?);
@@ -13,20 +13,20 @@ pub(super) fn contiguous<'s>(whole: &'s str, before: &str, line: &str) -> Option
     is_next.then(|| whole.get(start..next + line.len()))?
 }
 
-/// `@{{ x }}` prints what stands there without the `@`; Edge drops line ends inside.
-pub(super) fn escaped_mustache(inside: &str, close: Close) -> String {
+/// Prints `@{{ x }}` without the `@`; Edge drops line ends inside.
+pub(super) fn escaped_mustache(inside: &str, close: ClosingPattern) -> String {
     let inside = inside.replace('\n', "");
     match close {
-        Close::SafeMustache => format!("{{{{{{{inside}}}}}}}"),
+        ClosingPattern::SafeMustache => format!("{{{{{{{inside}}}}}}}"),
         _ => format!("{{{{{inside}}}}}"),
     }
 }
 
-/// Jig's content type after the arguments: `: typescript`.
-pub(super) fn suffix(rest: &str, layout: Layout) -> (Option<&str>, &str) {
+/// Reads Jig's content type after the arguments: `: typescript`.
+pub(super) fn suffix(rest: &str, layout: TemplateLayout) -> (Option<&str>, &str) {
     let after = match layout {
-        Layout::Jig => rest.trim_start_matches(is_space).strip_prefix(':'),
-        Layout::Edge => None,
+        TemplateLayout::Jig => rest.trim_start_matches(is_space).strip_prefix(':'),
+        TemplateLayout::Edge => None,
     };
     let Some(after) = after else {
         return (None, rest);

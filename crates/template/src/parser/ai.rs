@@ -2,23 +2,24 @@
 
 use std::borrow::Cow;
 
-use super::Parser;
+use super::TemplateParser;
 use super::names::quoted;
-use crate::error::Fault;
-use crate::node::{Ai, Code, Node, Part};
+use crate::error::CompileFault;
+use crate::node::{AiNode, AiPartNode, LocatedExpr, TemplateNode};
 use crate::tags::{AiPart, TagKind};
-use crate::token::{Source, Tag, Token};
+use crate::token::{JsSource, TagToken, TemplateToken};
 
-impl Parser<'_> {
-    pub(super) fn ai(&mut self, mut tag: Tag<'_>) -> Result<Node, Fault> {
+impl TemplateParser<'_> {
+    pub(super) fn ai(&mut self, mut tag: TagToken<'_>) -> Result<TemplateNode, CompileFault> {
         if self.in_ai {
             let message = "@ai cannot stand inside another @ai";
-            return Err(Fault::new("E_NESTED_AI_TAG", message, tag.at())
+            return Err(CompileFault::new("E_NESTED_AI_TAG", message, tag.at())
                 .hint("end the first one with @end"));
         }
         let key = self.options(&tag.argument)?;
         if key.is_none() && !names_key(&tag.children) {
-            let fault = Fault::new("E_AI_KEY_MISSING", "this @ai block has no key", tag.at());
+            let fault =
+                CompileFault::new("E_AI_KEY_MISSING", "this @ai block has no key", tag.at());
             return Err(fault.hint("write @ai('key'), or @output({ key: 'key' }) inside it"));
         }
         self.note_key(&tag.argument.text);
@@ -32,7 +33,7 @@ impl Parser<'_> {
         self.blocks.pop();
         self.scope.pop_block();
         self.in_ai = false;
-        Ok(Node::Ai(Box::new(Ai {
+        Ok(TemplateNode::Ai(Box::new(AiNode {
             key,
             body: body?,
             at,
@@ -40,15 +41,21 @@ impl Parser<'_> {
         })))
     }
 
-    pub(super) fn ai_part(&mut self, tag: Tag<'_>, part: AiPart) -> Result<Node, Fault> {
+    pub(super) fn ai_part(
+        &mut self,
+        tag: TagToken<'_>,
+        part: AiPart,
+    ) -> Result<TemplateNode, CompileFault> {
         if !self.in_ai && part != AiPart::Context {
             return Err(orphan_part(&tag, part));
         }
         let options = self.options(&tag.argument)?;
         if options.is_some() && part != AiPart::Output {
             let message = format!("@{}() takes no arguments", part.name());
-            return Err(Fault::new("E_UNALLOWED_EXPRESSION", message, tag.at())
-                .hint("only @ai and @output have options"));
+            return Err(
+                CompileFault::new("E_UNALLOWED_EXPRESSION", message, tag.at())
+                    .hint("only @ai and @output have options"),
+            );
         }
         if part == AiPart::Output {
             self.note_key(&tag.argument.text);
@@ -60,7 +67,7 @@ impl Parser<'_> {
         let body = self.body(tag.children);
         self.blocks.pop();
         self.scope.pop_block();
-        Ok(Node::AiPart(Box::new(Part {
+        Ok(TemplateNode::AiPart(Box::new(AiPartNode {
             part,
             options,
             language,
@@ -69,14 +76,15 @@ impl Parser<'_> {
         })))
     }
 
-    /// The options of a tag; parentheses let an object literal begin the expression.
-    fn options(&mut self, source: &Source<'_>) -> Result<Option<Code>, Fault> {
+    /// Compiles the options of a tag; the added parentheses let an object literal begin the
+    /// expression.
+    fn options(&mut self, source: &JsSource<'_>) -> Result<Option<LocatedExpr>, CompileFault> {
         if source.text.trim().is_empty() {
             return Ok(None);
         }
         let text = Cow::Owned(format!("({}\n)", source.text));
         let column = source.column.saturating_sub(1);
-        let wrapped = Source {
+        let wrapped = JsSource {
             text,
             line: source.line,
             column,
@@ -102,13 +110,13 @@ impl Parser<'_> {
     }
 }
 
-/// Whether a tag inside may name the key.
-fn names_key(tokens: &[Token<'_>]) -> bool {
+/// Returns true if a tag inside may name the key.
+fn names_key(tokens: &[TemplateToken<'_>]) -> bool {
     tokens.iter().any(|token| match token {
-        Token::Tag(tag) => match tag.kind {
+        TemplateToken::Tag(tag) => match tag.kind {
             TagKind::AiPart(AiPart::Output) => !tag.argument.text.trim().is_empty(),
             TagKind::AiPart(_) => false,
-            // What is included or rendered by a component is not known yet.
+            // The output of an include or a component is not known yet.
             TagKind::Include | TagKind::IncludeIf | TagKind::Component | TagKind::Custom(_) => true,
             _ => names_key(&tag.children),
         },
@@ -116,7 +124,7 @@ fn names_key(tokens: &[Token<'_>]) -> bool {
     })
 }
 
-fn orphan_part(tag: &Tag<'_>, part: AiPart) -> Fault {
+fn orphan_part(tag: &TagToken<'_>, part: AiPart) -> CompileFault {
     let code = match part {
         AiPart::Context => "E_ORPHAN_CONTEXT_TAG",
         AiPart::Prompt => "E_ORPHAN_PROMPT_TAG",
@@ -124,6 +132,6 @@ fn orphan_part(tag: &Tag<'_>, part: AiPart) -> Fault {
         AiPart::Example => "E_ORPHAN_EXAMPLE_TAG",
     };
     let message = format!("@{} belongs inside @ai", part.name());
-    Fault::new(code, message, tag.at())
+    CompileFault::new(code, message, tag.at())
         .hint("a tag stands alone on its line: `@ai(…)` after other text is text")
 }

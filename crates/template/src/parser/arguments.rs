@@ -1,37 +1,41 @@
 //! The arguments of tags: compiled, and checked for the shapes a tag takes.
 
-use expr::{Expr, Scope, Shape};
+use expr::{Expr, ExprKind, NameScope};
 
-use super::Parser;
+use super::TemplateParser;
 use super::names::word;
-use crate::error::Fault;
+use crate::error::CompileFault;
 use crate::lines::is_space;
-use crate::node::{Code, Origin, place_in};
-use crate::token::Source;
+use crate::node::{CodeOrigin, LocatedExpr, place_in};
+use crate::token::JsSource;
 
-/// What may name a partial.
-pub(super) const PATH_SHAPES: &[Shape] = &[
-    Shape::Literal,
-    Shape::Identifier,
-    Shape::Call,
-    Shape::TemplateLiteral,
-    Shape::Member,
-    Shape::Logical,
-    Shape::Conditional,
+/// Kinds of expression that may name a partial.
+pub(super) const PATH_SHAPES: &[ExprKind] = &[
+    ExprKind::Literal,
+    ExprKind::Identifier,
+    ExprKind::Call,
+    ExprKind::TemplateLiteral,
+    ExprKind::Member,
+    ExprKind::Logical,
+    ExprKind::Conditional,
 ];
 
 /// One of several arguments.
-pub(super) struct Argument {
-    pub(super) code: Code,
+pub(super) struct TagArgument {
+    pub(super) code: LocatedExpr,
     pub(super) literal: Option<expr::Value>,
     pub(super) identifier: Option<std::rc::Rc<str>>,
     pub(super) text: String,
     pub(super) at: (u32, u32),
 }
 
-impl Parser<'_> {
+impl TemplateParser<'_> {
     /// Compiles a tag's argument as one expression.
-    pub(super) fn code(&mut self, source: &Source<'_>, tag: &str) -> Result<Code, Fault> {
+    pub(super) fn code(
+        &mut self,
+        source: &JsSource<'_>,
+        tag: &str,
+    ) -> Result<LocatedExpr, CompileFault> {
         if source.text.chars().all(is_space) {
             return Err(empty(source, &format!("@{tag}")));
         }
@@ -40,25 +44,29 @@ impl Parser<'_> {
 
     pub(super) fn code_with(
         &mut self,
-        source: &Source<'_>,
-        compile: fn(&str, &mut Scope) -> Result<Expr, expr::Error>,
-    ) -> Result<Code, Fault> {
+        source: &JsSource<'_>,
+        compile: fn(&str, &mut NameScope) -> Result<Expr, expr::Error>,
+    ) -> Result<LocatedExpr, CompileFault> {
         // A semicolon at the end is a habit, and Edge lets it pass.
         let text = source.text.trim_end_matches(is_space);
         let text = text.strip_suffix(';').unwrap_or(text);
         let expr = compile(text, &mut self.scope).map_err(|error| fault(&error, source))?;
         self.note_answers(&source.text);
-        Ok(Code {
+        Ok(LocatedExpr {
             expr,
             origin: Box::new(origin(source)),
         })
     }
 
     /// Compiles the argument of a tag that takes exactly one.
-    pub(super) fn single(&mut self, source: &Source<'_>, tag: &str) -> Result<Code, Fault> {
+    pub(super) fn single(
+        &mut self,
+        source: &JsSource<'_>,
+        tag: &str,
+    ) -> Result<LocatedExpr, CompileFault> {
         let name = tag.trim_matches(['"', '@']);
         let code = self.code(source, name)?;
-        if code.expr.shape() == Shape::Sequence {
+        if code.expr.shape() == ExprKind::Sequence {
             let message = match tag {
                 // Edge words this one differently.
                 "@elseif" => format!(
@@ -67,20 +75,27 @@ impl Parser<'_> {
                 ),
                 _ => not_valid(source, tag),
             };
-            return Err(Fault::new("E_UNALLOWED_EXPRESSION", message, start(source)));
+            return Err(CompileFault::new(
+                "E_UNALLOWED_EXPRESSION",
+                message,
+                start(source),
+            ));
         }
         Ok(code)
     }
 
     /// Compiles a list of arguments.
-    pub(super) fn arguments(&mut self, source: &Source<'_>) -> Result<Vec<Argument>, Fault> {
+    pub(super) fn arguments(
+        &mut self,
+        source: &JsSource<'_>,
+    ) -> Result<Vec<TagArgument>, CompileFault> {
         let list = expr::compile_arguments(&source.text, &mut self.scope)
             .map_err(|error| fault(&error, source))?;
         self.note_answers(&source.text);
         Ok(list
             .into_iter()
-            .map(|argument| Argument {
-                code: Code {
+            .map(|argument| TagArgument {
+                code: LocatedExpr {
                     expr: argument.expr,
                     origin: Box::new(origin(source)),
                 },
@@ -97,48 +112,48 @@ impl Parser<'_> {
     }
 }
 
-pub(super) fn origin(source: &Source<'_>) -> Origin {
-    Origin::from(source)
+pub(super) fn origin(source: &JsSource<'_>) -> CodeOrigin {
+    CodeOrigin::from(source)
 }
 
 /// Refuses an expression whose shape is not among `shapes`.
 pub(super) fn allow(
-    code: &Code,
-    shapes: &[Shape],
+    code: &LocatedExpr,
+    shapes: &[ExprKind],
     message: impl FnOnce() -> String,
-) -> Result<(), Fault> {
+) -> Result<(), CompileFault> {
     if shapes.contains(&code.expr.shape()) {
         return Ok(());
     }
-    let Origin { line, column, text } = &*code.origin;
+    let CodeOrigin { line, column, text } = &*code.origin;
     // A parenthesis around a list or an object is not part of it; one that begins a function is.
     let around = matches!(
         code.expr.shape(),
-        Shape::Sequence | Shape::Array | Shape::Object
+        ExprKind::Sequence | ExprKind::Array | ExprKind::Object
     );
     let skipped: &[char] = if around { &['('] } else { &[] };
     let at = start_of(text, (*line, *column), skipped);
-    Err(Fault::new("E_UNALLOWED_EXPRESSION", message(), at))
+    Err(CompileFault::new("E_UNALLOWED_EXPRESSION", message(), at))
 }
 
-pub(super) fn not_valid(source: &Source<'_>, tag: &str) -> String {
+pub(super) fn not_valid(source: &JsSource<'_>, tag: &str) -> String {
     format!(
         "\"{}\" is not a valid argument type for the {tag} tag",
         source.text
     )
 }
 
-pub(super) fn empty(source: &Source<'_>, tag: &str) -> Fault {
+pub(super) fn empty(source: &JsSource<'_>, tag: &str) -> CompileFault {
     let message = format!("{tag} needs an argument");
-    Fault::new(
+    CompileFault::new(
         "E_UNALLOWED_EXPRESSION",
         message,
         (source.line, source.column),
     )
 }
 
-/// Where the expression begins, past space and opening parentheses.
-pub(super) fn start(source: &Source<'_>) -> (u32, u32) {
+/// Returns the position of the expression, past space and opening parentheses.
+pub(super) fn start(source: &JsSource<'_>) -> (u32, u32) {
     start_of(&source.text, (source.line, source.column), &['('])
 }
 
@@ -149,20 +164,20 @@ fn start_of(text: &str, at: (u32, u32), skipped: &[char]) -> (u32, u32) {
     place_in(text, first, at)
 }
 
-/// An error of an expression, placed in the template.
-pub(super) fn fault(error: &expr::Error, source: &Source<'_>) -> Fault {
-    if error.code() == expr::Code::Parser
+/// Makes an error of an expression, with its position in the template.
+pub(super) fn fault(error: &expr::Error, source: &JsSource<'_>) -> CompileFault {
+    if error.code() == expr::ExprErrorCode::Parser
         && let Some(fault) = statement(source)
     {
         return fault;
     }
     let offset = error.offset().unwrap_or(0) as usize;
     let at = place_in(&source.text, offset, (source.line, source.column));
-    Fault::new(code_name(error.code()), error.message(), at)
+    CompileFault::new(code_name(error.code()), error.message(), at)
 }
 
-/// A statement where an expression should stand, named as Edge names it.
-fn statement(source: &Source<'_>) -> Option<Fault> {
+/// Reports a statement in place of an expression, named as Edge names it.
+fn statement(source: &JsSource<'_>) -> Option<CompileFault> {
     let (name, hint) = match word(source.text.trim_start_matches(is_space)) {
         "if" => ("IfStatement", "use @if, or condition ? a : b"),
         "for" => ("ForStatement", "use @each"),
@@ -178,13 +193,13 @@ fn statement(source: &Source<'_>) -> Option<Fault> {
         _ => return None,
     };
     let message = format!("\"{name}\" is not supported");
-    Some(Fault::new("E_UNALLOWED_EXPRESSION", message, start(source)).hint(hint))
+    Some(CompileFault::new("E_UNALLOWED_EXPRESSION", message, start(source)).hint(hint))
 }
 
-/// The code as Edge names it.
-pub(crate) fn code_name(code: expr::Code) -> &'static str {
+/// Returns the code as Edge names it.
+pub(crate) fn code_name(code: expr::ExprErrorCode) -> &'static str {
     match code {
-        expr::Code::Parser => "E_ACORN_ERROR",
+        expr::ExprErrorCode::Parser => "E_ACORN_ERROR",
         other => other.as_str(),
     }
 }

@@ -3,32 +3,35 @@
 use std::borrow::Cow;
 use std::rc::Rc;
 
-use expr::{Shape, number_to_string};
+use expr::{ExprKind, number_to_string};
 use indexmap::IndexMap;
 
-use super::arguments::{self, Argument, PATH_SHAPES};
-use super::{Nodes, Parser};
-use crate::error::Fault;
-use crate::node::{Code, Component, ComponentName, Node, SlotBody};
+use super::arguments::{self, PATH_SHAPES, TagArgument};
+use super::{NodeBuilder, TemplateParser};
+use crate::error::CompileFault;
+use crate::node::{ComponentName, ComponentNode, LocatedExpr, SlotBody, TemplateNode};
 use crate::tags::TagKind;
-use crate::token::{Source, Tag, Token};
+use crate::token::{JsSource, TagToken, TemplateToken};
 
-impl Parser<'_> {
-    pub(super) fn component(&mut self, mut tag: Tag<'_>) -> Result<Node, Fault> {
+impl TemplateParser<'_> {
+    pub(super) fn component(
+        &mut self,
+        mut tag: TagToken<'_>,
+    ) -> Result<TemplateNode, CompileFault> {
         let (name, props) = self.name_and_props(&tag)?;
         let children = std::mem::take(&mut tag.children);
         let mut main = Vec::new();
         let mut slots: IndexMap<Rc<str>, SlotTokens<'_>> = IndexMap::new();
         for child in children {
             match child {
-                Token::Tag(slot) if slot.kind == TagKind::Slot && !slot.escaped => {
+                TemplateToken::Tag(slot) if slot.kind == TagKind::Slot && !slot.escaped => {
                     let (name, prop) = self.slot_head(&slot)?;
                     let tokens = slots.entry(name).or_default();
                     tokens.prop = tokens.prop.take().or(prop);
                     tokens.tokens.extend(slot.children);
                 }
                 // Newlines before the first thing in the main slot are not part of it.
-                Token::Newline if main.is_empty() => {}
+                TemplateToken::Newline if main.is_empty() => {}
                 child => main.push(child),
             }
         }
@@ -43,7 +46,7 @@ impl Parser<'_> {
         for (name, tokens) in slots {
             bodies.push((name, Rc::new(self.slot_body(tokens, tag.at())?)));
         }
-        Ok(Node::Component(Box::new(Component {
+        Ok(TemplateNode::Component(Box::new(ComponentNode {
             name,
             props,
             main: Rc::new(main),
@@ -55,7 +58,10 @@ impl Parser<'_> {
         })))
     }
 
-    fn name_and_props(&mut self, tag: &Tag<'_>) -> Result<(ComponentName, Option<Code>), Fault> {
+    fn name_and_props(
+        &mut self,
+        tag: &TagToken<'_>,
+    ) -> Result<(ComponentName, Option<LocatedExpr>), CompileFault> {
         let mut arguments = self.arguments(&tag.argument)?.into_iter();
         if let TagKind::Custom(path) = &tag.kind {
             let props = arguments.next().map(|argument| argument.code);
@@ -73,14 +79,22 @@ impl Parser<'_> {
                 ),
                 None => arguments::not_valid(&tag.argument, "@component"),
             };
-            return Err(Fault::new("E_UNALLOWED_EXPRESSION", message, name.at));
+            return Err(CompileFault::new(
+                "E_UNALLOWED_EXPRESSION",
+                message,
+                name.at,
+            ));
         }
         Ok((ComponentName::Computed(name.code), props))
     }
 
-    /// The name of a slot and the variable that takes what the component passes to it.
-    fn slot_head(&mut self, tag: &Tag<'_>) -> Result<(Rc<str>, Option<Rc<str>>), Fault> {
-        let refuse = |message: String, at| Err(Fault::new("E_UNALLOWED_EXPRESSION", message, at));
+    /// Reads the name of a slot and the variable that takes what the component passes to it.
+    fn slot_head(
+        &mut self,
+        tag: &TagToken<'_>,
+    ) -> Result<(Rc<str>, Option<Rc<str>>), CompileFault> {
+        let refuse =
+            |message: String, at| Err(CompileFault::new("E_UNALLOWED_EXPRESSION", message, at));
         let arguments = self.arguments(&tag.argument)?;
         let start = arguments::start(&tag.argument);
         let Some(name) = arguments.first() else {
@@ -95,7 +109,7 @@ impl Parser<'_> {
         };
         if arguments.len() > 2 {
             let message = "maximum of 2 arguments are allowed for @slot tag";
-            return Err(Fault::new("E_MAX_ARGUMENTS", message, start));
+            return Err(CompileFault::new("E_MAX_ARGUMENTS", message, start));
         }
         let Some(prop) = arguments.get(1) else {
             return Ok((text, None));
@@ -113,7 +127,11 @@ impl Parser<'_> {
     }
 
     /// Compiles what a caller wrote for a slot: a function with a frame of its own.
-    fn slot_body(&mut self, slot: SlotTokens<'_>, at: (u32, u32)) -> Result<SlotBody, Fault> {
+    fn slot_body(
+        &mut self,
+        slot: SlotTokens<'_>,
+        at: (u32, u32),
+    ) -> Result<SlotBody, CompileFault> {
         self.scope.push_frame();
         // Its slot is `SLOT_CONTEXT_SLOT`.
         self.scope.declare("$context");
@@ -122,7 +140,7 @@ impl Parser<'_> {
             Some(name) => Some(self.declare(&name, at)?),
             None => None,
         };
-        let mut nodes = Nodes::default();
+        let mut nodes = NodeBuilder::default();
         for token in slot.tokens {
             self.token(token, &mut nodes)?;
         }
@@ -135,17 +153,17 @@ impl Parser<'_> {
         })
     }
 
-    pub(super) fn inject(&mut self, tag: &Tag<'_>) -> Result<Code, Fault> {
+    pub(super) fn inject(&mut self, tag: &TagToken<'_>) -> Result<LocatedExpr, CompileFault> {
         // Parentheses let an object literal begin the expression.
         let text = format!("({})", tag.argument.text);
         let column = tag.argument.column.saturating_sub(1);
-        let source = Source {
+        let source = JsSource {
             text: Cow::Owned(text),
             line: tag.argument.line,
             column,
         };
         let code = self.code(&source, "inject")?;
-        let shapes = [Shape::Object, Shape::Identifier, Shape::Call];
+        let shapes = [ExprKind::Object, ExprKind::Identifier, ExprKind::Call];
         arguments::allow(&code, &shapes, || {
             format!(
                 "\"{}\" is not a valid key-value pair for the @inject tag",
@@ -158,11 +176,11 @@ impl Parser<'_> {
 
 #[derive(Default)]
 struct SlotTokens<'s> {
-    tokens: Vec<Token<'s>>,
+    tokens: Vec<TemplateToken<'s>>,
     prop: Option<Rc<str>>,
 }
 
-fn literal_text(argument: &Argument) -> Option<Rc<str>> {
+fn literal_text(argument: &TagArgument) -> Option<Rc<str>> {
     match argument.literal.as_ref()? {
         expr::Value::String(text) => Some(text.clone()),
         expr::Value::Number(number) => Some(number_to_string(*number).into()),
@@ -170,7 +188,7 @@ fn literal_text(argument: &Argument) -> Option<Rc<str>> {
     }
 }
 
-pub(super) fn orphan_slot(tag: &Tag<'_>) -> Fault {
+pub(super) fn orphan_slot(tag: &TagToken<'_>) -> CompileFault {
     let message = "@slot tag must appear as top level tag inside the @component tag";
-    Fault::new("E_ORPHAN_SLOT_TAG", message, tag.at())
+    CompileFault::new("E_ORPHAN_SLOT_TAG", message, tag.at())
 }

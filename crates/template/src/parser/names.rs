@@ -5,11 +5,11 @@ use std::rc::Rc;
 
 use expr::Slot;
 
-use super::{BlockNames, Parser, VARIABLES_MAX};
-use crate::error::Fault;
-use crate::token::Token;
+use super::{BlockNames, TemplateParser, VARIABLES_MAX};
+use crate::error::CompileFault;
+use crate::token::TemplateToken;
 
-impl Parser<'_> {
+impl TemplateParser<'_> {
     pub(super) fn open_block(&mut self) {
         self.blocks.push(BlockNames::default());
     }
@@ -26,7 +26,7 @@ impl Parser<'_> {
         }
     }
 
-    pub(super) fn declare(&mut self, name: &str, at: (u32, u32)) -> Result<Slot, Fault> {
+    pub(super) fn declare(&mut self, name: &str, at: (u32, u32)) -> Result<Slot, CompileFault> {
         self.count_variable(at)?;
         self.add_name(name.into());
         Ok(self.scope.declare(name))
@@ -38,17 +38,17 @@ impl Parser<'_> {
         }
     }
 
-    pub(super) fn count_variable(&mut self, at: (u32, u32)) -> Result<(), Fault> {
+    pub(super) fn count_variable(&mut self, at: (u32, u32)) -> Result<(), CompileFault> {
         self.variables += 1;
         if self.variables <= VARIABLES_MAX {
             return Ok(());
         }
         let message =
             format!("this template declares more than VARIABLES_MAX = {VARIABLES_MAX} variables");
-        Err(Fault::new("E_LIMIT_EXCEEDED", message, at))
+        Err(CompileFault::new("E_LIMIT_EXCEEDED", message, at))
     }
 
-    /// Every variable an include passes on, each name once.
+    /// Returns every variable an include passes on, each name once.
     pub(super) fn visible_names(&self) -> Vec<Rc<str>> {
         let mut seen = HashSet::new();
         let names = self.blocks.iter().flat_map(|block| &block.visible);
@@ -58,7 +58,8 @@ impl Parser<'_> {
             .collect()
     }
 
-    /// Remembers which answers an expression reads, so that they can stand in before they exist.
+    /// Remembers which answers an expression reads, so that they can have stand-ins before they
+    /// exist.
     pub(super) fn note_answers(&mut self, text: &str) {
         let mut rest = text;
         while let Some(at) = rest.find("answers") {
@@ -77,7 +78,7 @@ impl Parser<'_> {
     }
 }
 
-/// The property read right after an object: `.key`, `?.key`, `["key"]`.
+/// Returns the property read right after an object: `.key`, `?.key`, `["key"]`.
 fn property(after: &str) -> Option<&str> {
     let after = after.trim_start();
     let after = after
@@ -92,7 +93,7 @@ fn property(after: &str) -> Option<&str> {
     quoted(inside)
 }
 
-/// The text of a string literal at the start of `text`, when it has no escapes.
+/// Returns the text of a string literal at the start of `text`, when it has no escapes.
 pub(super) fn quoted(text: &str) -> Option<&str> {
     let quote = text
         .chars()
@@ -103,7 +104,7 @@ pub(super) fn quoted(text: &str) -> Option<&str> {
     (!inside.contains(['\\', '$'])).then_some(inside)
 }
 
-/// The identifier at the start of `text`; empty when there is none.
+/// Returns the identifier at the start of `text`, or an empty string.
 pub(super) fn word(text: &str) -> &str {
     &text[..text.find(|c| !is_word(c)).unwrap_or(text.len())]
 }
@@ -112,16 +113,16 @@ pub(crate) fn is_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_' || c == '$'
 }
 
-/// Whether any expression among the tokens makes a function.
-pub(super) fn has_function(tokens: &[Token<'_>]) -> bool {
+/// Returns true if any expression among the tokens makes a function.
+pub(super) fn has_function(tokens: &[TemplateToken<'_>]) -> bool {
     tokens.iter().any(|token| match token {
-        Token::Mustache(source) => source.text.contains("=>"),
-        Token::Tag(tag) => tag.argument.text.contains("=>") || has_function(&tag.children),
+        TemplateToken::Mustache(source) => source.text.contains("=>"),
+        TemplateToken::Tag(tag) => tag.argument.text.contains("=>") || has_function(&tag.children),
         _ => false,
     })
 }
 
-/// The names that `pattern = value` declares.
+/// Returns the names that `pattern = value` declares.
 pub(crate) fn bound_by_let(text: &str) -> Vec<&str> {
     let pattern = text.trim_start();
     if !pattern.starts_with(['{', '[']) {

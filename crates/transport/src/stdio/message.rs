@@ -1,20 +1,20 @@
-//! A line of the subprocess, read.
+//! Parses a line of the subprocess.
 
-use llm::Code;
+use llm::AiErrorCode;
 use serde_json::Value;
 
 use super::PROTOCOL;
 
-/// What a line means to the request that is out.
+/// The meaning of a line for the current request.
 #[derive(Debug, PartialEq)]
-pub(super) enum Message {
+pub(super) enum StdioMessage {
     Answers(Value),
-    /// It cannot answer, with one of our codes if it named one.
+    /// The program cannot answer; `code` is set if it named one of this crate's codes.
     Failed {
-        code: Option<Code>,
+        code: Option<AiErrorCode>,
         message: String,
     },
-    /// It works on it.
+    /// The program is still working.
     Alive(String),
     Log(String),
     /// Not a message, or one of another request.
@@ -22,8 +22,8 @@ pub(super) enum Message {
 }
 
 /// Reads a line for request `id`; the error is the version of another protocol.
-pub(super) fn read(line: &str, id: u64) -> Result<Message, String> {
-    let noise = || Ok(Message::Noise(line.to_owned()));
+pub(super) fn read(line: &str, id: u64) -> Result<StdioMessage, String> {
+    let noise = || Ok(StdioMessage::Noise(line.to_owned()));
     let Ok(Value::Object(mut fields)) = serde_json::from_str::<Value>(line) else {
         return noise();
     };
@@ -36,20 +36,25 @@ pub(super) fn read(line: &str, id: u64) -> Result<Message, String> {
     match fields.get("type").and_then(Value::as_str) {
         Some("hello") => match fields.get("protocol") {
             Some(version) if version != PROTOCOL => Err(version.to_string()),
-            _ => Ok(Message::Alive(format!("{} is there", named(&text("name"))))),
+            _ => Ok(StdioMessage::Alive(format!(
+                "{} is there",
+                named(&text("name"))
+            ))),
         },
-        Some("answers") if ours => Ok(Message::Answers(
+        Some("answers") if ours => Ok(StdioMessage::Answers(
             fields.remove("answers").unwrap_or_default(),
         )),
         Some("error") if ours => {
             let code = text("code");
-            Ok(Message::Failed {
-                code: Code::ALL.into_iter().find(|known| known.as_str() == code),
+            Ok(StdioMessage::Failed {
+                code: AiErrorCode::ALL
+                    .into_iter()
+                    .find(|known| known.as_str() == code),
                 message: text("message"),
             })
         }
-        Some("progress") if ours => Ok(Message::Alive(text("message"))),
-        Some("log") => Ok(Message::Log(text("message"))),
+        Some("progress") if ours => Ok(StdioMessage::Alive(text("message"))),
+        Some("log") => Ok(StdioMessage::Log(text("message"))),
         _ => noise(),
     }
 }
@@ -60,41 +65,41 @@ fn named(name: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::{Message, read};
-    use llm::Code;
+    use super::{StdioMessage, read};
+    use llm::AiErrorCode;
     use serde_json::json;
 
     #[track_caller]
-    fn check(line: &str, expected: Result<Message, &str>) {
+    fn check(line: &str, expected: Result<StdioMessage, &str>) {
         assert_eq!(read(line, 7), expected.map_err(str::to_owned), "{line}");
     }
 
     #[test]
     fn lines_are_messages_or_noise() {
-        let noise = |line: &str| Ok(Message::Noise(line.to_owned()));
+        let noise = |line: &str| Ok(StdioMessage::Noise(line.to_owned()));
         check(
             r#"{"type":"answers","id":7,"answers":{"a":1}}"#,
-            Ok(Message::Answers(json!({ "a": 1 }))),
+            Ok(StdioMessage::Answers(json!({ "a": 1 }))),
         );
         check(
             r#"{"type":"answers","answers":{"a":1}}"#,
-            Ok(Message::Answers(json!({ "a": 1 }))),
+            Ok(StdioMessage::Answers(json!({ "a": 1 }))),
         );
         check(
             r#"{"type":"error","id":7,"message":"no","code":"AI_RATE_LIMITED"}"#,
-            Ok(Message::Failed {
-                code: Some(Code::RateLimited),
+            Ok(StdioMessage::Failed {
+                code: Some(AiErrorCode::RateLimited),
                 message: "no".to_owned(),
             }),
         );
         check(
             r#"{"type":"progress","id":7,"message":"half"}"#,
-            Ok(Message::Alive("half".to_owned())),
+            Ok(StdioMessage::Alive("half".to_owned())),
         );
         check(r#"{"type":"hello","protocol":2}"#, Err("2"));
         check(
             r#"{"type":"hello","protocol":1,"name":"x"}"#,
-            Ok(Message::Alive("x is there".to_owned())),
+            Ok(StdioMessage::Alive("x is there".to_owned())),
         );
         for line in [
             "",

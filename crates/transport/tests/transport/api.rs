@@ -1,6 +1,6 @@
 //! Providers: aimock speaks the three wire formats.
 
-use llm::{Cost, Provider};
+use llm::{CallCost, Provider};
 
 use crate::support::{Case, KEY, sent};
 
@@ -21,7 +21,7 @@ fn one_call_answers_everything_in_every_format() {
             assert_eq!((spending.usage().input, spending.usage().output), (100, 20));
             assert_eq!(case.watcher.count("Spent"), 1);
             // aimock's models are on no price list.
-            assert_eq!(spending.cost(), Cost::Unknown);
+            assert_eq!(spending.cost(), CallCost::Unknown);
             assert!(case.watcher.streamed > 0);
         }
         let bodies = sent(&format!("{family}-good"));
@@ -62,7 +62,7 @@ fn prose_and_fences_around_the_answers_do_not_matter() {
 }
 
 #[test]
-fn one_correction_quotes_what_is_wrong_and_keeps_the_earlier_turn() {
+fn one_correction_quotes_the_problem_and_keeps_the_earlier_turn() {
     for (provider, family) in FORMATS {
         let mut case = Case::api(provider, &format!("{family}-fixer"));
         let spending = case.answered();
@@ -143,7 +143,7 @@ fn the_budget_stops_before_the_call() {
     let mut case = Case::api(Provider::OpenAi, "gpt-good");
     case.setup.budget.run.micro_usd_max = Some(1_000_000);
     case.failed("AI_BUDGET_EXCEEDED", "price of gpt-good is not known");
-    let rates = llm::price::Rates {
+    let rates = llm::price::TokenRates {
         input: 1.0,
         output: 5.0,
         cache_read: None,
@@ -151,11 +151,11 @@ fn the_budget_stops_before_the_call() {
     };
     case.setup.prices.insert("gpt-good".into(), rates);
     // 100 × 1 + 20 × 5 per million.
-    assert_eq!(case.answered().cost(), Cost::Known(200));
+    assert_eq!(case.answered().cost(), CallCost::Known(200));
 }
 
 #[test]
-fn problems_with_earlier_answers_are_told() {
+fn the_request_repeats_problems_of_earlier_answers() {
     let mut case = Case::api(Provider::Anthropic, "claude-good");
     case.feedback = Some("FEEDBACK: the import is blocked");
     case.answered();

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use llm::Provider;
 
-use crate::support::{Case, file};
+use crate::support::{Case, word};
 
 #[track_caller]
 fn check(mut case: Case<'_>) {
@@ -25,7 +25,7 @@ fn check(mut case: Case<'_>) {
 #[test]
 fn every_wait_can_be_cancelled() {
     check(Case::command("sleep 60"));
-    let peer = file("tests/data/peer.py");
+    let peer = word("tests/data/peer.py");
     check(Case::stdio(&format!("python3 {peer} silent")));
     // It accepts and says nothing.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

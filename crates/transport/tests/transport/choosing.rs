@@ -1,32 +1,32 @@
 //! The detection rules, as a table.
 
 use llm::Provider;
-use transport::{Mode, Purpose, Setup, Taping, Way, choose};
+use transport::{AiSettings, ModelPurpose, RecordMode, ResolvedMode, TransportMode, choose};
 
 use crate::support::{KEY, assert_no_key, literal};
 
-fn setup(change: impl FnOnce(&mut Setup)) -> Setup {
-    let mut setup = Setup::default();
+fn setup(change: impl FnOnce(&mut AiSettings)) -> AiSettings {
+    let mut setup = AiSettings::default();
     change(&mut setup);
     setup
 }
 
 #[track_caller]
-fn check(variables: &[&str], setup: &Setup, expected: &str) {
+fn check(variables: &[&str], setup: &AiSettings, expected: &str) {
     let lookup = |name: &str| variables.contains(&name).then(|| KEY.to_owned());
-    let shown = match choose(setup, Purpose::Answer, &Taping::Off, &lookup) {
+    let shown = match choose(setup, ModelPurpose::Answer, &RecordMode::Off, &lookup) {
         Ok(chosen) => {
             assert_no_key(&format!("{chosen:?}"));
             let way = match &chosen.way {
-                Way::Api(plan) => {
+                ResolvedMode::Api(plan) => {
                     format!(
                         "api {} {}",
                         plan.first.route.provider.name(),
                         plan.first.route.model
                     )
                 }
-                Way::Command(plan) => format!("command {}", plan.words.program),
-                Way::Stdio(plan) => format!("stdio {}", plan.program),
+                ResolvedMode::Command(plan) => format!("command {}", plan.words.program),
+                ResolvedMode::Stdio(plan) => format!("stdio {}", plan.program),
                 way => way.mode().to_string(),
             };
             let warnings: Vec<String> = chosen.warnings.iter().map(|w| format!(" ! {w}")).collect();
@@ -41,13 +41,13 @@ fn check(variables: &[&str], setup: &Setup, expected: &str) {
 }
 
 #[test]
-fn auto_takes_a_provider_with_a_key_then_a_command_then_nobody() {
-    let anthropic = |s: &mut Setup| {
+fn auto_takes_a_provider_with_a_key_then_a_command_then_stdout() {
+    let anthropic = |s: &mut AiSettings| {
         s.provider = Some(Provider::Anthropic);
         s.model = Some("claude-sonnet-4-5".into());
     };
-    check(&[], &Setup::default(), "stdout");
-    check(&["ANTHROPIC_API_KEY"], &Setup::default(), "stdout");
+    check(&[], &AiSettings::default(), "stdout");
+    check(&["ANTHROPIC_API_KEY"], &AiSettings::default(), "stdout");
     check(
         &["ANTHROPIC_API_KEY"],
         &setup(anthropic),
@@ -129,8 +129,8 @@ fn keys_come_by_reference_and_a_written_key_is_warned_about() {
             ),
         );
     }
-    let explicit = Setup {
-        mode: Mode::Api,
+    let explicit = AiSettings {
+        mode: TransportMode::Api,
         ..by_name()
     };
     check(
@@ -151,7 +151,7 @@ fn lines_that_mean_something_else_elsewhere_are_pointed_out() {
     );
     check(&[], &command("sh -c 'llm -m x | tee log'"), "command sh");
     let stdio = setup(|s| {
-        s.mode = Mode::Stdio;
+        s.mode = TransportMode::Stdio;
         s.stdio_command = Some("claude -p {prompt}".into());
     });
     check(
@@ -164,18 +164,18 @@ fn lines_that_mean_something_else_elsewhere_are_pointed_out() {
 }
 
 #[test]
-fn what_a_mode_needs_and_has_not_is_said() {
+fn a_mode_names_the_setting_it_lacks() {
     let mode = |mode| setup(|s| s.mode = mode);
     check(
         &["ANTHROPIC_API_KEY"],
-        &mode(Mode::Api),
+        &mode(TransportMode::Api),
         "AI_API_KEY_MISSING: asking a model needs a provider, and none is set. Set `ai.provider` (one of \
          anthropic, openai, google, openrouter, ollama, compatible) and `ai.model` in drawloom.toml, and the \
          key in its variable (one of ANTHROPIC_API_KEY, OPENAI_API_KEY, GOOGLE_GENERATIVE_AI_API_KEY, \
          GEMINI_API_KEY, OPENROUTER_API_KEY).",
     );
     let anthropic = setup(|s| {
-        s.mode = Mode::Api;
+        s.mode = TransportMode::Api;
         s.provider = Some(Provider::Anthropic);
         s.model = Some("claude-sonnet-4-5".into());
     });
@@ -194,18 +194,18 @@ fn what_a_mode_needs_and_has_not_is_said() {
     );
     check(
         &[],
-        &mode(Mode::Command),
+        &mode(TransportMode::Command),
         "AI_TRANSPORT_FAILED: the mode `command` needs `ai.command`, which is not set. Write for instance \
          `command = \"claude -p {prompt}\"` under [ai] in drawloom.toml, or use another mode.",
     );
     check(
         &[],
-        &mode(Mode::Stdio),
+        &mode(TransportMode::Stdio),
         "AI_TRANSPORT_FAILED: the mode `stdio` needs `ai.stdio_command`, which is not set. Write for instance \
          `stdio_command = \"python3 answer.py\"` under [ai] in drawloom.toml, or use another mode.",
     );
-    check(&[], &mode(Mode::Stdout), "stdout");
-    check(&[], &mode(Mode::Off), "off");
+    check(&[], &mode(TransportMode::Stdout), "stdout");
+    check(&[], &mode(TransportMode::Off), "off");
 }
 
 #[test]
@@ -218,12 +218,15 @@ fn purposes_have_models_of_their_own_and_fallbacks_their_own_keys() {
         s.fallbacks = vec!["gpt-5".into(), "claude-c".into()];
     });
     let lookup = |name: &str| Some(format!("key-of-{name}"));
-    let plan = |purpose| match choose(&setup, purpose, &Taping::Off, &lookup).unwrap().way {
-        Way::Api(plan) => plan,
+    let plan = |purpose| match choose(&setup, purpose, &RecordMode::Off, &lookup)
+        .unwrap()
+        .way
+    {
+        ResolvedMode::Api(plan) => plan,
         way => panic!("{way:?}"),
     };
-    assert_eq!(plan(Purpose::Answer).first.route.model, "claude-a");
-    let plan = plan(Purpose::Plan);
+    assert_eq!(plan(ModelPurpose::Answer).first.route.model, "claude-a");
+    let plan = plan(ModelPurpose::Plan);
     assert_eq!(plan.first.route.model, "claude-b");
     let shown: Vec<_> = plan
         .fallbacks
@@ -244,9 +247,12 @@ fn purposes_have_models_of_their_own_and_fallbacks_their_own_keys() {
 }
 
 #[test]
-fn words_that_are_none_say_what_was_meant() {
-    let wrong = |text: &str| text.parse::<Mode>().unwrap_err().to_string();
-    assert_eq!(" API ".parse::<Mode>().unwrap(), Mode::Api);
+fn an_unknown_word_gets_a_suggestion() {
+    let wrong = |text: &str| text.parse::<TransportMode>().unwrap_err().to_string();
+    assert_eq!(
+        " API ".parse::<TransportMode>().unwrap(),
+        TransportMode::Api
+    );
     assert_eq!(
         wrong("stdot"),
         "\"stdot\" is not an AI mode. Did you mean `stdout`? Use one of auto, api, command, stdio, stdout, off."

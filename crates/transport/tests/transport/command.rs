@@ -2,13 +2,13 @@
 
 use std::time::{Duration, Instant};
 
-use prompt::{Question, Questionnaire, Source};
-use transport::{ARGUMENT_BYTES_MAX, CommandMode, Resolution};
+use prompt::{Question, QuestionSource, Questionnaire};
+use transport::{ARGUMENT_BYTES_MAX, AskResolution, CommandMode};
 
-use crate::support::{Case, file, questions};
+use crate::support::{Case, file, questions, word};
 
 fn reply(what: &str, prompt: &str) -> String {
-    format!("python3 {} {what} {prompt}", file("tests/data/reply.py"))
+    format!("python3 {} {what} {prompt}", word("tests/data/reply.py"))
 }
 
 #[test]
@@ -25,14 +25,14 @@ fn the_prompt_comes_as_an_argument_or_on_standard_input() {
 #[test]
 fn the_seeds_smallest_command_works() {
     let mut asked = Questionnaire::new();
-    let source = Source {
+    let source = QuestionSource {
         file: "a".into(),
         line: 1,
     };
     asked.ask(Question::new("key", source)).unwrap();
     let mut case = Case::command(r#"echo '{"key":"value"}'"#);
     let all = case.resolve_all(None, &[&asked]).unwrap();
-    let Resolution::Resolved(answers, _) = &all[0] else {
+    let AskResolution::Resolved(answers, _) = &all[0] else {
         panic!("{all:?}")
     };
     assert_eq!(answers.get("key").unwrap(), "value");
@@ -41,7 +41,7 @@ fn the_seeds_smallest_command_works() {
 #[test]
 fn no_shell_sees_the_prompt() {
     let mut asked = Questionnaire::new();
-    let source = Source {
+    let source = QuestionSource {
         file: "a".into(),
         line: 1,
     };
@@ -51,7 +51,7 @@ fn no_shell_sees_the_prompt() {
     let mut case = Case::command("printf %s {prompt}");
     case.setup.command_mode = CommandMode::PerBlock;
     let all = case.resolve_all(None, &[&asked]).unwrap();
-    let Resolution::Resolved(answers, _) = &all[0] else {
+    let AskResolution::Resolved(answers, _) = &all[0] else {
         panic!("{all:?}")
     };
     let said = answers.get("key").unwrap().as_str().unwrap();
@@ -63,7 +63,7 @@ fn no_shell_sees_the_prompt() {
 }
 
 #[test]
-fn one_correction_quotes_what_is_wrong() {
+fn one_correction_quotes_the_problem() {
     let mut case = Case::command(&reply("fixer", "{prompt}"));
     case.answered();
     assert_eq!(case.watcher.count("Correcting"), 1);
@@ -143,6 +143,26 @@ fn a_command_that_does_not_end_is_ended_with_its_children() {
 }
 
 #[test]
+fn a_command_that_floods_is_stopped_at_its_cap() {
+    let mut case = Case::command("yes");
+    case.setup.output_bytes_max = 1_000;
+    case.setup.timeout = Duration::from_secs(60);
+    let began = Instant::now();
+    let error = case.failed("AI_TRANSPORT_FAILED", "`ai.output_bytes_max` (it is 1000)");
+    assert!(began.elapsed() < Duration::from_secs(20));
+    let text = error.to_string();
+    assert!(!text.contains("ai.timeout_ms"), "{text}");
+    assert!(text.lines().count() < 30, "{text}");
+}
+
+#[test]
+fn json_that_lost_its_quotes_is_explained() {
+    let error = Case::command("echo {\"key\":\"value\"}")
+        .failed("AI_TRANSPORT_FAILED", "could not be read");
+    assert!(error.to_string().contains("takes quotes off"), "{error}");
+}
+
+#[test]
 fn fifty_megabytes_of_output_end_in_a_sentence_or_an_answer() {
     let noise = "head -c 50000000 /dev/zero | tr \"\\0\" x";
     let mut case = Case::command(&format!("sh -c '{noise}'"));
@@ -151,7 +171,7 @@ fn fifty_megabytes_of_output_end_in_a_sentence_or_an_answer() {
     case.failed("AI_TRANSPORT_FAILED", "ai.output_bytes_max` (1048576)");
 
     let mut case = Case::command(&format!(
-        "sh -c '{noise}; echo; cat {}'",
+        "sh -c '{noise}; echo; cat \"{}\"'",
         file("tests/data/answers.json")
     ));
     case.setup.output_bytes_max = 1024 * 1024;
@@ -217,6 +237,6 @@ fn marks_of_agents_are_not_passed_on() {
 fn nothing_is_asked_about_nothing() {
     let mut case = Case::command("false");
     let all = case.resolve_all(None, &[&Questionnaire::new()]).unwrap();
-    assert!(matches!(&all[0], Resolution::Resolved(answers, _) if answers.is_empty()));
+    assert!(matches!(&all[0], AskResolution::Resolved(answers, _) if answers.is_empty()));
     assert!(!questions().is_empty());
 }

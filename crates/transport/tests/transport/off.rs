@@ -1,12 +1,12 @@
-//! The person at the terminal, and nobody at all.
+//! The person at the terminal, and a terminal without a person.
 
-use transport::{Mode, Reason, Resolution, TRIES_MAX};
+use transport::{AskResolution, DeferReason, TRIES_MAX, TransportMode};
 
 use crate::support::{Case, Scripted, assert_answers};
 
 fn off() -> Case<'static> {
     let mut case = Case::default();
-    case.setup.mode = Mode::Off;
+    case.setup.mode = TransportMode::Off;
     case
 }
 
@@ -23,7 +23,7 @@ const TYPED: [&str; 6] = [
 fn a_person_is_asked_each_question() {
     let mut person = Scripted::new(&TYPED);
     match off().resolve(Some(&mut person)).unwrap() {
-        Resolution::Resolved(answers, _) => assert_answers(&answers),
+        AskResolution::Resolved(answers, _) => assert_answers(&answers),
         other => panic!("{other:?}"),
     }
     assert_eq!(person.asked.len(), 6);
@@ -31,13 +31,13 @@ fn a_person_is_asked_each_question() {
 }
 
 #[test]
-fn a_wrong_answer_is_asked_again_with_what_is_wrong() {
+fn a_wrong_answer_is_asked_again_with_the_reason() {
     let mut typed = TYPED.to_vec();
     typed.splice(1..1, ["phone", ""]);
     let mut person = Scripted::new(&typed);
     assert!(matches!(
         off().resolve(Some(&mut person)),
-        Ok(Resolution::Resolved(..))
+        Ok(AskResolution::Resolved(..))
     ));
     assert!(
         person.asked[2].starts_with("2/6 fields Answer `fields`"),
@@ -62,24 +62,26 @@ fn patience_ends() {
 }
 
 #[test]
-fn a_person_who_leaves_keeps_what_was_answered() {
+fn a_person_who_stops_keeps_the_answers_given() {
     let mut person = Scripted::new(&TYPED[..2]);
     match off().resolve(Some(&mut person)).unwrap() {
-        Resolution::Deferred(Reason::PersonLeft { answered }) => assert_eq!(answered.len(), 2),
+        AskResolution::Deferred(DeferReason::PersonLeft { answered }) => {
+            assert_eq!(answered.len(), 2)
+        }
         other => panic!("{other:?}"),
     }
 }
 
 #[test]
-fn without_a_person_or_in_stdout_mode_somebody_else_answers() {
+fn without_a_person_or_in_stdout_mode_the_questions_are_deferred() {
     assert_eq!(
         off().resolve(None),
-        Ok(Resolution::Deferred(Reason::NobodyThere))
+        Ok(AskResolution::Deferred(DeferReason::NobodyThere))
     );
     let mut case = Case::default();
-    case.setup.mode = Mode::Stdout;
+    case.setup.mode = TransportMode::Stdout;
     let mut person = Scripted::new(&TYPED);
     let resolved = case.resolve(Some(&mut person));
-    assert_eq!(resolved, Ok(Resolution::Deferred(Reason::Stdout)));
+    assert_eq!(resolved, Ok(AskResolution::Deferred(DeferReason::Stdout)));
     assert!(person.asked.is_empty());
 }

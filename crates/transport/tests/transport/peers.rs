@@ -22,7 +22,7 @@ fn installed(peer: &str) -> PathBuf {
     folder.join(peer)
 }
 
-/// A clean environment: whoever runs the tests may use these programs too.
+/// A clean environment: the user who runs the tests may use these programs too.
 fn clean(home: &Path, more: &str) -> String {
     let path = std::env::var("PATH").unwrap();
     format!("env -i HOME='{}' PATH='{path}' {more}", home.display())

@@ -1,16 +1,16 @@
-//! The same questions, answered the same way, give the same answers whoever is asked.
+//! The same questions, answered the same way, give the same answers in every transport.
 
 use llm::Provider;
 use transport::CommandMode;
 
-use crate::support::{Case, file};
+use crate::support::{Case, word};
 
 #[test]
 fn every_mode_gives_the_same_answers() {
-    let script = file("tests/data/reply.py");
+    let script = word("tests/data/reply.py");
     let mut per_block = Case::command(&format!("python3 {script} each {{prompt}}"));
     per_block.setup.command_mode = CommandMode::PerBlock;
-    let answers = file("tests/data/answers.json");
+    let answers = word("tests/data/answers.json");
     let cases = [
         Case::api(Provider::Anthropic, "claude-good"),
         Case::api(Provider::OpenAi, "gpt-noisy"),
@@ -19,11 +19,11 @@ fn every_mode_gives_the_same_answers() {
         per_block,
         Case::stdio(&format!(
             "python3 {} {answers}",
-            file("../../examples/stdio/answer.py")
+            word("../../examples/stdio/answer.py")
         )),
         Case::stdio(&format!(
             "node {} {answers}",
-            file("../../examples/stdio/answer.mjs")
+            word("../../examples/stdio/answer.mjs")
         )),
     ];
     for mut case in cases {

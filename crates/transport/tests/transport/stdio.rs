@@ -3,13 +3,13 @@
 use std::time::{Duration, Instant};
 
 use prompt::Questionnaire;
-use transport::{NOISE_LINES_MAX, Resolution};
+use transport::{AskResolution, NOISE_LINES_MAX};
 
-use crate::support::{Case, assert_answers, file, questions};
+use crate::support::{Case, assert_answers, questions, word};
 
 /// The tests' own subprocess, told how to behave.
 fn peer(what: &str) -> Case<'static> {
-    let mut case = Case::stdio(&format!("python3 {} {what}", file("tests/data/peer.py")));
+    let mut case = Case::stdio(&format!("python3 {} {what}", word("tests/data/peer.py")));
     case.setup.timeout = Duration::from_secs(5);
     case
 }
@@ -24,7 +24,7 @@ fn one_process_answers_request_after_request_and_is_told_goodbye() {
         .resolve_all(None, &[&asked, &Questionnaire::new(), &asked])
         .unwrap();
     for at in [0, 2] {
-        let Resolution::Resolved(answers, _) = &all[at] else {
+        let AskResolution::Resolved(answers, _) = &all[at] else {
             panic!("{all:?}")
         };
         assert_answers(answers);
@@ -41,7 +41,7 @@ fn the_questions_come_whole() {
 }
 
 #[test]
-fn invalid_answers_are_sent_back_with_what_is_wrong() {
+fn invalid_answers_are_sent_back_with_the_problem() {
     let mut case = peer("corrected");
     case.answered();
     assert_eq!(case.watcher.count("Correcting"), 2);
@@ -95,7 +95,7 @@ fn it_may_say_that_it_cannot_and_is_told_goodbye_all_the_same() {
     let log = tempfile::NamedTempFile::new().unwrap();
     let path = log.path().to_str().unwrap();
     let mut case = peer(&format!("error {path}"));
-    let error = case.failed("AI_RATE_LIMITED", "could not answer: try tomorrow. Mend");
+    let error = case.failed("AI_RATE_LIMITED", "could not answer: try tomorrow. Correct");
     assert!(!error.is_cancelled());
     assert_eq!(std::fs::read_to_string(path).unwrap(), "hello ask 1 bye ");
     peer("other-protocol").failed("AI_TRANSPORT_FAILED", "version 9 of the protocol, not 1");
@@ -110,19 +110,19 @@ fn lines_have_a_longest() {
         "`ai.output_bytes_max` (100000 bytes)",
     );
     let resolved = peer("long").resolve(None);
-    assert!(matches!(resolved, Ok(Resolution::Resolved(..))));
+    assert!(matches!(resolved, Ok(AskResolution::Resolved(..))));
 }
 
 #[test]
 fn the_examples_answer() {
-    let python = file("../../examples/stdio/answer.py");
-    let answers = file("tests/data/answers.json");
+    let python = word("../../examples/stdio/answer.py");
+    let answers = word("tests/data/answers.json");
     Case::stdio(&format!("python3 {python} {answers}")).answered();
     // Without a file the example fills in what fits by itself.
     let mut case = Case::stdio(&format!("python3 {python}"));
     let resolved = case.resolve(None);
     assert!(
-        matches!(resolved, Ok(Resolution::Resolved(..))),
+        matches!(resolved, Ok(AskResolution::Resolved(..))),
         "{resolved:?}"
     );
 }

@@ -1,4 +1,4 @@
-//! What all tests share: the questions, their answers, a watcher, and the hunt for keys.
+//! Shared by all tests: the questions, their answers, a watcher, and the search for leaked keys.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -8,19 +8,19 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, UNIX_EPOCH};
 
-use llm::budget::Spent;
+use llm::budget::SpentTotal;
 use llm::record::Tape;
 use llm::{Provider, Secret};
-use prompt::{AnswerKind, Question, Questionnaire, Source};
+use prompt::{AnswerKind, Question, QuestionSource, Questionnaire};
 use serde_json::json;
 use transport::{
-    Error, Event, Mode, Observer, Person, Purpose, Request, Resolution, Setup, Surroundings,
-    Taping, Transport, choose, open,
+    AiSettings, AnswerRequest, AskEvent, AskObserver, AskResolution, Error, ModelPurpose, Person,
+    RecordMode, Transport, TransportContext, TransportMode, choose, open,
 };
 
 /// The key of every test; it must never be seen.
 pub(crate) const KEY: &str = "sk-test-1234567890-SECRET/+=";
-/// The answers everybody is scripted to give.
+/// The answers that every script gives.
 pub(crate) const ANSWERS: &str = include_str!("../data/answers.json");
 
 /// One question of many kinds, one of them optional.
@@ -46,7 +46,7 @@ pub(crate) fn questions() -> Questionnaire {
         ("note", AnswerKind::Text),
     ];
     for (line, (key, kind)) in kinds.into_iter().enumerate() {
-        let source = Source {
+        let source = QuestionSource {
             file: "card.jig".into(),
             line: line as u32 + 1,
         };
@@ -95,13 +95,13 @@ impl Watcher {
     }
 }
 
-impl Observer for Watcher {
+impl AskObserver for Watcher {
     fn wants_stream(&self) -> bool {
         !self.whole
     }
 
-    fn notice(&mut self, event: Event<'_>) {
-        if let Event::Streamed { bytes } = event {
+    fn notice(&mut self, event: AskEvent<'_>) {
+        if let AskEvent::Streamed { bytes } = event {
             self.streamed += bytes;
             return;
         }
@@ -131,19 +131,19 @@ pub(crate) fn environment(name: &str) -> Option<String> {
 
 /// Everything a test can say.
 pub(crate) struct Case<'a> {
-    pub(crate) setup: Setup,
+    pub(crate) setup: AiSettings,
     pub(crate) watcher: Watcher,
     pub(crate) feedback: Option<&'a str>,
-    pub(crate) taping: Taping,
+    pub(crate) taping: RecordMode,
     pub(crate) cwd: PathBuf,
-    pub(crate) day: Spent,
-    pub(crate) cancel: exec::Cancel,
+    pub(crate) day: SpentTotal,
+    pub(crate) cancel: exec::CommandCancel,
 }
 
 impl Default for Case<'_> {
     fn default() -> Self {
         Case {
-            setup: Setup {
+            setup: AiSettings {
                 timeout: Duration::from_secs(10),
                 retry: llm::retry::RetryLimits {
                     attempts_max: 2,
@@ -151,14 +151,14 @@ impl Default for Case<'_> {
                     wait_ms_max: 2_000,
                     total_ms_max: 5_000,
                 },
-                ..Setup::default()
+                ..AiSettings::default()
             },
             watcher: Watcher::default(),
             feedback: None,
-            taping: Taping::Off,
+            taping: RecordMode::Off,
             cwd: std::env::temp_dir(),
-            day: Spent::default(),
-            cancel: exec::Cancel::default(),
+            day: SpentTotal::default(),
+            cancel: exec::CommandCancel::default(),
         }
     }
 }
@@ -166,28 +166,31 @@ impl Default for Case<'_> {
 impl Case<'_> {
     pub(crate) fn command(line: &str) -> Self {
         let mut case = Case::default();
-        case.setup.mode = Mode::Command;
+        case.setup.mode = TransportMode::Command;
         case.setup.command = Some(line.to_owned());
         case
     }
 
     pub(crate) fn stdio(line: &str) -> Self {
         let mut case = Case::default();
-        case.setup.mode = Mode::Stdio;
+        case.setup.mode = TransportMode::Stdio;
         case.setup.stdio_command = Some(line.to_owned());
         case
     }
 
     pub(crate) fn api(provider: Provider, model: &str) -> Self {
         let mut case = Case::default();
-        case.setup.mode = Mode::Api;
+        case.setup.mode = TransportMode::Api;
         case.setup.provider = Some(provider);
         case.setup.model = Some(model.to_owned());
         case.setup.base_url = Some(mock().to_owned());
         case
     }
 
-    pub(crate) fn resolve(&mut self, person: Option<&mut dyn Person>) -> Result<Resolution, Error> {
+    pub(crate) fn resolve(
+        &mut self,
+        person: Option<&mut dyn Person>,
+    ) -> Result<AskResolution, Error> {
         let resolved = self.resolve_all(person, &[&questions()]);
         resolved.map(|mut all| all.remove(0))
     }
@@ -197,7 +200,7 @@ impl Case<'_> {
         &mut self,
         person: Option<&mut dyn Person>,
         all: &[&Questionnaire],
-    ) -> Result<Vec<Resolution>, Error> {
+    ) -> Result<Vec<AskResolution>, Error> {
         let resolved = self.unchecked(person, all);
         assert_no_key(&format!("{resolved:?}"));
         if let Err(error) = &resolved {
@@ -211,10 +214,15 @@ impl Case<'_> {
         &mut self,
         person: Option<&mut dyn Person>,
         all: &[&Questionnaire],
-    ) -> Result<Vec<Resolution>, Error> {
-        let chosen = choose(&self.setup, Purpose::Answer, &self.taping, &environment)?;
+    ) -> Result<Vec<AskResolution>, Error> {
+        let chosen = choose(
+            &self.setup,
+            ModelPurpose::Answer,
+            &self.taping,
+            &environment,
+        )?;
         assert_no_key(&format!("{chosen:?}"));
-        let surroundings = Surroundings {
+        let surroundings = TransportContext {
             person: person.map(|person| person as &mut dyn Person),
             observer: &mut self.watcher,
             meter: Arc::new(
@@ -228,7 +236,7 @@ impl Case<'_> {
         let mut transport = open(chosen, surroundings)?;
         all.iter()
             .map(|questionnaire| {
-                transport.resolve(&Request {
+                transport.resolve(&AnswerRequest {
                     questionnaire,
                     document: DOCUMENT,
                     feedback: self.feedback,
@@ -239,9 +247,9 @@ impl Case<'_> {
 
     /// The answers are those that were scripted, and they fit.
     #[track_caller]
-    pub(crate) fn answered(&mut self) -> transport::Spending {
+    pub(crate) fn answered(&mut self) -> transport::AskSpending {
         match self.resolve(None) {
-            Ok(Resolution::Resolved(answers, spending)) => {
+            Ok(AskResolution::Resolved(answers, spending)) => {
                 assert_answers(&answers);
                 spending
             }
@@ -299,7 +307,7 @@ impl Scripted {
 }
 
 impl Person for Scripted {
-    fn ask(&mut self, asked: &transport::Asked<'_>) -> Option<String> {
+    fn ask(&mut self, asked: &transport::PersonQuestion<'_>) -> Option<String> {
         let why = asked.refused.map_or("", |refused| refused.why);
         self.asked.push(format!(
             "{}/{} {} {why}",
@@ -318,6 +326,11 @@ pub(crate) fn literal() -> Option<Secret> {
 pub(crate) fn file(path: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
     path.canonicalize().unwrap().to_str().unwrap().to_owned()
+}
+
+/// The same as one word of a command line: the path of a checkout may have spaces.
+pub(crate) fn word(path: &str) -> String {
+    format!("'{}'", file(path))
 }
 
 /// aimock's address; one runs for all tests, and ends with them.
@@ -368,7 +381,7 @@ fn start_mock() -> (String, Child) {
         .map_while(Result::ok)
         .find(|line| line.contains("listening on http"))
         .expect("aimock comes up");
-    // Somebody has to read on, or the mock stops when the pipe is full.
+    // The output must be read on, or the mock stops when the pipe is full.
     std::thread::spawn(move || lines.for_each(drop));
     let url = line[line.find("http://").unwrap()..].trim().to_owned();
     (url, child)

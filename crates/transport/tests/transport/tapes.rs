@@ -1,15 +1,15 @@
-//! Recording and playing back, with nobody there the second time.
+//! Recording and replaying, with no answerer the second time.
 
 use std::sync::Arc;
 
 use llm::Provider;
-use transport::{Mode, Resolution, Taping};
+use transport::{AskResolution, RecordMode, TransportMode};
 
-use crate::support::{Case, Memory, Scripted, assert_no_key, file};
+use crate::support::{Case, Memory, Scripted, assert_no_key, word};
 
 #[test]
 fn a_recorded_run_is_repeated_without_anybody() {
-    let command = || Case::command(&format!("python3 {} fixer", file("tests/data/reply.py")));
+    let command = || Case::command(&format!("python3 {} fixer", word("tests/data/reply.py")));
     let gone = || Case::command("false");
     let api = || Case::api(Provider::Anthropic, "claude-fixer");
     let unreachable = || {
@@ -24,7 +24,7 @@ fn a_recorded_run_is_repeated_without_anybody() {
     for (first, again) in pairs {
         let tape = Arc::new(Memory::default());
         let mut case = Case {
-            taping: Taping::Record(tape.clone()),
+            taping: RecordMode::Record(tape.clone()),
             ..first()
         };
         case.answered();
@@ -32,12 +32,12 @@ fn a_recorded_run_is_repeated_without_anybody() {
             assert_no_key(text);
         }
         let mut case = Case {
-            taping: Taping::Replay(tape.clone()),
+            taping: RecordMode::Replay(tape.clone()),
             ..again()
         };
         case.answered();
         let mut case = Case {
-            taping: Taping::Replay(tape),
+            taping: RecordMode::Replay(tape),
             feedback: Some("changed"),
             ..again()
         };
@@ -46,7 +46,7 @@ fn a_recorded_run_is_repeated_without_anybody() {
 }
 
 #[test]
-fn what_a_person_said_is_repeated_without_them() {
+fn a_replay_repeats_a_persons_answers() {
     let tape = Arc::new(Memory::default());
     let mut person = Scripted::new(&[
         "A card that shows a customer.",
@@ -61,15 +61,18 @@ fn what_a_person_said_is_repeated_without_them() {
             taping,
             ..Case::default()
         };
-        case.setup.mode = Mode::Off;
+        case.setup.mode = TransportMode::Off;
         case
     };
-    let first = off(Taping::Record(tape.clone())).resolve(Some(&mut person));
-    assert!(matches!(first, Ok(Resolution::Resolved(..))), "{first:?}");
-    off(Taping::Replay(tape.clone())).answered();
-    let mut stdout = off(Taping::Replay(tape));
-    stdout.setup.mode = Mode::Stdout;
+    let first = off(RecordMode::Record(tape.clone())).resolve(Some(&mut person));
+    assert!(
+        matches!(first, Ok(AskResolution::Resolved(..))),
+        "{first:?}"
+    );
+    off(RecordMode::Replay(tape.clone())).answered();
+    let mut stdout = off(RecordMode::Replay(tape));
+    stdout.setup.mode = TransportMode::Stdout;
     stdout.answered();
-    let mut empty = off(Taping::Replay(Arc::new(Memory::default())));
+    let mut empty = off(RecordMode::Replay(Arc::new(Memory::default())));
     empty.failed("AI_TRANSPORT_FAILED", "there is no recording");
 }

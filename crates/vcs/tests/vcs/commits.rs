@@ -1,17 +1,20 @@
-//! Commits: what goes into them, under which name, and what is refused.
+//! Commits: their content, their author, and refusals.
 
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use vcs::{ErrorKind, Git, NewCommit, Paths, Repository, Signing, Worktree, Worktrees};
+use vcs::{
+    CommitSigning, GitProgram, NewCommit, PathSelection, Repository, VcsErrorKind, Worktree,
+    WorktreeFolder,
+};
 
-use crate::fixture::{Stage, git, make_executable, message, new_commit, write};
+use crate::fixture::{TestRepository, git, make_executable, message, new_commit, write};
 
-/// Makes changes, commits them, and compares what the commit says of each file.
+/// Makes changes, commits them, and compares the commit's entry of each file.
 #[track_caller]
-fn check(change: impl Fn(&Path), paths: Paths, expected: &[&str]) {
-    let stage = Stage::clean();
+fn check(change: impl Fn(&Path), paths: PathSelection, expected: &[&str]) {
+    let stage = TestRepository::clean();
     let worktree = stage.worktree("j1");
     change(worktree.path());
     let tree = worktree.tree_hash(&paths).unwrap();
@@ -37,8 +40,8 @@ fn brief(line: &str) -> String {
     format!("{} {} {}", fields[4], fields[1], paths.replace('\t', " > "))
 }
 
-fn only(paths: &[&str]) -> Paths {
-    Paths::Only(paths.iter().map(PathBuf::from).collect())
+fn only(paths: &[&str]) -> PathSelection {
+    PathSelection::Only(paths.iter().map(PathBuf::from).collect())
 }
 
 #[test]
@@ -53,7 +56,7 @@ fn everything_that_changed_is_committed() {
             write(&dir.join("debug.log"), "ignored\n");
             write(&dir.join("ünï cödé\n\"\\ .txt"), "odd name\n");
         },
-        Paths::All,
+        PathSelection::All,
         &[
             "M 100644 README.md",
             "M 100755 logo.bin",
@@ -107,13 +110,13 @@ fn files_directories_and_links_change_places() {
         "README.md/inside.txt",
         "link",
     ];
-    for paths in [Paths::All, only(every)] {
+    for paths in [PathSelection::All, only(every)] {
         check_places(paths);
     }
 }
 
 #[track_caller]
-fn check_places(paths: Paths) {
+fn check_places(paths: PathSelection) {
     check(
         |dir| {
             fs::remove_dir_all(dir.join("src")).unwrap();
@@ -138,12 +141,12 @@ fn check_places(paths: Paths) {
 #[test]
 fn many_paths_are_no_problem() {
     let names: Vec<String> = (0..3000).map(|n| format!("many/{n:0>60}.txt")).collect();
-    let stage = Stage::clean();
+    let stage = TestRepository::clean();
     let worktree = stage.worktree("j1");
     for name in &names {
         write(&worktree.path().join(name), name);
     }
-    let paths = Paths::Only(names.iter().map(PathBuf::from).collect());
+    let paths = PathSelection::Only(names.iter().map(PathBuf::from).collect());
     let commit = worktree.commit(&new_commit("many", paths)).unwrap();
     let files = git(
         &stage.project(),
@@ -154,19 +157,19 @@ fn many_paths_are_no_problem() {
 
 #[test]
 fn nothing_to_commit_is_its_own_kind() {
-    let stage = Stage::clean();
+    let stage = TestRepository::clean();
     let worktree = stage.worktree("j1");
     write(&worktree.path().join("README.md"), "changed\n");
     for paths in [only(&["run.sh"]), only(&[]), only(&["nope"])] {
         let error = worktree.commit(&new_commit("x", paths)).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::NothingToCommit, "{error}");
+        assert_eq!(error.kind(), VcsErrorKind::NothingToCommit, "{error}");
     }
     assert_eq!(&worktree.head_commit().unwrap(), worktree.base());
 }
 
 #[test]
 fn paths_that_lead_elsewhere_are_refused() {
-    let stage = Stage::clean();
+    let stage = TestRepository::clean();
     let worktree = stage.worktree("j1");
     for path in [
         "",
@@ -182,25 +185,25 @@ fn paths_that_lead_elsewhere_are_refused() {
         let error = worktree
             .commit(&new_commit("x", only(&[path])))
             .unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::BadPath, "{path:?}: {error}");
+        assert_eq!(error.kind(), VcsErrorKind::BadPath, "{path:?}: {error}");
     }
 }
 
 #[test]
-fn a_path_in_a_repository_inside_is_said() {
-    let stage = Stage::clean();
+fn a_path_in_a_nested_repository_is_an_error() {
+    let stage = TestRepository::clean();
     let worktree = stage.worktree("j1");
     git(worktree.path(), &["init", "--quiet", "sub"]);
     write(&worktree.path().join("sub/file.txt"), "x\n");
     let new = new_commit("x", only(&["sub"]));
     let error = worktree.commit(&new).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::NestedRepository, "{error}");
+    assert_eq!(error.kind(), VcsErrorKind::NestedRepository, "{error}");
     assert!(error.to_string().contains("`sub/`"), "{error}");
 }
 
 #[test]
-fn what_was_done_to_the_index_hides_nothing() {
-    let stage = Stage::clean();
+fn a_changed_index_hides_no_change() {
+    let stage = TestRepository::clean();
     let worktree = stage.worktree("j1");
     let at = worktree.path();
     git(at, &["update-index", "--assume-unchanged", "README.md"]);
@@ -210,16 +213,18 @@ fn what_was_done_to_the_index_hides_nothing() {
     write(&at.join("half.txt"), "staged\n");
     git(at, &["add", "half.txt"]);
     write(&at.join("half.txt"), "then changed\n");
-    let changes = worktree.changes(&Paths::All).unwrap();
+    let changes = worktree.changes(&PathSelection::All).unwrap();
     let changed: Vec<_> = changes.iter().filter_map(|c| c.path.to_str()).collect();
     assert_eq!(changed, ["README.md", "half.txt", "run.sh"]);
-    let commit = worktree.commit(&new_commit("x", Paths::All)).unwrap();
+    let commit = worktree
+        .commit(&new_commit("x", PathSelection::All))
+        .unwrap();
     let text = git(at, &["show", &format!("{commit}:half.txt")]);
     assert_eq!(text, "then changed");
 }
 
 /// A worktree of a repository whose git knows only these settings.
-fn with_settings(stage: &Stage, settings: &[&str]) -> Worktree {
+fn with_settings(stage: &TestRepository, settings: &[&str]) -> Worktree {
     let file = stage.dir.path().join("gitconfig");
     write(&file, "");
     for setting in settings {
@@ -238,17 +243,17 @@ fn with_settings(stage: &Stage, settings: &[&str]) -> Worktree {
     );
     write(&program, script);
     make_executable(&program);
-    let git = Git::at(stage.project()).program(program);
+    let git = GitProgram::at(stage.project()).program(program);
     let repository = Repository::open(&git).unwrap();
-    let worktrees = Worktrees::new(&repository, &stage.folder(), "tests").unwrap();
-    let at = vcs::Checkout::Commit(stage.head());
+    let worktrees = WorktreeFolder::new(&repository, &stage.folder(), "tests").unwrap();
+    let at = vcs::CheckoutTarget::Commit(stage.head());
     let worktree = worktrees.make("j1", &at).unwrap();
     write(&worktree.path().join("new.txt"), "new\n");
     worktree
 }
 
 #[test]
-fn commits_are_the_users_or_nobodys() {
+fn commits_have_the_users_name_or_the_fallback() {
     for (settings, author) in [
         (
             &["user.name=Ada", "user.email=ada@example.org"][..],
@@ -257,9 +262,11 @@ fn commits_are_the_users_or_nobodys() {
         (&[], "Drawloom <drawloom@localhost>"),
         (&["user.name=Ada"], "Drawloom <drawloom@localhost>"),
     ] {
-        let stage = Stage::clean();
+        let stage = TestRepository::clean();
         let worktree = with_settings(&stage, settings);
-        let commit = worktree.commit(&new_commit("x", Paths::All)).unwrap();
+        let commit = worktree
+            .commit(&new_commit("x", PathSelection::All))
+            .unwrap();
         let format = ["show", "--no-patch", "--format=%an <%ae>%n%cn <%ce>"];
         let shown = git(
             &stage.project(),
@@ -271,7 +278,7 @@ fn commits_are_the_users_or_nobodys() {
 
 #[test]
 fn signing_is_off_unless_asked_for_and_never_asks() {
-    let stage = Stage::clean();
+    let stage = TestRepository::clean();
     let worktree = with_settings(
         &stage,
         &[
@@ -284,21 +291,21 @@ fn signing_is_off_unless_asked_for_and_never_asks() {
     );
     let mut new = NewCommit {
         message: message("signed"),
-        paths: Paths::All,
-        signing: Signing::AsConfigured,
+        paths: PathSelection::All,
+        signing: CommitSigning::AsConfigured,
     };
     let error = worktree.commit(&new).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::SigningFailed, "{error}");
+    assert_eq!(error.kind(), VcsErrorKind::SigningFailed, "{error}");
     assert_eq!(&worktree.head_commit().unwrap(), worktree.base());
-    new.signing = Signing::Off;
+    new.signing = CommitSigning::Off;
     let commit = worktree.commit(&new).unwrap();
     let shown = git(&stage.project(), &["cat-file", "-p", commit.as_str()]);
     assert!(!shown.contains("gpgsig"), "{shown}");
 }
 
 #[test]
-fn messages_are_kept_to_the_letter() {
-    let stage = Stage::clean();
+fn messages_are_stored_unchanged() {
+    let stage = TestRepository::clean();
     let worktree = stage.worktree("j1");
     write(&worktree.path().join("new.txt"), "new\n");
     let new = NewCommit {
@@ -306,8 +313,8 @@ fn messages_are_kept_to_the_letter() {
             .scope("api")
             .body("# not a comment\n\n- one\n- two")
             .trailer("Drawloom-Job", "j1"),
-        paths: Paths::All,
-        signing: Signing::Off,
+        paths: PathSelection::All,
+        signing: CommitSigning::Off,
     };
     let commit = worktree.commit(&new).unwrap();
     let shown = git(
@@ -322,22 +329,22 @@ fn messages_are_kept_to_the_letter() {
 
 #[test]
 fn hashing_a_tree_leaves_no_trace_and_knows_equal_states() {
-    let stage = Stage::clean();
+    let stage = TestRepository::clean();
     let worktree = stage.worktree("j1");
     let at = worktree.path();
-    let untouched = worktree.tree_hash(&Paths::All).unwrap();
+    let untouched = worktree.tree_hash(&PathSelection::All).unwrap();
     let head = git(&stage.project(), &["rev-parse", "HEAD^{tree}"]);
     assert_eq!(untouched.as_str(), head);
     write(&at.join("new.txt"), "new\n");
     let objects = crate::fixture::contents(&stage.project().join(".git"));
-    let changed = worktree.tree_hash(&Paths::All).unwrap();
+    let changed = worktree.tree_hash(&PathSelection::All).unwrap();
     assert_ne!(changed, untouched);
     assert_eq!(
         crate::fixture::contents(&stage.project().join(".git")),
         objects
     );
     fs::remove_file(at.join("new.txt")).unwrap();
-    assert_eq!(worktree.tree_hash(&Paths::All).unwrap(), untouched);
+    assert_eq!(worktree.tree_hash(&PathSelection::All).unwrap(), untouched);
     make_executable(&at.join("README.md"));
-    assert_ne!(worktree.tree_hash(&Paths::All).unwrap(), untouched);
+    assert_ne!(worktree.tree_hash(&PathSelection::All).unwrap(), untouched);
 }

@@ -6,12 +6,12 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use vcs::{Checkout, ErrorKind, Git, Paths, Repository, Worktrees};
+use vcs::{CheckoutTarget, GitProgram, PathSelection, Repository, VcsErrorKind, WorktreeFolder};
 
-use crate::fixture::{OWNER, Stage, contents, git, make_executable, new_commit, write};
+use crate::fixture::{OWNER, TestRepository, contents, git, make_executable, new_commit, write};
 
 /// Makes a worktree with a `git` that is killed after so many milliseconds, and all it started.
-fn make_and_die(stage: &Stage, job: &str, millis: u64) {
+fn make_and_die(stage: &TestRepository, job: &str, millis: u64) {
     let project = stage.project();
     let path = stage.folder().join(format!("{job}-{millis}"));
     let reason = format!("drawloom {OWNER} job {job}");
@@ -33,7 +33,7 @@ fn make_and_die(stage: &Stage, job: &str, millis: u64) {
 
 #[test]
 fn a_git_killed_at_any_moment_of_making_leaves_something_that_is_mended() {
-    let stage = Stage::dirty();
+    let stage = TestRepository::dirty();
     let project = stage.project();
     for n in 0..300 {
         write(
@@ -48,12 +48,12 @@ fn a_git_killed_at_any_moment_of_making_leaves_something_that_is_mended() {
     for millis in [0, 5, 10, 15, 20, 25, 30, 40, 50, 70, 100, 150, 200, 300] {
         make_and_die(&stage, "j1", millis);
         let worktree = worktrees
-            .make("j1", &Checkout::Commit(stage.head()))
+            .make("j1", &CheckoutTarget::Commit(stage.head()))
             .unwrap();
-        assert!(worktree.changes(&Paths::All).unwrap().is_empty());
+        assert!(worktree.changes(&PathSelection::All).unwrap().is_empty());
         worktrees.remove_of("j1").unwrap();
     }
-    // What a killed git had not yet marked as ours is not listed by git either.
+    // Git itself does not list a worktree that a killed git had not marked yet.
     let listed = git(&project, &["worktree", "list"]);
     assert_eq!(listed.lines().count(), 1, "{listed}");
     let mut after = contents(&project);
@@ -63,9 +63,9 @@ fn a_git_killed_at_any_moment_of_making_leaves_something_that_is_mended() {
 
 #[test]
 fn half_made_worktrees_are_replaced_or_reconciled() {
-    let stage = Stage::clean();
+    let stage = TestRepository::clean();
     let admin = stage.project().join(".git/worktrees");
-    // Git died after it wrote whose it is, before anything else.
+    // Git died right after it wrote the owner.
     write(&admin.join("j1/locked"), format!("drawloom {OWNER} job j1"));
     write(&admin.join("j2/locked"), format!("drawloom {OWNER} job j2"));
     // Git died in the middle of the checkout.
@@ -93,7 +93,7 @@ fn half_made_worktrees_are_replaced_or_reconciled() {
 
 #[test]
 fn locks_of_a_dead_git_in_our_worktree_do_not_stop_us() {
-    let stage = Stage::clean();
+    let stage = TestRepository::clean();
     let worktree = stage.worktree("j1");
     let name = worktree.path().file_name().unwrap();
     let admin = stage.project().join(".git/worktrees").join(name);
@@ -101,23 +101,27 @@ fn locks_of_a_dead_git_in_our_worktree_do_not_stop_us() {
     for lock in ["index.lock", "HEAD.lock"] {
         write(&admin.join(lock), "");
     }
-    worktree.tree_hash(&Paths::All).unwrap();
-    worktree.commit(&new_commit("x", Paths::All)).unwrap();
+    worktree.tree_hash(&PathSelection::All).unwrap();
+    worktree
+        .commit(&new_commit("x", PathSelection::All))
+        .unwrap();
     write(&admin.join("index.lock"), "");
     let again = stage.worktrees().find("j1").unwrap().unwrap();
     assert_eq!(git(again.path(), &["status", "--porcelain"]), "");
 }
 
 #[test]
-fn locks_in_the_users_repository_are_not_ours_to_remove() {
-    let stage = Stage::clean();
+fn locks_in_the_users_repository_are_left_alone() {
+    let stage = TestRepository::clean();
     let lock = stage.project().join(".git/index.lock");
     write(&lock, "");
     // The user's index is not needed.
     let worktree = stage.worktree("j1");
     write(&worktree.path().join("new.txt"), "new\n");
-    let commit = worktree.commit(&new_commit("x", Paths::All)).unwrap();
-    let branch = vcs::Branch::parse("builder/j1-x").unwrap();
+    let commit = worktree
+        .commit(&new_commit("x", PathSelection::All))
+        .unwrap();
+    let branch = vcs::BranchName::parse("builder/j1-x").unwrap();
     write(
         &stage.project().join(".git/refs/heads/builder/j1-x.lock"),
         "",
@@ -133,7 +137,7 @@ fn locks_in_the_users_repository_are_not_ours_to_remove() {
 
 #[test]
 fn cancelling_and_running_out_of_time_leave_nothing_behind() {
-    let stage = Stage::clean();
+    let stage = TestRepository::clean();
     let before = contents(&stage.project());
     // A git that takes its time with worktrees.
     let program = stage.dir.path().join("slow-git");
@@ -141,40 +145,42 @@ fn cancelling_and_running_out_of_time_leave_nothing_behind() {
                   exec git \"$@\"\n";
     write(&program, script);
     make_executable(&program);
-    let cancel = exec::Cancel::default();
-    let slow = Git::at(stage.project())
+    let cancel = exec::CommandCancel::default();
+    let slow = GitProgram::at(stage.project())
         .program(program)
         .cancel(cancel.clone());
     let repository = Repository::open(&slow).unwrap();
-    let worktrees = Worktrees::new(&repository, &stage.folder(), OWNER).unwrap();
+    let worktrees = WorktreeFolder::new(&repository, &stage.folder(), OWNER).unwrap();
     let later = cancel.clone();
     thread::spawn(move || {
         thread::sleep(Duration::from_millis(700));
         later.cancel();
     });
-    let at = Checkout::Commit(stage.head());
+    let at = CheckoutTarget::Commit(stage.head());
     let error = worktrees.make("j1", &at).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Cancelled);
+    assert_eq!(error.kind(), VcsErrorKind::Cancelled);
     assert_eq!(contents(&stage.project()), before);
     assert!(!stage.folder().exists() || contents(&stage.folder()).is_empty());
 }
 
-/// The test that starts itself as a program to be killed, and how it knows that it is one.
+/// The test that starts itself as a program to be killed, and the variable that tells it so.
 const VICTIM: &str = "crashes::a_builder_killed_at_any_moment_leaves_something_that_is_mended";
 const VICTIMS_PROJECT: &str = "VICTIMS_PROJECT";
 const VICTIMS_FOLDER: &str = "VICTIMS_FOLDER";
 
 /// Works like a builder, again and again, until it is killed.
 fn be_a_victim(project: &OsStr, folder: &OsStr) {
-    let repository = Repository::open(&Git::at(project)).unwrap();
-    let worktrees = Worktrees::new(&repository, folder.as_ref(), OWNER).unwrap();
-    let at = Checkout::Commit(repository.head_commit().unwrap());
+    let repository = Repository::open(&GitProgram::at(project)).unwrap();
+    let worktrees = WorktreeFolder::new(&repository, folder.as_ref(), OWNER).unwrap();
+    let at = CheckoutTarget::Commit(repository.head_commit().unwrap());
     for number in 0.. {
         let worktree = worktrees.make("j1", &at).unwrap();
         write(&worktree.path().join("new.txt"), number.to_string());
-        worktree.tree_hash(&Paths::All).unwrap();
-        let commit = worktree.commit(&new_commit("x", Paths::All)).unwrap();
-        let branch = vcs::Branch::of_job(vcs::Purpose::Finished, "j1", "x");
+        worktree.tree_hash(&PathSelection::All).unwrap();
+        let commit = worktree
+            .commit(&new_commit("x", PathSelection::All))
+            .unwrap();
+        let branch = vcs::BranchName::of_job(vcs::BranchPurpose::Finished, "j1", "x");
         repository.make_branch(&branch, &commit).unwrap();
         worktrees.remove_of("j1").unwrap();
     }
@@ -186,9 +192,9 @@ fn a_builder_killed_at_any_moment_leaves_something_that_is_mended() {
     if let (Some(project), Some(folder)) = (ask(VICTIMS_PROJECT), ask(VICTIMS_FOLDER)) {
         return be_a_victim(&project, &folder);
     }
-    let stage = Stage::dirty();
+    let stage = TestRepository::dirty();
     let project = stage.project();
-    let theirs = |stage: &Stage| {
+    let theirs = |stage: &TestRepository| {
         let mut found = contents(&stage.project());
         found.retain(|path, _| {
             let path = path.to_string_lossy();
@@ -200,7 +206,7 @@ fn a_builder_killed_at_any_moment_leaves_something_that_is_mended() {
     };
     let before = theirs(&stage);
     let worktrees = stage.worktrees();
-    let at = Checkout::Commit(stage.head());
+    let at = CheckoutTarget::Commit(stage.head());
     for round in 0..12u64 {
         let mut victim = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", VICTIM])
@@ -214,8 +220,8 @@ fn a_builder_killed_at_any_moment_leaves_something_that_is_mended() {
         victim.kill().unwrap();
         victim.wait().unwrap();
         match worktrees.find("j1").unwrap() {
-            // What was going on can go on.
-            Some(worktree) => drop(worktree.changes(&Paths::All).unwrap()),
+            // The interrupted work can continue.
+            Some(worktree) => drop(worktree.changes(&PathSelection::All).unwrap()),
             None => drop(worktrees.make("j1", &at).unwrap()),
         }
         // The victim's git may live a moment longer.
@@ -237,7 +243,7 @@ fn a_builder_killed_at_any_moment_leaves_something_that_is_mended() {
 
 #[test]
 fn builders_at_the_same_time_do_not_disturb_each_other() {
-    let stage = Stage::clean();
+    let stage = TestRepository::clean();
     thread::scope(|scope| {
         for worker in 0..4 {
             let stage = &stage;
@@ -246,8 +252,10 @@ fn builders_at_the_same_time_do_not_disturb_each_other() {
                     let job = format!("j{worker}-{round}");
                     let worktree = stage.worktree(&job);
                     write(&worktree.path().join("new.txt"), &job);
-                    let commit = worktree.commit(&new_commit(&job, Paths::All)).unwrap();
-                    let branch = vcs::Branch::of_job(vcs::Purpose::Finished, &job, "x");
+                    let commit = worktree
+                        .commit(&new_commit(&job, PathSelection::All))
+                        .unwrap();
+                    let branch = vcs::BranchName::of_job(vcs::BranchPurpose::Finished, &job, "x");
                     stage.repository().make_branch(&branch, &commit).unwrap();
                     stage.worktrees().remove_of(&job).unwrap();
                 }

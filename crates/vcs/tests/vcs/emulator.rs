@@ -1,27 +1,27 @@
 //! Publishing to an emulated GitHub that keeps state: drafts, labels, lists, wrong tokens.
 
 use vcs::{
-    Branch, ErrorKind, ForgeLimits, GitHub, MANUAL_FIX_LABEL, NewPull, Project, Purpose, Readiness,
-    Secret,
+    BranchName, BranchPurpose, ForgeLimits, ForgeProject, ForgeToken, GitHub, MANUAL_FIX_LABEL,
+    NewPullRequest, PullReadiness, VcsErrorKind,
 };
 
 use crate::peer::{Emulator, TOKEN};
 
 const STRANGERS_TOKEN: &str = "ghp_a-strangers-token";
 
-/// What a project of the emulator is published to with.
+/// Makes the client for a project of the emulator.
 fn github(emulator: &Emulator, token: &str, name: &str) -> GitHub {
-    let project = Project::new("github.com", name).unwrap();
+    let project = ForgeProject::new("github.com", name).unwrap();
     let limits = ForgeLimits::default();
-    GitHub::new(&emulator.url, &project, Secret::new(token), limits).unwrap()
+    GitHub::new(&emulator.url, &project, ForgeToken::new(token), limits).unwrap()
 }
 
-fn new(purpose: Purpose, readiness: Readiness, labels: &[&str]) -> NewPull {
-    NewPull {
+fn new(purpose: BranchPurpose, readiness: PullReadiness, labels: &[&str]) -> NewPullRequest {
+    NewPullRequest {
         title: "feat: rate limiting".to_owned(),
         body: "What passed, what failed.".to_owned(),
-        head: Branch::of_job(purpose, "j1", "rate limiting"),
-        base: Branch::parse("main").unwrap(),
+        head: BranchName::of_job(purpose, "j1", "rate limiting"),
+        base: BranchName::parse("main").unwrap(),
         readiness,
         labels: labels.iter().map(|label| (*label).to_owned()).collect(),
     }
@@ -32,19 +32,23 @@ async fn a_draft_and_a_finished_pull_request_are_published_once_each() {
     let emulator = Emulator::start();
     let github = github(&emulator, TOKEN, "octo/hello");
     assert_eq!(github.default_branch().await.unwrap().as_str(), "main");
-    let draft = new(Purpose::Draft, Readiness::Draft, &[MANUAL_FIX_LABEL]);
+    let draft = new(
+        BranchPurpose::Draft,
+        PullReadiness::Draft,
+        &[MANUAL_FIX_LABEL],
+    );
     assert_eq!(github.find_open(&draft.head).await.unwrap(), None);
     let first = github.publish(&draft).await.unwrap();
     assert!(first.pull.draft && !first.was_there, "{first:?}");
     assert!(first.notes.is_empty(), "{first:?}");
-    let again = NewPull {
+    let again = NewPullRequest {
         body: "All of it passed.".to_owned(),
         ..draft.clone()
     };
     let second = github.publish(&again).await.unwrap();
     assert!(second.was_there);
     assert_eq!(second.pull, first.pull);
-    let finished = new(Purpose::Finished, Readiness::Ready, &[]);
+    let finished = new(BranchPurpose::Finished, PullReadiness::Ready, &[]);
     let third = github.publish(&finished).await.unwrap();
     assert_ne!(third.pull.number, first.pull.number);
     assert!(!third.pull.draft);
@@ -61,12 +65,12 @@ async fn a_draft_and_a_finished_pull_request_are_published_once_each() {
 }
 
 #[tokio::test]
-async fn what_the_emulator_refuses_is_told_apart() {
+async fn refusals_of_the_emulator_have_distinct_kinds() {
     let emulator = Emulator::start();
-    let pull = new(Purpose::Finished, Readiness::Ready, &[]);
+    let pull = new(BranchPurpose::Finished, PullReadiness::Ready, &[]);
     for (token, name, kind) in [
-        (TOKEN, "octo/nope", ErrorKind::NotFound),
-        (STRANGERS_TOKEN, "octo/private", ErrorKind::Unauthorized),
+        (TOKEN, "octo/nope", VcsErrorKind::NotFound),
+        (STRANGERS_TOKEN, "octo/private", VcsErrorKind::Unauthorized),
     ] {
         let error = github(&emulator, token, name)
             .publish(&pull)
@@ -75,11 +79,11 @@ async fn what_the_emulator_refuses_is_told_apart() {
         assert_eq!(error.kind(), kind, "{name}: {error}");
         assert!(!error.to_string().contains(token), "{error}");
     }
-    let nowhere = NewPull {
+    let nowhere = NewPullRequest {
         title: String::new(),
         ..pull
     };
     let github = github(&emulator, TOKEN, "octo/hello");
     let error = github.publish(&nowhere).await.unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Refused, "{error}");
+    assert_eq!(error.kind(), VcsErrorKind::Refused, "{error}");
 }

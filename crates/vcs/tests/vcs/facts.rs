@@ -1,45 +1,51 @@
-//! What is known of a repository: heads, default branches, remotes, and what is no repository.
+//! Facts of a repository: heads, default branches, remotes, and directories that are no repository.
 
 use std::fs;
 
-use vcs::{Branch, ErrorKind, Git, Head, Repository};
+use vcs::{BranchName, GitProgram, HeadState, Repository, VcsErrorKind};
 
-use crate::fixture::{Stage, git, write};
+use crate::fixture::{TestRepository, git, write};
 
 #[test]
 fn a_repository_is_found_from_below() {
-    let stage = Stage::clean();
+    let stage = TestRepository::clean();
     let project = fs::canonicalize(stage.project()).unwrap();
-    let repository = Repository::open(&Git::at(project.join("src"))).unwrap();
+    let repository = Repository::open(&GitProgram::at(project.join("src"))).unwrap();
     assert_eq!(repository.top(), project);
     assert_eq!(repository.git_dir(), project.join(".git"));
     let facts = repository.facts().unwrap();
     assert!(!facts.bare && !facts.shallow && !facts.submodules);
-    assert_eq!(facts.default_branch, Some(Branch::parse("main").unwrap()));
+    assert_eq!(
+        facts.default_branch,
+        Some(BranchName::parse("main").unwrap())
+    );
 }
 
 #[test]
-fn heads_are_told_apart() {
-    let stage = Stage::clean();
+fn every_state_of_head_is_recognised() {
+    let stage = TestRepository::clean();
     let project = stage.project();
     let head = stage.head();
-    let main = Branch::parse("main").unwrap();
+    let main = BranchName::parse("main").unwrap();
     let now = || stage.repository().head().unwrap();
-    assert_eq!(now(), Head::Branch(main, head.clone()));
+    assert_eq!(now(), HeadState::Branch(main, head.clone()));
     git(&project, &["checkout", "--quiet", "--detach"]);
-    assert_eq!(now(), Head::Detached(head));
+    assert_eq!(now(), HeadState::Detached(head));
     git(&project, &["checkout", "--quiet", "--orphan", "fresh"]);
-    assert_eq!(now(), Head::Unborn(Branch::parse("fresh").unwrap()));
+    assert_eq!(
+        now(),
+        HeadState::Unborn(BranchName::parse("fresh").unwrap())
+    );
     let error = stage.repository().head_commit().unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::NoCommits);
+    assert_eq!(error.kind(), VcsErrorKind::NoCommits);
     assert!(error.to_string().contains("first commit"), "{error}");
     assert!(!stage.repository().facts().unwrap().submodules);
 }
 
 #[test]
-fn the_default_branch_is_what_the_remote_says_else_the_usual_else_the_current() {
+fn the_default_branch_is_the_remotes_then_the_usual_then_the_current() {
     let check = |setup: &[&[&str]], expected: &str| {
-        let stage = Stage::clean();
+        let stage = TestRepository::clean();
         for args in setup {
             git(&stage.project(), args);
         }
@@ -72,9 +78,9 @@ fn the_default_branch_is_what_the_remote_says_else_the_usual_else_the_current() 
 
 #[test]
 fn bare_shallow_and_submodules_are_said() {
-    let stage = Stage::clean();
+    let stage = TestRepository::clean();
     let bare = stage.with_origin();
-    let repository = Repository::open(&Git::at(&bare)).unwrap();
+    let repository = Repository::open(&GitProgram::at(&bare)).unwrap();
     assert!(repository.facts().unwrap().bare);
     let url = format!("file://{}", bare.display());
     let shallow = stage.dir.path().join("shallow");
@@ -83,7 +89,7 @@ fn bare_shallow_and_submodules_are_said() {
         stage.dir.path(),
         &["clone", "--quiet", "--depth=1", &url, to],
     );
-    let repository = Repository::open(&Git::at(&shallow)).unwrap();
+    let repository = Repository::open(&GitProgram::at(&shallow)).unwrap();
     assert!(repository.facts().unwrap().shallow);
     write(&shallow.join(".gitmodules"), "[submodule \"x\"]\n");
     git(&shallow, &["add", "."]);
@@ -93,7 +99,7 @@ fn bare_shallow_and_submodules_are_said() {
 
 #[test]
 fn remotes_are_read_as_pushes_use_them() {
-    let stage = Stage::clean();
+    let stage = TestRepository::clean();
     let project = stage.project();
     let origin = || stage.repository().remote("origin").unwrap();
     assert_eq!(origin(), None);
@@ -115,24 +121,24 @@ fn remotes_are_read_as_pushes_use_them() {
 }
 
 #[test]
-fn what_is_no_repository_is_said() {
+fn a_directory_without_a_repository_is_an_error() {
     let plain = tempfile::tempdir().unwrap();
     for dir in [plain.path().to_owned(), plain.path().join("nope")] {
-        let error = Repository::open(&Git::at(&dir)).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::NotARepository, "{error}");
+        let error = Repository::open(&GitProgram::at(&dir)).unwrap_err();
+        assert_eq!(error.kind(), VcsErrorKind::NotARepository, "{error}");
     }
 }
 
 #[test]
 fn a_path_that_is_not_text_is_a_place_like_others() {
     use std::os::unix::ffi::OsStrExt;
-    let stage = Stage::clean();
+    let stage = TestRepository::clean();
     let odd = stage
         .dir
         .path()
         .join(std::ffi::OsStr::from_bytes(b"odd \xff\n'"));
     fs::rename(stage.project(), &odd).unwrap();
-    let repository = Repository::open(&Git::at(&odd)).unwrap();
+    let repository = Repository::open(&GitProgram::at(&odd)).unwrap();
     assert_eq!(repository.top(), odd);
     assert!(repository.head_commit().is_ok());
 }

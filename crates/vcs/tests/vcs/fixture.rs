@@ -8,8 +8,8 @@ use std::process::Command;
 
 use tempfile::TempDir;
 use vcs::{
-    ChangeType, Checkout, Commit, Git, Message, NewCommit, Paths, Repository, Signing, Worktree,
-    Worktrees,
+    ChangeType, CheckoutTarget, CommitId, CommitMessage, CommitSigning, GitProgram, NewCommit,
+    PathSelection, Repository, Worktree, WorktreeFolder,
 };
 
 /// The owner that the tests' worktrees have.
@@ -54,14 +54,14 @@ pub(crate) fn make_executable(path: &Path) {
 }
 
 /// A temporary folder with the user's `project` and a place for `worktrees`.
-pub(crate) struct Stage {
+pub(crate) struct TestRepository {
     pub(crate) dir: TempDir,
 }
 
-impl Stage {
+impl TestRepository {
     /// A project with two commits; then dirty: staged, changed, untracked and stashed things.
-    pub(crate) fn dirty() -> Stage {
-        let stage = Stage::clean();
+    pub(crate) fn dirty() -> TestRepository {
+        let stage = TestRepository::clean();
         let project = stage.project();
         write(&project.join("README.md"), "stashed\n");
         git(&project, &["stash", "--quiet"]);
@@ -74,7 +74,7 @@ impl Stage {
         stage
     }
 
-    pub(crate) fn clean() -> Stage {
+    pub(crate) fn clean() -> TestRepository {
         let dir = tempfile::tempdir().unwrap();
         let project = dir.path().join("project");
         fs::create_dir(&project).unwrap();
@@ -91,7 +91,7 @@ impl Stage {
         write(&project.join(".gitignore"), "ignored/\n*.log\n");
         git(&project, &["add", "."]);
         git(&project, &["commit", "--quiet", "-m", "second"]);
-        Stage { dir }
+        TestRepository { dir }
     }
 
     pub(crate) fn project(&self) -> PathBuf {
@@ -103,19 +103,19 @@ impl Stage {
     }
 
     pub(crate) fn repository(&self) -> Repository {
-        Repository::open(&Git::at(self.project())).unwrap()
+        Repository::open(&GitProgram::at(self.project())).unwrap()
     }
 
-    pub(crate) fn worktrees(&self) -> Worktrees {
-        Worktrees::new(&self.repository(), &self.folder(), OWNER).unwrap()
+    pub(crate) fn worktrees(&self) -> WorktreeFolder {
+        WorktreeFolder::new(&self.repository(), &self.folder(), OWNER).unwrap()
     }
 
-    pub(crate) fn head(&self) -> Commit {
+    pub(crate) fn head(&self) -> CommitId {
         self.repository().head_commit().unwrap()
     }
 
     pub(crate) fn worktree(&self, job: &str) -> Worktree {
-        let checkout = Checkout::Commit(self.head());
+        let checkout = CheckoutTarget::Commit(self.head());
         self.worktrees().make(job, &checkout).unwrap()
     }
 
@@ -129,15 +129,15 @@ impl Stage {
     }
 }
 
-pub(crate) fn message(summary: &str) -> Message {
-    Message::new(ChangeType::Feat, summary)
+pub(crate) fn message(summary: &str) -> CommitMessage {
+    CommitMessage::new(ChangeType::Feat, summary)
 }
 
-pub(crate) fn new_commit(summary: &str, paths: Paths) -> NewCommit {
+pub(crate) fn new_commit(summary: &str, paths: PathSelection) -> NewCommit {
     NewCommit {
         message: message(summary),
         paths,
-        signing: Signing::Off,
+        signing: CommitSigning::Off,
     }
 }
 

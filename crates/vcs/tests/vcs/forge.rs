@@ -4,8 +4,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use vcs::{
-    Branch, Error, ErrorKind, ForgeLimits, GitHub, MANUAL_FIX_LABEL, NewPull, Project, Published,
-    Readiness, Secret,
+    BranchName, Error, ForgeLimits, ForgeProject, ForgeToken, GitHub, MANUAL_FIX_LABEL,
+    NewPullRequest, PublishOutcome, PullReadiness, VcsErrorKind,
 };
 
 use crate::scripted::{Act, Scripted, reply, reply_with};
@@ -29,24 +29,24 @@ const LIMITS: ForgeLimits = ForgeLimits {
 };
 
 fn github(base: &str) -> GitHub {
-    let project = Project::new("github.com", "octo/hello").unwrap();
-    GitHub::new(base, &project, Secret::new(TOKEN), LIMITS).unwrap()
+    let project = ForgeProject::new("github.com", "octo/hello").unwrap();
+    GitHub::new(base, &project, ForgeToken::new(TOKEN), LIMITS).unwrap()
 }
 
-fn pull() -> NewPull {
-    NewPull {
+fn pull() -> NewPullRequest {
+    NewPullRequest {
         title: "feat: x".to_owned(),
         body: "Body.".to_owned(),
-        head: Branch::parse("builder/j1-x").unwrap(),
-        base: Branch::parse("main").unwrap(),
-        readiness: Readiness::Ready,
+        head: BranchName::parse("builder/j1-x").unwrap(),
+        base: BranchName::parse("main").unwrap(),
+        readiness: PullReadiness::Ready,
         labels: Vec::new(),
     }
 }
 
-fn draft() -> NewPull {
-    NewPull {
-        readiness: Readiness::Draft,
+fn draft() -> NewPullRequest {
+    NewPullRequest {
+        readiness: PullReadiness::Draft,
         labels: vec![MANUAL_FIX_LABEL.to_owned()],
         ..pull()
     }
@@ -56,7 +56,10 @@ fn list(pulls: &str) -> Act {
     reply(200, &format!("[{pulls}]"))
 }
 
-async fn publish(acts: Vec<Act>, new: &NewPull) -> (Result<Published, Error>, Scripted) {
+async fn publish(
+    acts: Vec<Act>,
+    new: &NewPullRequest,
+) -> (Result<PublishOutcome, Error>, Scripted) {
     let forge = Scripted::start(acts);
     let result = github(&forge.url).publish(new).await;
     for request in forge.received() {
@@ -66,14 +69,14 @@ async fn publish(acts: Vec<Act>, new: &NewPull) -> (Result<Published, Error>, Sc
     (result, forge)
 }
 
-/// Publishes against a script and compares what was asked of the forge.
+/// Compares the requests that the forge got with the expected lines.
 #[track_caller]
 fn check_lines(forge: &Scripted, expected: &[&str]) {
     assert_eq!(forge.lines(), expected);
 }
 
 #[track_caller]
-fn check_error(result: Result<Published, Error>, kind: ErrorKind, parts: &[&str]) {
+fn check_error(result: Result<PublishOutcome, Error>, kind: VcsErrorKind, parts: &[&str]) {
     let error = result.unwrap_err();
     let text = error.to_string();
     assert_eq!(error.kind(), kind, "{text}");
@@ -85,7 +88,7 @@ fn check_error(result: Result<Published, Error>, kind: ErrorKind, parts: &[&str]
 }
 
 #[tokio::test]
-async fn a_pull_request_is_opened_with_what_was_asked() {
+async fn a_pull_request_is_opened_with_the_requested_fields() {
     let acts = vec![list(""), reply(201, PULL)];
     let (published, forge) = publish(acts, &pull()).await;
     let published = published.unwrap();
@@ -110,7 +113,7 @@ async fn a_pull_request_is_opened_with_what_was_asked() {
 }
 
 #[tokio::test]
-async fn publishing_again_finds_what_is_there() {
+async fn publishing_again_finds_the_open_pull_request() {
     let (published, forge) = publish(vec![list(PULL), reply(200, PULL)], &pull()).await;
     assert!(published.unwrap().was_there);
     check_lines(&forge, &[LIST, UPDATE]);
@@ -122,7 +125,7 @@ async fn publishing_again_finds_what_is_there() {
     let (published, forge) = publish(acts, &pull()).await;
     assert!(!published.unwrap().was_there);
     check_lines(&forge, &[LIST, OPEN]);
-    // Somebody was faster.
+    // Another process was faster.
     let exists = r#"{"message":"Validation Failed","errors":[{"message":"A pull request already exists for octo:builder/j1-x."}]}"#;
     let acts = vec![list(""), reply(422, exists), list(PULL), reply(200, PULL)];
     let (published, forge) = publish(acts, &pull()).await;
@@ -159,7 +162,7 @@ async fn a_draft_is_labelled_and_a_label_is_made() {
         assert!(published.unwrap().notes.is_empty());
         check_lines(&forge, &[LIST, OPEN, LABEL, MAKE_LABEL, LABEL]);
     }
-    // A label that cannot be put there is said, and no failure.
+    // A label that cannot be set is noted, and is no failure.
     let acts = vec![
         list(""),
         reply(201, DRAFT),
@@ -192,11 +195,11 @@ async fn where_there_are_no_drafts_the_title_says_so() {
         (&body["title"], &body["draft"]),
         (&"[draft] feat: x".into(), &false.into())
     );
-    // And again when it is brought up to date.
+    // And again when it is updated.
     let acts = vec![list(PULL), reply(200, PULL), reply(200, "[]")];
     let (_, forge) = publish(acts, &draft()).await;
     assert_eq!(forge.received()[1].body["title"], "[draft] feat: x");
-    // A draft that is ready now stays one until somebody says so, and that is said.
+    // A draft that is ready now stays a draft until a person changes it, and a note says so.
     let (published, _) = publish(vec![list(DRAFT), reply(200, DRAFT)], &pull()).await;
     assert!(published.unwrap().notes[0].contains("draft still"));
 }
@@ -207,30 +210,30 @@ async fn refusals_say_what_to_do() {
         (
             401,
             r#"{"message":"Bad credentials"}"#,
-            ErrorKind::Unauthorized,
+            VcsErrorKind::Unauthorized,
             &["Bad credentials", "GITHUB_TOKEN"][..],
         ),
         (
             403,
             r#"{"message":"Resource not accessible by personal access token"}"#,
-            ErrorKind::Unauthorized,
+            VcsErrorKind::Unauthorized,
             &["write pull requests"],
         ),
         (
             404,
             r#"{"message":"Not Found"}"#,
-            ErrorKind::NotFound,
+            VcsErrorKind::NotFound,
             &["octo/hello"],
         ),
         (
             422,
             r#"{"message":"Validation Failed","errors":[{"field":"head","code":"invalid"},"No commits between main and x"]}"#,
-            ErrorKind::Refused,
+            VcsErrorKind::Refused,
             &["head invalid", "No commits between", "pushed"],
         ),
-        (410, "{}", ErrorKind::Refused, &["410"]),
-        (418, "<html>teapot</html>", ErrorKind::Failed, &["418"]),
-        (400, "null", ErrorKind::Failed, &["400"]),
+        (410, "{}", VcsErrorKind::Refused, &["410"]),
+        (418, "<html>teapot</html>", VcsErrorKind::Failed, &["418"]),
+        (400, "null", VcsErrorKind::Failed, &["400"]),
     ] {
         let (result, forge) = publish(vec![list(""), reply(status, body)], &pull()).await;
         check_error(result, kind, parts);
@@ -241,7 +244,7 @@ async fn refusals_say_what_to_do() {
         "x".repeat(5000)
     );
     let (result, _) = publish(vec![reply(401, &words)], &pull()).await;
-    check_error(result, ErrorKind::Unauthorized, &["[token removed]"]);
+    check_error(result, VcsErrorKind::Unauthorized, &["[token removed]"]);
 }
 
 #[tokio::test]
@@ -278,12 +281,16 @@ async fn a_limit_is_waited_for_if_it_is_short() {
         ],
     ] {
         let (result, forge) = publish(vec![reply_with(429, headers, "{}")], &pull()).await;
-        check_error(result, ErrorKind::RateLimited, &["3600 s", "wait_ms_max"]);
+        check_error(
+            result,
+            VcsErrorKind::RateLimited,
+            &["3600 s", "wait_ms_max"],
+        );
         assert_eq!(forge.lines().len(), 1);
     }
     // It never ends.
     let (result, forge) = publish(vec![reply(429, "{}")], &pull()).await;
-    check_error(result, ErrorKind::RateLimited, &["later"]);
+    check_error(result, VcsErrorKind::RateLimited, &["later"]);
     assert_eq!(forge.lines().len(), 3);
     assert!(began.elapsed() < Duration::from_secs(5));
 }
@@ -308,16 +315,19 @@ async fn a_fault_is_tried_again_and_nothing_is_opened_twice() {
         check_lines(&forge, &[LIST, OPEN, LIST, OPEN]);
     }
     for (fault, kind) in [
-        (reply(500, r#"{"message":"down"}"#), ErrorKind::Unreachable),
-        (Act::Break, ErrorKind::Unreachable),
-        (Act::Hang, ErrorKind::TimedOut),
+        (
+            reply(500, r#"{"message":"down"}"#),
+            VcsErrorKind::Unreachable,
+        ),
+        (Act::Break, VcsErrorKind::Unreachable),
+        (Act::Hang, VcsErrorKind::TimedOut),
     ] {
         let (result, forge) = publish(vec![fault], &pull()).await;
         check_error(result, kind, &["127.0.0.1"]);
         assert_eq!(forge.lines().len(), 3, "attempts_max");
     }
     let result = github("http://127.0.0.1:9").publish(&pull()).await;
-    check_error(result, ErrorKind::Unreachable, &["base URL"]);
+    check_error(result, VcsErrorKind::Unreachable, &["base URL"]);
 }
 
 #[tokio::test]
@@ -327,7 +337,7 @@ async fn the_token_goes_to_no_other_host() {
         let to = format!("{}/repos/x", elsewhere.url);
         let (result, _) =
             publish(vec![reply_with(status, &[("location", &to)], "")], &pull()).await;
-        check_error(result, ErrorKind::Refused, &["not taken there"]);
+        check_error(result, VcsErrorKind::Refused, &["not taken there"]);
     }
     let (result, _) = publish(
         vec![reply_with(
@@ -338,7 +348,7 @@ async fn the_token_goes_to_no_other_host() {
         &pull(),
     )
     .await;
-    check_error(result, ErrorKind::Refused, &["***@evil.example"]);
+    check_error(result, VcsErrorKind::Refused, &["***@evil.example"]);
     assert!(elsewhere.received().is_empty());
     // A repository that has moved on the same host is followed, but not in a circle.
     let moved = reply_with(301, &[("location", "/repositories/1/pulls")], "");
@@ -350,26 +360,26 @@ async fn the_token_goes_to_no_other_host() {
     check_lines(&forge, &[LIST, there[0], OPEN, there[1]]);
     assert_eq!(forge.received()[3].body["head"], "builder/j1-x");
     let (result, forge) = publish(vec![moved.clone()], &pull()).await;
-    check_error(result, ErrorKind::Refused, &["sends us on"]);
+    check_error(result, VcsErrorKind::Refused, &["sends us on"]);
     assert_eq!(forge.lines().len(), 4);
-    // What would become a reading is not followed.
+    // A redirect that would turn the request into a GET is not followed.
     let (result, _) = publish(vec![list(""), moved], &pull()).await;
-    check_error(result, ErrorKind::Refused, &["remote's address"]);
+    check_error(result, VcsErrorKind::Refused, &["remote's address"]);
 }
 
 #[tokio::test]
 async fn answers_that_are_no_answers_are_refused() {
     for body in ["", "<html>", "{", "[]]"] {
         let (result, _) = publish(vec![reply(200, body)], &pull()).await;
-        check_error(result, ErrorKind::BadAnswer, &["base URL"]);
+        check_error(result, VcsErrorKind::BadAnswer, &["base URL"]);
     }
     for body in ["{}", "null", "7", r#"[{"head":{"ref":"builder/j1-x"}}]"#] {
         let (result, _) = publish(vec![reply(200, body)], &pull()).await;
-        check_error(result, ErrorKind::BadAnswer, &["cannot be understood"]);
+        check_error(result, VcsErrorKind::BadAnswer, &["cannot be understood"]);
     }
     let began = Instant::now();
     let (result, _) = publish(vec![Act::Flood(64 * 1024 * 1024)], &pull()).await;
-    check_error(result, ErrorKind::TooLarge, &["response_bytes_max"]);
+    check_error(result, VcsErrorKind::TooLarge, &["response_bytes_max"]);
     assert!(began.elapsed() < Duration::from_secs(5));
 }
 
@@ -377,21 +387,21 @@ async fn answers_that_are_no_answers_are_refused() {
 async fn cancelling_ends_a_request_and_a_wait() {
     for act in [Act::Hang, reply_with(429, &[("retry-after", "2")], "{}")] {
         let forge = Scripted::start(vec![act]);
-        let cancel = exec::Cancel::default();
+        let cancel = exec::CommandCancel::default();
         let github = github(&forge.url).cancel(cancel.clone());
         thread::spawn(move || {
             thread::sleep(Duration::from_millis(200));
             cancel.cancel();
         });
         let began = Instant::now();
-        check_error(github.publish(&pull()).await, ErrorKind::Cancelled, &[]);
+        check_error(github.publish(&pull()).await, VcsErrorKind::Cancelled, &[]);
         assert!(began.elapsed() < Duration::from_secs(1));
     }
 }
 
 #[tokio::test]
-async fn long_titles_and_bodies_are_cut_to_what_github_takes() {
-    let new = NewPull {
+async fn long_titles_and_bodies_are_cut_to_githubs_limits() {
+    let new = NewPullRequest {
         title: format!("feat:\n{}", "ä".repeat(400)),
         body: format!("Errors:\n```\n{}\n```\n", "é ".repeat(60_000)),
         ..pull()
@@ -407,9 +417,9 @@ async fn long_titles_and_bodies_are_cut_to_what_github_takes() {
 
 #[test]
 fn bases_and_tokens_that_are_unsafe_are_refused() {
-    let check = |base: &str, token: &str, kind: ErrorKind| {
-        let project = Project::new("github.com", "octo/hello").unwrap();
-        let made = GitHub::new(base, &project, Secret::new(token), LIMITS);
+    let check = |base: &str, token: &str, kind: VcsErrorKind| {
+        let project = ForgeProject::new("github.com", "octo/hello").unwrap();
+        let made = GitHub::new(base, &project, ForgeToken::new(token), LIMITS);
         let error = made.err().unwrap_or_else(|| panic!("{base} was accepted"));
         assert_eq!(error.kind(), kind, "{error}");
         assert!(!error.to_string().contains("secret"), "{error}");
@@ -423,19 +433,19 @@ fn bases_and_tokens_that_are_unsafe_are_refused() {
         "https://host/?x",
         "mailto:x@y",
     ] {
-        check(base, TOKEN, ErrorKind::BadAddress);
+        check(base, TOKEN, VcsErrorKind::BadAddress);
     }
     for token in ["", "  ", "sec\nret-secret", "secret-\u{7f}"] {
-        check("https://api.github.com", token, ErrorKind::Unauthorized);
+        check("https://api.github.com", token, VcsErrorKind::Unauthorized);
     }
-    let project = Project::new("github.com", "octo/hello").unwrap();
+    let project = ForgeProject::new("github.com", "octo/hello").unwrap();
     for base in [
         "https://api.github.com",
         "https://host:8443/api/v3/",
         "http://[::1]:1/x",
     ] {
         assert!(
-            GitHub::new(base, &project, Secret::new(TOKEN), LIMITS).is_ok(),
+            GitHub::new(base, &project, ForgeToken::new(TOKEN), LIMITS).is_ok(),
             "{base}"
         );
     }

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 use vcs::{
-    Branch, Error, ErrorKind, Forge, ForgeLimits, GitLab, Gitea, MANUAL_FIX_LABEL, NewPull,
-    Project, Published, Readiness, Secret,
+    BranchName, Error, Forge, ForgeLimits, ForgeProject, ForgeToken, GitLab, Gitea,
+    MANUAL_FIX_LABEL, NewPullRequest, PublishOutcome, PullReadiness, VcsErrorKind,
 };
 
 use crate::scripted::{Act, Scripted, reply};
@@ -19,31 +19,31 @@ const LIMITS: ForgeLimits = ForgeLimits {
     wait_ms_first: 10,
 };
 
-fn project() -> Project {
-    Project::new("git.example.com", "team/sub/app").unwrap()
+fn project() -> ForgeProject {
+    ForgeProject::new("git.example.com", "team/sub/app").unwrap()
 }
 
 fn gitlab(url: &str) -> Box<dyn Forge> {
     let base = format!("{url}/api/v4");
-    Box::new(GitLab::new(&base, &project(), Secret::new(TOKEN), LIMITS).unwrap())
+    Box::new(GitLab::new(&base, &project(), ForgeToken::new(TOKEN), LIMITS).unwrap())
 }
 
 fn gitea(url: &str) -> Box<dyn Forge> {
-    let project = Project::new("git.example.com", "octo/hello").unwrap();
+    let project = ForgeProject::new("git.example.com", "octo/hello").unwrap();
     let base = format!("{url}/api/v1");
-    Box::new(Gitea::new(&base, &project, Secret::new(TOKEN), LIMITS).unwrap())
+    Box::new(Gitea::new(&base, &project, ForgeToken::new(TOKEN), LIMITS).unwrap())
 }
 
-fn pull(readiness: Readiness) -> NewPull {
+fn pull(readiness: PullReadiness) -> NewPullRequest {
     let labels = match readiness {
-        Readiness::Ready => Vec::new(),
-        Readiness::Draft => vec![MANUAL_FIX_LABEL.to_owned()],
+        PullReadiness::Ready => Vec::new(),
+        PullReadiness::Draft => vec![MANUAL_FIX_LABEL.to_owned()],
     };
-    NewPull {
+    NewPullRequest {
         title: "feat: x".to_owned(),
         body: "Body.".to_owned(),
-        head: Branch::parse("builder/j1-x").unwrap(),
-        base: Branch::parse("main").unwrap(),
+        head: BranchName::parse("builder/j1-x").unwrap(),
+        base: BranchName::parse("main").unwrap(),
         readiness,
         labels,
     }
@@ -54,8 +54,8 @@ type Make = fn(&str) -> Box<dyn Forge>;
 async fn publish(
     make: Make,
     acts: Vec<Act>,
-    how: Readiness,
-) -> (Result<Published, Error>, Scripted) {
+    how: PullReadiness,
+) -> (Result<PublishOutcome, Error>, Scripted) {
     let server = Scripted::start(acts);
     let published = make(&server.url).publish(&pull(how)).await;
     for request in server.received() {
@@ -96,7 +96,7 @@ const MERGE_REQUESTS: &str = "/api/v4/projects/team%2Fsub%2Fapp/merge_requests";
 #[tokio::test]
 async fn gitlab_opens_a_merge_request_once_and_brings_it_up_to_date() {
     let acts = vec![answers(200, &json!([])), answers(201, &merge_request(true))];
-    let (published, server) = publish(gitlab, acts, Readiness::Draft).await;
+    let (published, server) = publish(gitlab, acts, PullReadiness::Draft).await;
     let published = published.unwrap();
     assert_eq!(
         (
@@ -134,7 +134,7 @@ async fn gitlab_opens_a_merge_request_once_and_brings_it_up_to_date() {
     (fork["iid"], fork["source_project_id"]) = (json!(6), json!(9));
     let found = json!([fork, merge_request(true)]);
     let acts = vec![answers(200, &found), answers(200, &merge_request(false))];
-    let (published, server) = publish(gitlab, acts, Readiness::Ready).await;
+    let (published, server) = publish(gitlab, acts, PullReadiness::Ready).await;
     let published = published.unwrap();
     assert_eq!((published.pull.draft, published.was_there), (false, true));
     assert_eq!(server.lines()[1], format!("PUT {MERGE_REQUESTS}/7"));
@@ -148,7 +148,7 @@ async fn an_answer_that_was_lost_opens_nothing_twice() {
         Act::Break,
         answers(200, &json!([merge_request(false)])),
     ];
-    let (published, server) = publish(gitlab, acts, Readiness::Ready).await;
+    let (published, server) = publish(gitlab, acts, PullReadiness::Ready).await;
     assert_eq!(published.unwrap().pull.number, 7);
     assert_eq!(
         server
@@ -158,7 +158,7 @@ async fn an_answer_that_was_lost_opens_nothing_twice() {
             .count(),
         1
     );
-    // Somebody was faster.
+    // Another process was faster.
     let taken = json!({"message": ["Another open merge request already exists for this source branch: !7"]});
     let acts = vec![
         answers(200, &json!([])),
@@ -166,7 +166,7 @@ async fn an_answer_that_was_lost_opens_nothing_twice() {
         answers(200, &json!([merge_request(false)])),
         answers(200, &merge_request(false)),
     ];
-    let (published, _) = publish(gitlab, acts, Readiness::Ready).await;
+    let (published, _) = publish(gitlab, acts, PullReadiness::Ready).await;
     assert!(published.unwrap().was_there);
 }
 
@@ -182,7 +182,7 @@ async fn gitea_opens_a_pull_request_and_makes_the_label_it_lacks() {
         answers(201, &made),
         answers(200, &json!([made])),
     ];
-    let (published, server) = publish(gitea, acts, Readiness::Draft).await;
+    let (published, server) = publish(gitea, acts, PullReadiness::Draft).await;
     let published = published.unwrap();
     assert_eq!((published.pull.number, published.pull.draft), (7, true));
     assert_eq!(published.notes, [""; 0]);
@@ -216,7 +216,7 @@ async fn gitea_finds_its_pull_request_on_a_later_page() {
         answers(200, &json!([pull_request("WIP: feat: x")])),
         answers(200, &pull_request("feat: x")),
     ];
-    let (published, server) = publish(gitea, acts, Readiness::Ready).await;
+    let (published, server) = publish(gitea, acts, PullReadiness::Ready).await;
     let published = published.unwrap();
     assert_eq!((published.was_there, published.pull.draft), (true, false));
     assert!(server.received()[1].line.contains("page=2"));
@@ -224,7 +224,7 @@ async fn gitea_finds_its_pull_request_on_a_later_page() {
 }
 
 #[tokio::test]
-async fn a_label_that_cannot_be_made_is_said_and_the_pull_request_is_open() {
+async fn a_label_that_cannot_be_made_is_a_note_and_the_pull_request_is_open() {
     let refused = json!({"message": "user should have a permission to write to a repo"});
     let acts = vec![
         answers(200, &json!([])),
@@ -232,7 +232,7 @@ async fn a_label_that_cannot_be_made_is_said_and_the_pull_request_is_open() {
         answers(200, &json!([])),
         answers(403, &refused),
     ];
-    let (published, _) = publish(gitea, acts, Readiness::Draft).await;
+    let (published, _) = publish(gitea, acts, PullReadiness::Draft).await;
     let published = published.unwrap();
     assert_eq!(published.pull.number, 7);
     assert!(
@@ -243,53 +243,54 @@ async fn a_label_that_cannot_be_made_is_said_and_the_pull_request_is_open() {
 }
 
 #[tokio::test]
-async fn refusals_say_what_the_forge_said_and_which_variable_to_set() {
+async fn refusals_quote_the_forge_and_name_the_variable_to_set() {
     let field = json!({"message": {"source_branch": ["is invalid"]}});
     for (make, status, body, kind, parts) in [
         (
             gitlab as Make,
             401,
             json!({"message": "401 Unauthorized"}),
-            ErrorKind::Unauthorized,
+            VcsErrorKind::Unauthorized,
             ["401 Unauthorized", "GITLAB_TOKEN"],
         ),
         (
             gitlab,
             404,
             json!({"message": "404 Project Not Found"}),
-            ErrorKind::NotFound,
+            VcsErrorKind::NotFound,
             ["404 Project Not Found", "team/sub/app"],
         ),
         (
             gitlab,
             422,
             field,
-            ErrorKind::Refused,
+            VcsErrorKind::Refused,
             ["source_branch is invalid", "has been pushed"],
         ),
         (
             gitlab,
             403,
             json!({"error": "insufficient_scope"}),
-            ErrorKind::Unauthorized,
+            VcsErrorKind::Unauthorized,
             ["insufficient_scope", "right to write"],
         ),
         (
             gitea,
             401,
             json!({"message": "token is required"}),
-            ErrorKind::Unauthorized,
+            VcsErrorKind::Unauthorized,
             ["token is required", "GITEA_TOKEN"],
         ),
         (
             gitea,
             200,
             json!({"not": "a list"}),
-            ErrorKind::BadAnswer,
+            VcsErrorKind::BadAnswer,
             ["Gitea", "builder.forge"],
         ),
     ] {
-        let (published, _) = publish(make, vec![answers(status, &body)], Readiness::Ready).await;
+        let (published, _) =
+            publish(make, vec![answers(status, &body)], PullReadiness::Ready).await;
         let error = published.unwrap_err();
         assert_eq!(error.kind(), kind, "{error}");
         for part in parts {

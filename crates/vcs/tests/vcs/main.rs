@@ -12,6 +12,7 @@
 mod fixture;
 mod peer;
 mod scripted;
+mod stateful;
 
 mod branches;
 mod commits;
@@ -22,5 +23,6 @@ mod forge;
 mod forges;
 mod patches;
 mod pushing;
+mod remembering;
 mod uncommitted;
 mod worktrees;

@@ -3,10 +3,10 @@
 use std::fs;
 use std::path::Path;
 
-use vcs::{ChangeKind, ErrorKind, Paths};
+use vcs::{ChangeKind, PathSelection, VcsErrorKind};
 
 use crate::fixture::{
-    Stage, contents, git, git_command, make_executable, message, new_commit, write,
+    TestRepository, contents, git, git_command, make_executable, message, new_commit, write,
 };
 
 /// Changes of every kind.
@@ -30,11 +30,11 @@ fn change(dir: &Path) {
 }
 
 #[test]
-fn every_kind_of_change_is_told_with_its_diff() {
-    let stage = Stage::clean();
+fn every_kind_of_change_is_listed_with_its_diff() {
+    let stage = TestRepository::clean();
     let worktree = stage.worktree("j1");
     change(worktree.path());
-    let changes = worktree.changes(&Paths::All).unwrap();
+    let changes = worktree.changes(&PathSelection::All).unwrap();
     let told: Vec<_> = changes
         .iter()
         .map(|c| (c.path.to_str().unwrap(), c.kind))
@@ -76,13 +76,17 @@ fn every_kind_of_change_is_told_with_its_diff() {
 
 #[test]
 fn a_patch_goes_on_with_am_and_with_apply() {
-    let stage = Stage::clean();
+    let stage = TestRepository::clean();
     let worktree = stage.worktree("j1");
     write(&worktree.path().join("first.txt"), "committed\n");
-    worktree.commit(&new_commit("first", Paths::All)).unwrap();
+    worktree
+        .commit(&new_commit("first", PathSelection::All))
+        .unwrap();
     change(worktree.path());
     let before = contents(&stage.project().join(".git"));
-    let patch = worktree.patch(&message("second"), &Paths::All).unwrap();
+    let patch = worktree
+        .patch(&message("second"), &PathSelection::All)
+        .unwrap();
     assert_eq!(
         contents(&stage.project().join(".git")),
         before,
@@ -94,7 +98,9 @@ fn a_patch_goes_on_with_am_and_with_apply() {
         &["am", "--quiet", "--keep-cr"],
         worktree.path(),
     );
-    let commit = worktree.commit(&new_commit("second", Paths::All)).unwrap();
+    let commit = worktree
+        .commit(&new_commit("second", PathSelection::All))
+        .unwrap();
     let patch = stage.repository().patch(worktree.base(), &commit).unwrap();
     check_applies(
         &stage,
@@ -108,7 +114,7 @@ fn a_patch_goes_on_with_am_and_with_apply() {
 
 #[test]
 fn the_users_settings_do_not_change_a_patch() {
-    let stage = Stage::clean();
+    let stage = TestRepository::clean();
     for (key, value) in [
         ("diff.noprefix", "true"),
         ("diff.mnemonicPrefix", "true"),
@@ -129,7 +135,7 @@ fn the_users_settings_do_not_change_a_patch() {
     }
     let worktree = stage.worktree("j1");
     change(worktree.path());
-    let patch = worktree.patch(&message("x"), &Paths::All).unwrap();
+    let patch = worktree.patch(&message("x"), &PathSelection::All).unwrap();
     let text = String::from_utf8_lossy(&patch);
     assert!(
         text.contains("diff --git a/README.md b/README.md"),
@@ -146,16 +152,18 @@ fn the_users_settings_do_not_change_a_patch() {
 
 #[test]
 fn no_change_is_no_patch() {
-    let stage = Stage::clean();
+    let stage = TestRepository::clean();
     let worktree = stage.worktree("j1");
-    assert!(worktree.changes(&Paths::All).unwrap().is_empty());
-    let error = worktree.patch(&message("x"), &Paths::All).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::NothingToCommit);
+    assert!(worktree.changes(&PathSelection::All).unwrap().is_empty());
+    let error = worktree
+        .patch(&message("x"), &PathSelection::All)
+        .unwrap_err();
+    assert_eq!(error.kind(), VcsErrorKind::NothingToCommit);
 }
 
 /// Applies a patch to a fresh copy of the project, which then has the same files.
 #[track_caller]
-fn check_applies(stage: &Stage, patch: &[u8], args: &[&str], same_as: &Path) {
+fn check_applies(stage: &TestRepository, patch: &[u8], args: &[&str], same_as: &Path) {
     let copy = tempfile::tempdir().unwrap();
     let copy = copy.path().join("copy");
     let from = stage.project();

@@ -21,7 +21,7 @@ pub(crate) fn beside(name: &str) -> PathBuf {
         .join(name)
 }
 
-/// Installs the peer if it is not there; what that says goes to the test's output.
+/// Installs the peer if it is missing; the output of that goes to the test's output.
 pub(crate) fn installed(peer: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("peers");
     let done = Command::new("bash")
@@ -136,7 +136,7 @@ impl Emulator {
         }
     }
 
-    /// What the emulator has, asked by another program than ours.
+    /// Asks the emulator for its state, with another program than ours.
     pub(crate) fn ask(&self, path: &str) -> Value {
         let url = format!("{}/repos/octo/hello/{path}", self.url);
         let script = "import sys, urllib.request as r\n\

@@ -6,26 +6,27 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use vcs::{
-    Branch, Commit, Error, ErrorKind, Git, Paths, Purpose, Push, Pushed, Repository, Secret,
+    BranchName, BranchPurpose, CommitId, Error, ForgeToken, GitProgram, PathSelection, PushOutcome,
+    PushRequest, Repository, VcsErrorKind,
 };
 
-use crate::fixture::{Stage, contents, git, make_executable, new_commit, write};
+use crate::fixture::{TestRepository, contents, git, make_executable, new_commit, write};
 use crate::peer::GitServer;
 
 const TOKEN: &str = "ghp_the-tests-own-token";
 
 /// A project with an origin that is served, and a branch to push.
 struct Served {
-    stage: Stage,
+    stage: TestRepository,
     origin: PathBuf,
     server: GitServer,
-    branch: Branch,
-    commit: Commit,
+    branch: BranchName,
+    commit: CommitId,
 }
 
 impl Served {
     fn start(credentials: Option<&str>) -> Served {
-        let stage = Stage::clean();
+        let stage = TestRepository::clean();
         let origin = stage.with_origin();
         git(&origin, &["config", "http.receivepack", "true"]);
         let server = GitServer::start(stage.dir.path(), credentials);
@@ -49,8 +50,8 @@ impl Served {
         git(&project, &["remote", "set-url", "origin", &address]);
     }
 
-    fn push(&self, change: impl FnOnce(&mut Push)) -> Result<Pushed, Error> {
-        let mut push = Push::new(self.branch.clone());
+    fn push(&self, change: impl FnOnce(&mut PushRequest)) -> Result<PushOutcome, Error> {
+        let mut push = PushRequest::new(self.branch.clone());
         change(&mut push);
         self.stage.repository().push(&push)
     }
@@ -67,17 +68,19 @@ impl Served {
     }
 }
 
-fn committed(stage: &Stage, job: &str, text: &str) -> (Branch, Commit) {
+fn committed(stage: &TestRepository, job: &str, text: &str) -> (BranchName, CommitId) {
     let worktree = stage.worktree(job);
     write(&worktree.path().join("new.txt"), text);
-    let commit = worktree.commit(&new_commit("new", Paths::All)).unwrap();
-    let branch = Branch::of_job(Purpose::Finished, job, "new");
+    let commit = worktree
+        .commit(&new_commit("new", PathSelection::All))
+        .unwrap();
+    let branch = BranchName::of_job(BranchPurpose::Finished, job, "new");
     let branch = stage.repository().make_branch(&branch, &commit).unwrap();
     (branch, commit)
 }
 
 #[track_caller]
-fn check_error(result: Result<Pushed, Error>, kind: ErrorKind, parts: &[&str]) {
+fn check_error(result: Result<PushOutcome, Error>, kind: VcsErrorKind, parts: &[&str]) {
     let error = result.unwrap_err();
     let text = error.to_string();
     assert_eq!(error.kind(), kind, "{text}");
@@ -133,7 +136,7 @@ fn a_hook_of_the_remote_refuses_and_its_words_are_passed_on() {
     make_executable(&hook);
     check_error(
         served.push(|_| {}),
-        ErrorKind::Refused,
+        VcsErrorKind::Refused,
         &[
             "builder/j1-new",
             "pre-receive hook declined",
@@ -158,7 +161,7 @@ fn a_hook_of_the_remote_refuses_and_its_words_are_passed_on() {
 }
 
 #[test]
-fn what_the_remote_has_is_never_overwritten() {
+fn a_push_never_overwrites_the_remotes_commits() {
     let served = Served::start(None);
     let (_, other) = committed(&served.stage, "j2", "somebody else's\n");
     let refspec = format!("{other}:refs/heads/{}", served.branch);
@@ -176,7 +179,7 @@ fn what_the_remote_has_is_never_overwritten() {
         git(&project, &["config", "push.useForceIfIncludes", force]);
         check_error(
             served.push(|_| {}),
-            ErrorKind::NotFastForward,
+            VcsErrorKind::NotFastForward,
             &["another name"],
         );
         assert_eq!(served.at_origin(), other.as_str());
@@ -193,26 +196,26 @@ fn what_the_remote_has_is_never_overwritten() {
 fn credentials_are_the_users_or_the_token_and_are_not_shown() {
     let served = Served::start(Some(&format!("x-access-token:{TOKEN}")));
     let wrong = &["credentials"];
-    check_error(served.push(|_| {}), ErrorKind::Unauthorized, wrong);
+    check_error(served.push(|_| {}), VcsErrorKind::Unauthorized, wrong);
     served.set_address("me:secret@", "");
     check_error(
         served.push(|_| {}),
-        ErrorKind::Unauthorized,
+        VcsErrorKind::Unauthorized,
         &["***@127.0.0.1"],
     );
     served.set_address("", "");
-    let bad = |push: &mut Push| push.token = Some(Secret::new("wrong-secret-token"));
-    check_error(served.push(bad), ErrorKind::Unauthorized, wrong);
+    let bad = |push: &mut PushRequest| push.token = Some(ForgeToken::new("wrong-secret-token"));
+    check_error(served.push(bad), VcsErrorKind::Unauthorized, wrong);
     let kept = served.stage.dir.path().join("kept-credentials");
     let helper = format!("store --file={}", kept.display());
     let project = served.stage.project();
     git(&project, &["config", "credential.helper", &helper]);
-    let good = |push: &mut Push| push.token = Some(Secret::new(TOKEN));
+    let good = |push: &mut PushRequest| push.token = Some(ForgeToken::new(TOKEN));
     served.push(good).unwrap();
     assert_eq!(served.at_origin(), served.commit.as_str());
     // The user's helpers do not get to keep it.
     assert!(!kept.exists());
-    // Theirs does when it is right.
+    // The user's helper is used if its answer is right.
     write(
         &kept,
         format!(
@@ -235,41 +238,49 @@ fn credentials_are_the_users_or_the_token_and_are_not_shown() {
 fn a_token_does_not_follow_to_another_host() {
     let served = Served::start(None);
     served.set_address("", "away/");
-    let result = served.push(|push| push.token = Some(Secret::new(TOKEN)));
+    let result = served.push(|push| push.token = Some(ForgeToken::new(TOKEN)));
     let error = result.unwrap_err();
     assert!(!error.to_string().contains(TOKEN), "{error}");
-    assert_ne!(error.kind(), ErrorKind::Failed, "{error}");
+    assert_ne!(error.kind(), VcsErrorKind::Failed, "{error}");
 }
 
 #[test]
-fn remotes_that_are_not_there_are_told_apart() {
+fn missing_remotes_have_distinct_errors() {
     let served = Served::start(None);
     let project = served.stage.project();
-    let missing = |push: &mut Push| push.remote = "upstream".to_owned();
+    let missing = |push: &mut PushRequest| push.remote = "upstream".to_owned();
     check_error(
         served.push(missing),
-        ErrorKind::NoRemote,
+        VcsErrorKind::NoRemote,
         &["git remote add upstream"],
     );
-    let none = |push: &mut Push| push.branch = Branch::parse("none").unwrap();
-    check_error(served.push(none), ErrorKind::UnknownRevision, &["`none`"]);
+    let none = |push: &mut PushRequest| push.branch = BranchName::parse("none").unwrap();
+    check_error(
+        served.push(none),
+        VcsErrorKind::UnknownRevision,
+        &["`none`"],
+    );
     for (address, kind) in [
-        ("http://127.0.0.1:9/o/r.git", ErrorKind::Unreachable),
+        ("http://127.0.0.1:9/o/r.git", VcsErrorKind::Unreachable),
         (
             "http://no-such-host.invalid/o/r.git",
-            ErrorKind::Unreachable,
+            VcsErrorKind::Unreachable,
         ),
-        ("/no/such/place.git", ErrorKind::NotFound),
+        ("/no/such/place.git", VcsErrorKind::NotFound),
         (
             &format!("http://127.0.0.1:{}/nope.git", served.server.port),
-            ErrorKind::NotFound,
+            VcsErrorKind::NotFound,
         ),
     ] {
         git(&project, &["remote", "set-url", "origin", address]);
         check_error(served.push(|_| {}), kind, &[address]);
     }
     served.set_address("", "cut/");
-    check_error(served.push(|_| {}), ErrorKind::Unreachable, &["try again"]);
+    check_error(
+        served.push(|_| {}),
+        VcsErrorKind::Unreachable,
+        &["try again"],
+    );
     assert_eq!(served.at_origin(), "");
 }
 
@@ -278,18 +289,18 @@ fn a_remote_that_hangs_is_left_in_time() {
     let served = Served::start(None);
     served.set_address("", "hang/");
     let began = Instant::now();
-    let short = |push: &mut Push| push.timeout = Duration::from_millis(500);
-    check_error(served.push(short), ErrorKind::TimedOut, &["0.5 s"]);
-    let cancel = exec::Cancel::default();
+    let short = |push: &mut PushRequest| push.timeout = Duration::from_millis(500);
+    check_error(served.push(short), VcsErrorKind::TimedOut, &["0.5 s"]);
+    let cancel = exec::CommandCancel::default();
     let later = cancel.clone();
     thread::spawn(move || {
         thread::sleep(Duration::from_millis(500));
         later.cancel();
     });
-    let git = Git::at(served.stage.project()).cancel(cancel);
+    let git = GitProgram::at(served.stage.project()).cancel(cancel);
     let repository = Repository::open(&git).unwrap();
-    let result = repository.push(&Push::new(served.branch.clone()));
-    check_error(result, ErrorKind::Cancelled, &[]);
+    let result = repository.push(&PushRequest::new(served.branch.clone()));
+    check_error(result, VcsErrorKind::Cancelled, &[]);
     assert!(
         began.elapsed() < Duration::from_secs(20),
         "{:?}",

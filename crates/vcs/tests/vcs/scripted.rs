@@ -1,4 +1,4 @@
-//! A forge that does exactly what the test says, over real TCP.
+//! A forge that does exactly what the test scripts, over real TCP.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-/// What to do with one request.
+/// The reaction to one request.
 #[derive(Clone, Debug)]
 pub(crate) enum Act {
     /// Status, headers, body.
@@ -72,7 +72,7 @@ impl Scripted {
     }
 }
 
-fn receive(stream: &mut TcpStream) -> Option<Received> {
+pub(crate) fn receive(stream: &mut TcpStream) -> Option<Received> {
     stream.set_read_timeout(Some(Duration::from_secs(5))).ok()?;
     let mut bytes = Vec::new();
     let mut piece = [0; 4096];

@@ -2,15 +2,15 @@
 
 use std::path::PathBuf;
 
-use vcs::{ChangeType, Git, Message, Repository};
+use vcs::{ChangeType, CommitMessage, GitProgram, Repository};
 
-use crate::fixture::{Stage, contents_but_objects, git};
+use crate::fixture::{TestRepository, contents_but_objects, git};
 
 #[test]
-fn uncommitted_changes_are_seen_and_become_a_commit_that_nobody_else_notices() {
-    let stage = Stage::dirty();
+fn uncommitted_changes_become_a_commit_on_no_branch() {
+    let stage = TestRepository::dirty();
     let before = contents_but_objects(&stage.project());
-    let repository = Repository::open(&Git::at(stage.project())).unwrap();
+    let repository = Repository::open(&GitProgram::at(stage.project())).unwrap();
     let changed = repository.uncommitted().unwrap();
     let names: Vec<&str> = changed.iter().map(|path| path.to_str().unwrap()).collect();
     assert_eq!(
@@ -18,7 +18,7 @@ fn uncommitted_changes_are_seen_and_become_a_commit_that_nobody_else_notices() {
         ["README.md", "src/gone.rs", "staged.txt", "untracked.txt"]
     );
 
-    let message = Message::new(ChangeType::Chore, "uncommitted changes");
+    let message = CommitMessage::new(ChangeType::Chore, "uncommitted changes");
     let commit = repository
         .commit_uncommitted(changed, &message)
         .unwrap()
@@ -44,10 +44,10 @@ fn uncommitted_changes_are_seen_and_become_a_commit_that_nobody_else_notices() {
 
 #[test]
 fn a_checkout_without_changes_has_none() {
-    let stage = Stage::clean();
-    let repository = Repository::open(&Git::at(stage.project())).unwrap();
+    let stage = TestRepository::clean();
+    let repository = Repository::open(&GitProgram::at(stage.project())).unwrap();
     assert_eq!(repository.uncommitted().unwrap(), Vec::<PathBuf>::new());
-    let message = Message::new(ChangeType::Chore, "nothing");
+    let message = CommitMessage::new(ChangeType::Chore, "nothing");
     let made = repository.commit_uncommitted(vec![PathBuf::from("README.md")], &message);
     assert!(made.unwrap().is_none());
 }

@@ -3,15 +3,15 @@
 use std::fs;
 use std::path::Path;
 
-use vcs::{Branch, Checkout, ErrorKind, Paths, Purpose, Worktrees};
+use vcs::{BranchName, BranchPurpose, CheckoutTarget, PathSelection, VcsErrorKind, WorktreeFolder};
 
 use crate::fixture::{
-    OWNER, Stage, contents, contents_but_objects, git, make_executable, new_commit, write,
+    OWNER, TestRepository, contents, contents_but_objects, git, make_executable, new_commit, write,
 };
 
 #[test]
 fn the_users_checkout_index_and_stash_stay_as_they_are() {
-    let stage = Stage::dirty();
+    let stage = TestRepository::dirty();
     let project = stage.project();
     let before = contents(&project);
     let worktrees = stage.worktrees();
@@ -22,8 +22,8 @@ fn the_users_checkout_index_and_stash_stay_as_they_are() {
     );
     assert!(!worktree.path().join("untracked.txt").exists());
     write(&worktree.path().join("new.txt"), "new\n");
-    worktree.tree_hash(&Paths::All).unwrap();
-    worktree.changes(&Paths::All).unwrap();
+    worktree.tree_hash(&PathSelection::All).unwrap();
+    worktree.changes(&PathSelection::All).unwrap();
     worktrees.remove_of("j1").unwrap();
     assert_eq!(contents(&project), before, "nothing is left of a worktree");
     assert!(!stage.folder().exists());
@@ -31,8 +31,10 @@ fn the_users_checkout_index_and_stash_stay_as_they_are() {
     let before = contents_but_objects(&project);
     let worktree = stage.worktree("j2");
     write(&worktree.path().join("new.txt"), "new\n");
-    let commit = worktree.commit(&new_commit("new", Paths::All)).unwrap();
-    let branch = Branch::of_job(Purpose::Finished, "j2", "new");
+    let commit = worktree
+        .commit(&new_commit("new", PathSelection::All))
+        .unwrap();
+    let branch = BranchName::of_job(BranchPurpose::Finished, "j2", "new");
     stage.repository().make_branch(&branch, &commit).unwrap();
     worktrees.remove_of("j2").unwrap();
     let mut after = contents_but_objects(&project);
@@ -43,7 +45,7 @@ fn the_users_checkout_index_and_stash_stay_as_they_are() {
 
 #[test]
 fn a_worktree_says_whose_it_is_and_is_found_again() {
-    let stage = Stage::clean();
+    let stage = TestRepository::clean();
     let made = stage.worktree("j1");
     let listed = git(&stage.project(), &["worktree", "list", "--porcelain"]);
     assert!(listed.contains("locked drawloom tests job j1"), "{listed}");
@@ -53,8 +55,8 @@ fn a_worktree_says_whose_it_is_and_is_found_again() {
     assert!(stage.worktrees().find("j2").unwrap().is_none());
     let error = stage
         .worktrees()
-        .make("j1", &Checkout::Commit(stage.head()));
-    assert_eq!(error.unwrap_err().kind(), ErrorKind::Occupied);
+        .make("j1", &CheckoutTarget::Commit(stage.head()));
+    assert_eq!(error.unwrap_err().kind(), VcsErrorKind::Occupied);
     // The tools a user has still see it, and garbage collection leaves it alone.
     git(&stage.project(), &["worktree", "prune", "--expire=now"]);
     assert!(stage.worktrees().find("j1").unwrap().is_some());
@@ -62,28 +64,30 @@ fn a_worktree_says_whose_it_is_and_is_found_again() {
 
 #[test]
 fn a_worktree_can_be_on_a_branch() {
-    let stage = Stage::clean();
-    let branch = Branch::of_job(Purpose::Finished, "j1", "on it");
+    let stage = TestRepository::clean();
+    let branch = BranchName::of_job(BranchPurpose::Finished, "j1", "on it");
     let branch = stage
         .repository()
         .make_branch(&branch, &stage.head())
         .unwrap();
     let made = stage
         .worktrees()
-        .make("j1", &Checkout::Branch(branch.clone()));
+        .make("j1", &CheckoutTarget::Branch(branch.clone()));
     let worktree = made.unwrap();
     write(&worktree.path().join("new.txt"), "new\n");
-    let commit = worktree.commit(&new_commit("new", Paths::All)).unwrap();
+    let commit = worktree
+        .commit(&new_commit("new", PathSelection::All))
+        .unwrap();
     let tip = stage.repository().branch_commit(&branch).unwrap();
     assert_eq!(tip, Some(commit));
-    let missing = Checkout::Branch(Branch::parse("nope").unwrap());
+    let missing = CheckoutTarget::Branch(BranchName::parse("nope").unwrap());
     let error = stage.worktrees().make("j2", &missing).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::UnknownRevision);
+    assert_eq!(error.kind(), VcsErrorKind::UnknownRevision);
 }
 
 #[test]
-fn what_stands_in_the_folder_already_is_left_alone() {
-    let stage = Stage::clean();
+fn existing_files_in_the_folder_are_left_alone() {
+    let stage = TestRepository::clean();
     write(&stage.folder().join("j1/precious.txt"), "precious");
     let first = stage.worktree("j1");
     stage.worktrees().remove_of("j1").unwrap();
@@ -95,8 +99,8 @@ fn what_stands_in_the_folder_already_is_left_alone() {
 }
 
 #[test]
-fn reconciling_removes_what_has_no_job_and_nothing_else() {
-    let stage = Stage::clean();
+fn reconciling_removes_only_worktrees_without_a_job() {
+    let stage = TestRepository::clean();
     let project = stage.project();
     let theirs = stage.dir.path().join("theirs");
     let path = theirs.to_str().unwrap();
@@ -107,10 +111,13 @@ fn reconciling_removes_what_has_no_job_and_nothing_else() {
         "worktree", "add", "--quiet", "--detach", "--lock", "--reason",
     ];
     git(&project, &[&add[..], &["on a disk", path]].concat());
-    let other = Worktrees::new(&stage.repository(), &stage.folder(), "other-database").unwrap();
-    let other = other.make("j9", &Checkout::Commit(stage.head())).unwrap();
+    let other =
+        WorktreeFolder::new(&stage.repository(), &stage.folder(), "other-database").unwrap();
+    let other = other
+        .make("j9", &CheckoutTarget::Commit(stage.head()))
+        .unwrap();
     let (lives, gone) = (stage.worktree("lives"), stage.worktree("gone"));
-    // Somebody removed the directory by hand.
+    // The user removed the directory by hand.
     let vanished = stage.worktree("vanished");
     fs::remove_dir_all(vanished.path()).unwrap();
     assert!(stage.worktrees().find("vanished").unwrap().is_none());
@@ -127,7 +134,7 @@ fn reconciling_removes_what_has_no_job_and_nothing_else() {
 
 #[test]
 fn a_directory_that_became_something_else_stays() {
-    let stage = Stage::clean();
+    let stage = TestRepository::clean();
     let worktree = stage.worktree("j1");
     fs::remove_file(worktree.path().join(".git")).unwrap();
     git(worktree.path(), &["init", "--quiet"]);
@@ -138,7 +145,7 @@ fn a_directory_that_became_something_else_stays() {
 
 #[test]
 fn a_worktree_whose_link_is_gone_or_is_read_only_is_removed() {
-    let stage = Stage::clean();
+    let stage = TestRepository::clean();
     let worktree = stage.worktree("j1");
     fs::remove_file(worktree.path().join(".git")).unwrap();
     let locked = worktree.path().join("deep/locked");
@@ -154,8 +161,8 @@ fn make_unwritable(dir: &Path) {
 }
 
 #[test]
-fn what_runs_in_a_worktree_cannot_lead_git_astray() {
-    let stage = Stage::clean();
+fn commands_in_a_worktree_cannot_mislead_git() {
+    let stage = TestRepository::clean();
     let worktree = stage.worktree("j1");
     let evil = worktree.path().join("evil");
     git(worktree.path(), &["init", "--quiet", "evil"]);
@@ -186,14 +193,16 @@ fn what_runs_in_a_worktree_cannot_lead_git_astray() {
     write(&hook, format!("#!/bin/sh\ntouch '{}'\n", sign.display()));
     make_executable(&hook);
     write(&worktree.path().join("good.txt"), "good\n");
-    let changes = worktree.changes(&Paths::All).unwrap();
+    let changes = worktree.changes(&PathSelection::All).unwrap();
     let changed: Vec<_> = changes.iter().map(|change| change.path.to_str()).collect();
     assert_eq!(
         changed,
         [Some("good.txt")],
         "a repository inside is not ours to commit"
     );
-    let commit = worktree.commit(&new_commit("good", Paths::All)).unwrap();
+    let commit = worktree
+        .commit(&new_commit("good", PathSelection::All))
+        .unwrap();
     let files = git(
         &stage.project(),
         &["show", "--name-only", "--format=", commit.as_str()],
@@ -204,19 +213,19 @@ fn what_runs_in_a_worktree_cannot_lead_git_astray() {
 
 #[test]
 fn ids_that_are_no_ids_are_refused() {
-    let stage = Stage::clean();
-    let at = Checkout::Commit(stage.head());
+    let stage = TestRepository::clean();
+    let at = CheckoutTarget::Commit(stage.head());
     for job in ["", "../x", "a b", "a/b", "-x", "x\ny", &"x".repeat(65)] {
         let error = stage.worktrees().make(job, &at).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::BadPath, "{job:?}");
+        assert_eq!(error.kind(), VcsErrorKind::BadPath, "{job:?}");
     }
-    let relative = Worktrees::new(&stage.repository(), Path::new("here"), OWNER);
-    assert_eq!(relative.unwrap_err().kind(), ErrorKind::BadPath);
+    let relative = WorktreeFolder::new(&stage.repository(), Path::new("here"), OWNER);
+    assert_eq!(relative.unwrap_err().kind(), VcsErrorKind::BadPath);
 }
 
 #[test]
-fn a_sparse_checkout_does_not_delete_what_it_leaves_out() {
-    let stage = Stage::clean();
+fn a_worktree_of_a_sparse_checkout_has_all_files() {
+    let stage = TestRepository::clean();
     git(
         &stage.project(),
         &["sparse-checkout", "set", "--no-cone", "/README.md"],
@@ -224,13 +233,13 @@ fn a_sparse_checkout_does_not_delete_what_it_leaves_out() {
     assert!(!stage.project().join("src").exists());
     let worktree = stage.worktree("j1");
     assert!(worktree.path().join("src/main.rs").exists());
-    assert!(worktree.changes(&Paths::All).unwrap().is_empty());
+    assert!(worktree.changes(&PathSelection::All).unwrap().is_empty());
 }
 
 #[test]
-fn what_a_link_leads_to_is_not_removed_and_a_pipe_is_not_waited_for() {
+fn the_target_of_a_link_stays_and_a_pipe_does_not_block() {
     use std::os::unix::fs::symlink;
-    let stage = Stage::clean();
+    let stage = TestRepository::clean();
     let theirs = stage.dir.path().join("theirs");
     write(&theirs.join("notes.txt"), "precious");
     git(&theirs, &["init", "--quiet", "repository"]);
@@ -265,21 +274,23 @@ fn what_a_link_leads_to_is_not_removed_and_a_pipe_is_not_waited_for() {
 #[test]
 fn repositories_of_every_kind_have_worktrees() {
     let check = |project: &Path, folder: &Path| {
-        let repository = vcs::Repository::open(&vcs::Git::at(project)).unwrap();
-        let worktrees = Worktrees::new(&repository, folder, OWNER).unwrap();
-        let at = Checkout::Commit(repository.head_commit().unwrap());
+        let repository = vcs::Repository::open(&vcs::GitProgram::at(project)).unwrap();
+        let worktrees = WorktreeFolder::new(&repository, folder, OWNER).unwrap();
+        let at = CheckoutTarget::Commit(repository.head_commit().unwrap());
         let worktree = worktrees.make("j1", &at).unwrap();
-        assert!(worktree.changes(&Paths::All).unwrap().is_empty());
+        assert!(worktree.changes(&PathSelection::All).unwrap().is_empty());
         write(&worktree.path().join("new.txt"), "new\n");
-        let commit = worktree.commit(&new_commit("new", Paths::All)).unwrap();
-        let branch = Branch::of_job(Purpose::Finished, "j1", "new");
+        let commit = worktree
+            .commit(&new_commit("new", PathSelection::All))
+            .unwrap();
+        let branch = BranchName::of_job(BranchPurpose::Finished, "j1", "new");
         repository.make_branch(&branch, &commit).unwrap();
         let changes = repository.changes(worktree.base(), &commit).unwrap();
         assert_eq!(changes.len(), 1);
         worktrees.remove_of("j1").unwrap();
         assert!(!folder.exists());
     };
-    let stage = Stage::clean();
+    let stage = TestRepository::clean();
     let bare = stage.with_origin();
     check(&bare, &stage.folder());
     // Inside the user's checkout, if that is where they want it.

@@ -1,12 +1,12 @@
-//! Who has a say about each target of an apply, once it is known where it leads.
+//! The guard that judges each target of an apply, once it is resolved.
 
 use rustix::fs::Stat;
 
 use crate::{Error, RelPath};
 
-/// What is to become of a target.
+/// The planned action on a target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Act {
+pub(crate) enum TargetAction {
     Write,
     Delete,
     DeleteTree,
@@ -14,27 +14,27 @@ pub(crate) enum Act {
 }
 
 /// One target of a change set, resolved against the disk.
-pub(crate) struct Target<'t> {
+pub(crate) struct ChangeTarget<'t> {
     /// The path as the change set has it.
     pub(crate) spelled: &'t RelPath,
-    /// The path without symlinks: the one that will be entered, name by name,
-    /// when the change is made. So a verdict about it cannot be outrun.
+    /// The path without symlinks: the change enters exactly these names, one by one, so the verdict
+    /// is about the path that is written.
     pub(crate) real: &'t RelPath,
-    /// What is there now.
+    /// Its status on disk, if it exists.
     pub(crate) found: Option<&'t Stat>,
-    pub(crate) act: Act,
+    pub(crate) act: TargetAction,
 }
 
-/// Asked about every target before anything is staged.
-pub(crate) trait Guard {
-    fn check(&self, target: &Target<'_>) -> Result<(), Error>;
+/// Judges every target before anything is staged.
+pub(crate) trait ApplyGuard {
+    fn check(&self, target: &ChangeTarget<'_>) -> Result<(), Error>;
 }
 
-/// The guard of a bare root: the floor is all there is.
-pub(crate) struct Unguarded;
+/// The guard of a bare root: only the floor applies.
+pub(crate) struct NoGuard;
 
-impl Guard for Unguarded {
-    fn check(&self, _target: &Target<'_>) -> Result<(), Error> {
+impl ApplyGuard for NoGuard {
+    fn check(&self, _target: &ChangeTarget<'_>) -> Result<(), Error> {
         Ok(())
     }
 }

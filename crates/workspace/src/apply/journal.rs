@@ -1,12 +1,12 @@
 //! The journal: the steps of an apply, written down before the first is done.
 
-use cap_std::fs::OpenOptions;
+use cap_std::fs::{OpenOptions, OpenOptionsExt as _};
 use rustix::fs::Stat;
 use serde::{Deserialize, Serialize};
 use std::io::{self, Write};
 
-use super::staging::Staging;
-use crate::{Error, ErrorKind, RelPath, floor};
+use super::staging::StagingArea;
+use crate::{Error, RelPath, WorkspaceErrorKind, protected_paths};
 
 const FORMAT: u32 = 1;
 const DRAFT: &str = "journal.tmp";
@@ -15,12 +15,12 @@ const UNDOING: &str = "journal.undo";
 
 /// One step; `slot` numbers its staged files `<slot>.new` and `<slot>.old`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum Step {
-    /// Moves what is at `path` to `<slot>.old`.
+pub(super) enum ApplyStep {
+    /// Moves the file or directory at `path` to `<slot>.old`.
     Remove {
         path: RelPath,
         slot: usize,
-        before: Seen,
+        before: FileStamp,
     },
     /// Makes a directory that was not there.
     MakeDir { path: RelPath },
@@ -28,11 +28,11 @@ pub(super) enum Step {
     Place {
         path: RelPath,
         slot: usize,
-        before: Option<Seen>,
+        before: Option<FileStamp>,
     },
 }
 
-impl Step {
+impl ApplyStep {
     pub(super) fn path(&self) -> &RelPath {
         match self {
             Self::Remove { path, .. } | Self::MakeDir { path } | Self::Place { path, .. } => path,
@@ -40,16 +40,16 @@ impl Step {
     }
 }
 
-/// Enough of a file's status to notice that somebody changed it.
+/// Enough of a file's status to notice that another process changed it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Seen {
+pub(super) struct FileStamp {
     inode: u64,
     size: i64,
     modified_s: i64,
     modified_ns: i64,
 }
 
-impl Seen {
+impl FileStamp {
     #[allow(
         clippy::unnecessary_cast,
         reason = "the fields' types differ between operating systems"
@@ -65,27 +65,27 @@ impl Seen {
 }
 
 /// A journal found on disk.
-pub(super) enum Journal {
-    /// The steps are to be done.
-    Committed(Vec<Step>),
-    /// The steps are to be undone.
-    Undoing(Vec<Step>),
+pub(super) enum ApplyJournal {
+    /// The steps must be completed.
+    Committed(Vec<ApplyStep>),
+    /// The steps must be undone.
+    Undoing(Vec<ApplyStep>),
 }
 
 #[derive(Serialize, Deserialize)]
-struct Content<S> {
+struct JournalContent<S> {
     format: u32,
     steps: S,
 }
 
-impl Journal {
-    /// Writes the steps where they do not count yet.
-    pub(super) fn prepare(staging: &Staging, steps: &[Step]) -> Result<(), Error> {
+impl ApplyJournal {
+    /// Writes the steps under a name that does not count yet.
+    pub(super) fn prepare(staging: &StagingArea, steps: &[ApplyStep]) -> Result<(), Error> {
         let format = FORMAT;
-        let content = serde_json::to_vec(&Content { format, steps })
+        let content = serde_json::to_vec(&JournalContent { format, steps })
             .map_err(|error| unwritten(io::Error::other(error)))?;
         let mut options = OpenOptions::new();
-        options.write(true).create_new(true);
+        options.write(true).create_new(true).mode(0o600);
         staging
             .dir()
             .open_with(DRAFT, &options)
@@ -94,13 +94,13 @@ impl Journal {
     }
 
     /// The commit point.
-    pub(super) fn commit(staging: &Staging) -> Result<(), Error> {
+    pub(super) fn commit(staging: &StagingArea) -> Result<(), Error> {
         let dir = staging.dir();
         dir.rename(DRAFT, dir, COMMITTED).map_err(unwritten)
     }
 
-    /// From now on the steps are to be undone.
-    pub(super) fn turn_round(staging: &Staging) -> Result<(), Error> {
+    /// Marks the steps to be undone from now on.
+    pub(super) fn turn_round(staging: &StagingArea) -> Result<(), Error> {
         let dir = staging.dir();
         match dir.rename(COMMITTED, dir, UNDOING) {
             Err(source) if source.kind() != io::ErrorKind::NotFound => Err(unwritten(source)),
@@ -108,8 +108,8 @@ impl Journal {
         }
     }
 
-    /// Removes the journal: the apply is over, whichever way it ended.
-    pub(super) fn close(staging: &Staging) -> Result<(), Error> {
+    /// Removes the journal: the apply is over, with either result.
+    pub(super) fn close(staging: &StagingArea) -> Result<(), Error> {
         for name in [COMMITTED, UNDOING] {
             match staging.dir().remove_file(name) {
                 Err(source) if source.kind() != io::ErrorKind::NotFound => {
@@ -121,7 +121,7 @@ impl Journal {
         Ok(())
     }
 
-    pub(super) fn find(staging: &Staging) -> Result<Option<Self>, Error> {
+    pub(super) fn find(staging: &StagingArea) -> Result<Option<Self>, Error> {
         if let Some(steps) = read(staging, UNDOING)? {
             return Ok(Some(Self::Undoing(steps)));
         }
@@ -129,10 +129,10 @@ impl Journal {
     }
 }
 
-fn read(staging: &Staging, name: &str) -> Result<Option<Vec<Step>>, Error> {
+fn read(staging: &StagingArea, name: &str) -> Result<Option<Vec<ApplyStep>>, Error> {
     let unreadable = |why: String| {
         Error::new(
-            ErrorKind::Recovery,
+            WorkspaceErrorKind::Recovery,
             format!(
                 "an earlier change was interrupted and its journal `.drawloom/apply/{name}` cannot be used ({why}); \
                  compare the project with version control, then remove `.drawloom/apply`"
@@ -143,7 +143,7 @@ fn read(staging: &Staging, name: &str) -> Result<Option<Vec<Step>>, Error> {
         .read(name)
         .map_err(|error| unreadable(error.to_string()))?;
     let Some(bytes) = found else { return Ok(None) };
-    let content: Content<Vec<Step>> =
+    let content: JournalContent<Vec<ApplyStep>> =
         serde_json::from_slice(&bytes).map_err(|error| unreadable(error.to_string()))?;
     if content.format != FORMAT {
         return Err(unreadable(format!(
@@ -151,9 +151,9 @@ fn read(staging: &Staging, name: &str) -> Result<Option<Vec<Step>>, Error> {
             content.format
         )));
     }
-    // A checkout can bring a forged journal along; it gets no more than a change set would.
+    // A checkout can contain a forged journal; it gets no more permissions than a change set.
     for step in &content.steps {
-        floor::check_write(step.path()).map_err(|error| unreadable(error.to_string()))?;
+        protected_paths::check_write(step.path()).map_err(|error| unreadable(error.to_string()))?;
     }
     Ok(Some(content.steps))
 }

@@ -22,28 +22,28 @@
 //!
 //! One change that is a single rename needs no journal and gets none.
 
+mod fail_point;
 pub(crate) mod guard;
 mod journal;
 mod perform;
 mod plan;
-mod probe;
 mod stage;
 mod staging;
 #[cfg(test)]
 mod tests;
 
-use crate::{ChangeSet, Error, ErrorKind, RelPath, Root};
-use guard::{Guard, Unguarded};
-use journal::Journal;
-use perform::Direction;
-use plan::Plan;
-use probe::{Probe, Unprobed};
-use staging::Staging;
+use crate::{ChangeSet, Error, RelPath, Root, WorkspaceErrorKind};
+use fail_point::{FailPoint, NoFailPoint};
+use guard::{ApplyGuard, NoGuard};
+use journal::ApplyJournal;
+use perform::PerformMode;
+use plan::ApplyPlan;
+use staging::StagingArea;
 
 pub use staging::LOCK_WAIT_MAX;
 pub(crate) use staging::make_dir;
 
-/// What an apply must survive.
+/// The failures that an apply must survive.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Durability {
     /// The death of the process at any moment.
@@ -53,25 +53,25 @@ pub enum Durability {
     PowerLoss,
 }
 
-/// What an apply did, each list in tree order.
+/// The paths an apply changed, each list in tree order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Applied {
+pub struct ApplyReport {
     /// Files that were not there before.
     pub created: Vec<RelPath>,
     /// Files whose content was replaced.
     pub replaced: Vec<RelPath>,
-    /// Files, symlinks and trees that are gone.
+    /// Removed files, symlinks and trees.
     pub deleted: Vec<RelPath>,
     /// Directories that were made.
     pub directories: Vec<RelPath>,
 }
 
-/// What became of an apply that had been interrupted.
+/// The outcome of recovering an interrupted apply.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Recovered {
-    /// Whether the project is now as after it or as before it.
+pub struct RecoveryReport {
+    /// Tells whether the project is now in the state after the apply or before it.
     pub outcome: RecoverOutcome,
-    /// Paths somebody changed since the interruption; they were left as they are.
+    /// Paths changed by another process since the interruption; they were left alone.
     pub kept: Vec<RelPath>,
 }
 
@@ -85,57 +85,61 @@ pub enum RecoverOutcome {
 }
 
 impl Root {
-    /// Makes every change or none. An interrupted earlier apply is recovered first.
-    pub fn apply(&self, changes: &ChangeSet) -> Result<Applied, Error> {
+    /// Makes every change or none. Recovers an interrupted earlier apply first.
+    pub fn apply(&self, changes: &ChangeSet) -> Result<ApplyReport, Error> {
         self.apply_surviving(changes, Durability::default())
     }
 
-    /// As [`Root::apply`], saying what the changes must survive.
+    /// Works like [`Root::apply`], with a choice of the failures to survive.
     pub fn apply_surviving(
         &self,
         changes: &ChangeSet,
         durability: Durability,
-    ) -> Result<Applied, Error> {
-        apply(self, changes, &Unguarded, durability, &Unprobed)
+    ) -> Result<ApplyReport, Error> {
+        apply(self, changes, &NoGuard, durability, &NoFailPoint)
     }
 
-    /// As [`Root::apply_surviving`], with a guard asked about every target.
+    /// Works like [`Root::apply_surviving`], with a guard that judges every target.
     pub(crate) fn apply_guarded(
         &self,
         changes: &ChangeSet,
-        guard: &dyn Guard,
+        guard: &dyn ApplyGuard,
         durability: Durability,
-    ) -> Result<Applied, Error> {
-        apply(self, changes, guard, durability, &Unprobed)
+    ) -> Result<ApplyReport, Error> {
+        apply(self, changes, guard, durability, &NoFailPoint)
     }
 
-    /// What an apply would do, and whether it would be refused; nothing is written.
-    pub(crate) fn foresee(&self, changes: &ChangeSet, guard: &dyn Guard) -> Result<Applied, Error> {
+    /// Returns the effects of an apply, or its refusal, without writing anything.
+    pub(crate) fn foresee(
+        &self,
+        changes: &ChangeSet,
+        guard: &dyn ApplyGuard,
+    ) -> Result<ApplyReport, Error> {
         changes.check()?;
-        Ok(Plan::check(self, changes, guard)?.applied)
+        Ok(ApplyPlan::check(self, changes, guard)?.applied)
     }
 
-    /// Finishes or undoes an apply that was interrupted by a crash; `None` when
-    /// there was none. Costs one system call then, so call it at every start.
-    pub fn recover(&self) -> Result<Option<Recovered>, Error> {
-        recover(self, &Unprobed)
+    /// Completes or undoes an apply that a crash interrupted; `None` if there was none. That case
+    /// costs one system call, so call it at every start.
+    pub fn recover(&self) -> Result<Option<RecoveryReport>, Error> {
+        recover(self, &NoFailPoint)
     }
 }
 
 fn apply(
     root: &Root,
     changes: &ChangeSet,
-    guard: &dyn Guard,
+    guard: &dyn ApplyGuard,
     durability: Durability,
-    probe: &dyn Probe,
-) -> Result<Applied, Error> {
+    probe: &dyn FailPoint,
+) -> Result<ApplyReport, Error> {
     changes.check()?;
     if changes.is_empty() {
-        return Ok(Applied::default());
+        return Ok(ApplyReport::default());
     }
-    let staging = Staging::lock(root)?;
+    let staging = StagingArea::lock(root)?;
     let applied = recover_locked(root, &staging, probe)
-        .and_then(|_| Plan::check(root, changes, guard))
+        .and_then(|_| ApplyPlan::check(root, changes, guard))
         .and_then(|plan| apply_locked(root, &staging, plan, (durability, probe)));
     staging.release();
     applied
@@ -143,20 +147,20 @@ fn apply(
 
 fn apply_locked(
     root: &Root,
-    staging: &Staging,
-    plan: Plan<'_>,
-    (durability, probe): (Durability, &dyn Probe),
-) -> Result<Applied, Error> {
+    staging: &StagingArea,
+    plan: ApplyPlan<'_>,
+    (durability, probe): (Durability, &dyn FailPoint),
+) -> Result<ApplyReport, Error> {
     let committed = stage::write(root, staging, &plan, probe)
         .and_then(|()| commit(staging, &plan, durability, probe));
     if let Err(error) = committed {
         staging.discard(probe)?;
         return Err(error);
     }
-    match perform::forward(root, staging, &plan.steps, (Direction::Apply, probe)) {
-        // The changes are made; what cannot be cleared away now, the next recovery clears.
+    match perform::forward(root, staging, &plan.steps, (PerformMode::Apply, probe)) {
+        // The changes are made; the next recovery removes leftovers that cannot be removed now.
         Ok(_) => staging.discard(probe).unwrap_or_default(),
-        // A single step either happened or did not: there is nothing to put back.
+        // A single step either happened or did not: there is nothing to undo.
         Err(error) if plan.is_single() => {
             staging.discard(probe)?;
             return Err(error);
@@ -170,27 +174,27 @@ fn apply_locked(
 }
 
 fn commit(
-    staging: &Staging,
-    plan: &Plan<'_>,
+    staging: &StagingArea,
+    plan: &ApplyPlan<'_>,
     durability: Durability,
-    probe: &dyn Probe,
+    probe: &dyn FailPoint,
 ) -> Result<(), Error> {
     if plan.is_single() {
         return staging.sync(durability);
     }
-    Journal::prepare(staging, &plan.steps)?;
+    ApplyJournal::prepare(staging, &plan.steps)?;
     probe.check()?;
     staging.sync(durability)?;
-    Journal::commit(staging)?;
+    ApplyJournal::commit(staging)?;
     staging.sync_names(durability)?;
     probe.check()
 }
 
-fn recover(root: &Root, probe: &dyn Probe) -> Result<Option<Recovered>, Error> {
-    if !Staging::is_left_over(root)? {
+fn recover(root: &Root, probe: &dyn FailPoint) -> Result<Option<RecoveryReport>, Error> {
+    if !StagingArea::is_left_over(root)? {
         return Ok(None);
     }
-    let staging = Staging::lock(root)?;
+    let staging = StagingArea::lock(root)?;
     let recovered = recover_locked(root, &staging, probe);
     staging.release();
     recovered
@@ -198,30 +202,30 @@ fn recover(root: &Root, probe: &dyn Probe) -> Result<Option<Recovered>, Error> {
 
 fn recover_locked(
     root: &Root,
-    staging: &Staging,
-    probe: &dyn Probe,
-) -> Result<Option<Recovered>, Error> {
-    let undone = |kept| Recovered {
+    staging: &StagingArea,
+    probe: &dyn FailPoint,
+) -> Result<Option<RecoveryReport>, Error> {
+    let undone = |kept| RecoveryReport {
         outcome: RecoverOutcome::Undone,
         kept,
     };
-    match Journal::find(staging)? {
+    match ApplyJournal::find(staging)? {
         None if staging.is_empty()? => Ok(None),
         None => {
             staging.discard(probe)?;
             Ok(Some(undone(Vec::new())))
         }
-        Some(Journal::Undoing(steps)) => {
+        Some(ApplyJournal::Undoing(steps)) => {
             undo(root, staging, &steps, probe)?;
             Ok(Some(undone(Vec::new())))
         }
-        Some(Journal::Committed(steps)) => {
-            let result = perform::forward(root, staging, &steps, (Direction::Recover, probe));
+        Some(ApplyJournal::Committed(steps)) => {
+            let result = perform::forward(root, staging, &steps, (PerformMode::Recover, probe));
             match result {
                 Ok(kept) => {
                     staging.discard(probe)?;
                     let outcome = RecoverOutcome::Finished;
-                    Ok(Some(Recovered { outcome, kept }))
+                    Ok(Some(RecoveryReport { outcome, kept }))
                 }
                 Err(_) => {
                     undo(root, staging, &steps, probe)?;
@@ -232,19 +236,19 @@ fn recover_locked(
     }
 }
 
-/// Puts everything back. The journal is turned round first, so that a crash
-/// during the undoing goes on undoing.
+/// Undoes everything. The journal is marked for undoing first, so that recovery after another crash
+/// continues the undoing.
 fn undo(
     root: &Root,
-    staging: &Staging,
-    steps: &[journal::Step],
-    probe: &dyn Probe,
+    staging: &StagingArea,
+    steps: &[journal::ApplyStep],
+    probe: &dyn FailPoint,
 ) -> Result<(), Error> {
-    let undone = Journal::turn_round(staging)
+    let undone = ApplyJournal::turn_round(staging)
         .and_then(|()| perform::backward(root, staging, steps, probe))
         .and_then(|()| staging.discard(probe));
     undone.map_err(|error| {
-        error.with_kind(ErrorKind::Recovery).noting(
+        error.with_kind(WorkspaceErrorKind::Recovery).noting(
             "an interrupted change could not be undone; fix that and run any command again, \
              the originals are kept in `.drawloom/apply`",
         )

@@ -1,4 +1,4 @@
-//! Performing the steps, forward or backward; each can tell whether it was done.
+//! Performs the steps, forward or backward; each step can tell whether it was done.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -6,34 +6,34 @@ use std::os::fd::BorrowedFd;
 use rustix::fs::{AtFlags, Mode, RenameFlags};
 use rustix::io::Errno;
 
-use super::journal::{Seen, Step};
-use super::probe::Probe;
+use super::fail_point::FailPoint;
+use super::journal::{ApplyStep, FileStamp};
 use super::stage::{new_name, old_name};
-use super::staging::Staging;
+use super::staging::StagingArea;
 use crate::descent::{Descent, kind_of, stat};
-use crate::{Error, Kind, RelPath, Root};
+use crate::{Error, PathKind, RelPath, Root};
 
-/// Whether the steps are fresh, or some may have been done before a crash.
+/// Tells fresh steps from ones that may have been done before a crash.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Direction {
+pub(super) enum PerformMode {
     Apply,
     Recover,
 }
 
-/// Does the steps. When recovering, steps already done are passed over, and so
-/// are paths somebody has changed since: those are returned.
+/// Performs the steps. A recovery skips steps already done, and paths that another process has
+/// changed since: those are returned.
 pub(super) fn forward(
     root: &Root,
-    staging: &Staging<'_>,
-    steps: &[Step],
-    (direction, probe): (Direction, &dyn Probe),
+    staging: &StagingArea<'_>,
+    steps: &[ApplyStep],
+    (direction, probe): (PerformMode, &dyn FailPoint),
 ) -> Result<Vec<RelPath>, Error> {
     let mut descent = Descent::new(root.fd());
     let mut kept = Vec::new();
     for step in steps {
         let performed = match direction {
-            Direction::Apply => perform(&mut descent, staging.fd(), step),
-            Direction::Recover => finish(&mut descent, staging.fd(), step, &mut kept),
+            PerformMode::Apply => perform(&mut descent, staging.fd(), step),
+            PerformMode::Recover => finish(&mut descent, staging.fd(), step, &mut kept),
         };
         performed.map_err(|source| failed(step, source))?;
         probe.check()?;
@@ -41,12 +41,12 @@ pub(super) fn forward(
     Ok(kept)
 }
 
-/// Undoes the steps, last first, as far as they were done.
+/// Undoes the steps that were done, last first.
 pub(super) fn backward(
     root: &Root,
-    staging: &Staging<'_>,
-    steps: &[Step],
-    probe: &dyn Probe,
+    staging: &StagingArea<'_>,
+    steps: &[ApplyStep],
+    probe: &dyn FailPoint,
 ) -> Result<(), Error> {
     let mut descent = Descent::new(root.fd());
     for step in steps.iter().rev() {
@@ -57,16 +57,16 @@ pub(super) fn backward(
     Ok(())
 }
 
-fn perform(descent: &mut Descent<'_>, staging: BorrowedFd<'_>, step: &Step) -> io::Result<()> {
+fn perform(descent: &mut Descent<'_>, staging: BorrowedFd<'_>, step: &ApplyStep) -> io::Result<()> {
     let (dir, name) = descent.enter_parent(step.path())?;
     match step {
-        Step::Remove { slot, .. } => {
+        ApplyStep::Remove { slot, .. } => {
             rustix::fs::renameat(dir, name, staging, old_name(*slot))?;
             // A handle on the removed directory would lead into the staging area.
             descent.forget();
         }
-        Step::MakeDir { .. } => rustix::fs::mkdirat(dir, name, Mode::from_raw_mode(0o777))?,
-        Step::Place { slot, before, .. } => {
+        ApplyStep::MakeDir { .. } => rustix::fs::mkdirat(dir, name, Mode::from_raw_mode(0o777))?,
+        ApplyStep::Place { slot, before, .. } => {
             let staged = new_name(*slot);
             match before {
                 Some(_) => rustix::fs::renameat(staging, staged, dir, name)?,
@@ -77,26 +77,32 @@ fn perform(descent: &mut Descent<'_>, staging: BorrowedFd<'_>, step: &Step) -> i
     Ok(())
 }
 
-/// As [`perform`], where part of the work may have been done already.
+/// Works like [`perform`], if part of the work may have been done already.
 fn finish(
     descent: &mut Descent<'_>,
     staging: BorrowedFd<'_>,
-    step: &Step,
+    step: &ApplyStep,
     kept: &mut Vec<RelPath>,
 ) -> io::Result<()> {
     let before = match step {
-        Step::MakeDir { .. } => None,
-        Step::Remove { slot, .. } if stat(staging, &old_name(*slot))?.is_some() => return Ok(()),
-        Step::Remove { before, .. } => Some(*before),
-        Step::Place { slot, .. } if stat(staging, &new_name(*slot))?.is_none() => return Ok(()),
-        Step::Place { before, .. } => *before,
+        ApplyStep::MakeDir { .. } => None,
+        ApplyStep::Remove { slot, .. } if stat(staging, &old_name(*slot))?.is_some() => {
+            return Ok(());
+        }
+        ApplyStep::Remove { before, .. } => Some(*before),
+        ApplyStep::Place { slot, .. } if stat(staging, &new_name(*slot))?.is_none() => {
+            return Ok(());
+        }
+        ApplyStep::Place { before, .. } => *before,
     };
     let (dir, name) = descent.enter_parent(step.path())?;
     let now = stat(dir, name)?;
     match (step, &now) {
-        (Step::MakeDir { .. }, Some(found)) if kind_of(found) == Kind::Dir => return Ok(()),
-        (Step::MakeDir { .. }, _) => {}
-        _ if now.as_ref().map(Seen::of) != before => {
+        (ApplyStep::MakeDir { .. }, Some(found)) if kind_of(found) == PathKind::Dir => {
+            return Ok(());
+        }
+        (ApplyStep::MakeDir { .. }, _) => {}
+        _ if now.as_ref().map(FileStamp::of) != before => {
             kept.push(step.path().clone());
             return Ok(());
         }
@@ -105,25 +111,25 @@ fn finish(
     perform(descent, staging, step)
 }
 
-fn revert(descent: &mut Descent<'_>, staging: BorrowedFd<'_>, step: &Step) -> io::Result<()> {
+fn revert(descent: &mut Descent<'_>, staging: BorrowedFd<'_>, step: &ApplyStep) -> io::Result<()> {
     let (dir, name) = match descent.enter_parent(step.path()) {
-        // The directory was never made, so nothing in it was done.
+        // The directory was never made, so no step in it was done.
         Err(source) if source.kind() == io::ErrorKind::NotFound => return Ok(()),
         entered => entered?,
     };
     match step {
-        Step::Remove { slot, .. } => {
+        ApplyStep::Remove { slot, .. } => {
             let kept = old_name(*slot);
             if stat(staging, &kept)?.is_some() {
                 rename_new(staging, &kept, dir, name)?;
             }
         }
-        Step::MakeDir { .. } => match rustix::fs::unlinkat(dir, name, AtFlags::REMOVEDIR) {
-            // Somebody put something there meanwhile; it is theirs to keep.
+        ApplyStep::MakeDir { .. } => match rustix::fs::unlinkat(dir, name, AtFlags::REMOVEDIR) {
+            // Another process put something there meanwhile; it stays.
             Ok(()) | Err(Errno::NOENT | Errno::NOTEMPTY | Errno::EXIST | Errno::NOTDIR) => {}
             Err(errno) => return Err(errno.into()),
         },
-        Step::Place { slot, before, .. } => {
+        ApplyStep::Place { slot, before, .. } => {
             let done = stat(staging, &new_name(*slot))?.is_none();
             match before {
                 _ if !done => {}
@@ -138,7 +144,7 @@ fn revert(descent: &mut Descent<'_>, staging: BorrowedFd<'_>, step: &Step) -> io
     Ok(())
 }
 
-/// Moves the original back; when it is gone, that was done before a crash.
+/// Moves the original back; if it is gone, that happened before a crash.
 fn rename_kept(
     staging: BorrowedFd<'_>,
     kept: &str,
@@ -151,8 +157,8 @@ fn rename_kept(
     }
 }
 
-/// Moves a file to a name that must be free: what somebody put there since the
-/// check is not overwritten. Filesystems that cannot promise it just rename.
+/// Moves a file to a name that must be free: a file created there since the check is not
+/// overwritten. Filesystems without that guarantee just rename.
 fn rename_new(
     staging: BorrowedFd<'_>,
     staged: &str,
@@ -167,11 +173,11 @@ fn rename_new(
     }
 }
 
-fn failed(step: &Step, source: io::Error) -> Error {
+fn failed(step: &ApplyStep, source: io::Error) -> Error {
     let what = match step {
-        Step::Remove { .. } => "removing",
-        Step::MakeDir { .. } => "creating the directory",
-        Step::Place { .. } => "writing",
+        ApplyStep::Remove { .. } => "removing",
+        ApplyStep::MakeDir { .. } => "creating the directory",
+        ApplyStep::Place { .. } => "writing",
     };
     Error::io(what, step.path(), source)
 }

@@ -1,90 +1,90 @@
-//! Planning: every change is checked against the disk; nothing is written.
+//! Planning: checks every change against the disk, and writes nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use rustix::fs::{Access, AtFlags, Stat};
 
-use super::Applied;
-use super::guard::{Act, Guard, Target};
-use super::journal::{Seen, Step};
-use crate::descent::{Descent, LastLink, Place, Resolver, kind_of};
-use crate::floor::{self, HOME};
+use super::ApplyReport;
+use super::guard::{ApplyGuard, ChangeTarget, TargetAction};
+use super::journal::{ApplyStep, FileStamp};
+use crate::descent::{Descent, LastLink, PathResolver, ResolvedPath, kind_of};
+use crate::protected_paths::{self, HOME};
 use crate::root::special;
-use crate::{Change, ChangeSet, Error, ErrorKind, Kind, RelPath, Root};
+use crate::{ChangeSet, Error, PathChange, PathKind, RelPath, Root, WorkspaceErrorKind};
 
 /// The steps to take, in order: removals, then directories, then files.
-pub(super) struct Plan<'c> {
-    pub(super) steps: Vec<Step>,
-    /// What goes into slot `n`.
-    pub(super) contents: Vec<Content<'c>>,
-    pub(super) applied: Applied,
+pub(super) struct ApplyPlan<'c> {
+    pub(super) steps: Vec<ApplyStep>,
+    /// The content of slot `n`.
+    pub(super) contents: Vec<StagedContent<'c>>,
+    pub(super) applied: ApplyReport,
 }
 
 /// One file to be staged.
-pub(super) struct Content<'c> {
+pub(super) struct StagedContent<'c> {
     pub(super) bytes: &'c [u8],
     pub(super) executable: bool,
     pub(super) replaces: Option<Stat>,
 }
 
-impl<'c> Plan<'c> {
+impl<'c> ApplyPlan<'c> {
     pub(super) fn check(
         root: &Root,
         changes: &'c ChangeSet,
-        guard: &dyn Guard,
+        guard: &dyn ApplyGuard,
     ) -> Result<Self, Error> {
-        let mut removals = Removals::default();
+        let mut removals = PlannedRemovals::default();
         removals.collect(root, changes, guard)?;
         let gone = std::mem::take(&mut removals.gone);
-        let mut additions = Additions::new(root, &gone, guard);
+        let mut additions = AdditionPlanner::new(root, &gone, guard);
         for (path, change) in changes.iter() {
             match change {
-                Change::Write { bytes, executable } => {
+                PathChange::Write { bytes, executable } => {
                     additions.write(path, bytes, *executable)?;
                 }
-                Change::CreateDir => additions.create_dir(path)?,
-                Change::Delete | Change::DeleteTree => {}
+                PathChange::CreateDir => additions.create_dir(path)?,
+                PathChange::Delete | PathChange::DeleteTree => {}
             }
         }
         additions.check_overlaps()?;
         Ok(additions.into_plan(removals))
     }
 
-    /// Whether the whole plan is one atomic operation of the filesystem.
+    /// Returns true if the whole plan is one atomic operation of the filesystem.
     pub(super) fn is_single(&self) -> bool {
         self.steps.len() <= 1
     }
 }
 
 #[derive(Default)]
-struct Removals {
+struct PlannedRemovals {
     gone: BTreeSet<RelPath>,
-    steps: Vec<(RelPath, Seen)>,
+    steps: Vec<(RelPath, FileStamp)>,
     deleted: Vec<RelPath>,
 }
 
-impl Removals {
+impl PlannedRemovals {
     fn collect(
         &mut self,
         root: &Root,
         changes: &ChangeSet,
-        guard: &dyn Guard,
+        guard: &dyn ApplyGuard,
     ) -> Result<(), Error> {
         let nothing = BTreeSet::new();
-        let mut resolver = Resolver::new(root.fd(), &nothing);
+        let mut resolver = PathResolver::new(root.fd(), &nothing);
         for (path, change) in changes.iter() {
             let act = match change {
-                Change::Delete => Act::Delete,
-                Change::DeleteTree => Act::DeleteTree,
-                Change::Write { .. } | Change::CreateDir => continue,
+                PathChange::Delete => TargetAction::Delete,
+                PathChange::DeleteTree => TargetAction::DeleteTree,
+                PathChange::Write { .. } | PathChange::CreateDir => continue,
             };
             let place = resolver.resolve(path, LastLink::Keep)?;
             guard.check(&place.target(path, act))?;
             let Some(found) = place.found else { continue };
             check_target(path, &place.path)?;
-            if kind_of(&found) == Kind::Dir && act == Act::Delete {
+            if kind_of(&found) == PathKind::Dir && act == TargetAction::Delete {
                 return Err(Error::new(
-                    ErrorKind::Conflict,
+                    WorkspaceErrorKind::Conflict,
                     format!("`{path}` is a directory, and a file was to be deleted"),
                 ));
             }
@@ -92,37 +92,37 @@ impl Removals {
             if self.covers(&place.path) {
                 continue;
             }
-            self.steps.push((place.path.clone(), Seen::of(&found)));
+            self.steps.push((place.path.clone(), FileStamp::of(&found)));
             self.gone.insert(place.path);
             self.deleted.push(path.clone());
         }
         Ok(())
     }
 
-    /// Whether `path` goes with a directory that is already going.
+    /// Returns true if `path` is removed together with a directory.
     fn covers(&self, path: &RelPath) -> bool {
         std::iter::successors(Some(path.clone()), RelPath::parent)
             .any(|above| self.gone.contains(&above))
     }
 }
 
-struct Additions<'r, 'c> {
+struct AdditionPlanner<'r, 'c> {
     root: &'r Root,
-    guard: &'r dyn Guard,
-    resolver: Resolver<'r>,
+    guard: &'r dyn ApplyGuard,
+    resolver: PathResolver<'r>,
     /// The directory last found writable.
     writable: Option<RelPath>,
     make_dirs: BTreeSet<RelPath>,
-    /// By real path: how it was spelled, and what shall be there.
-    files: BTreeMap<RelPath, (RelPath, Content<'c>)>,
+    /// By resolved path: the spelled path, and the planned content.
+    files: BTreeMap<RelPath, (RelPath, StagedContent<'c>)>,
 }
 
-impl<'r, 'c> Additions<'r, 'c> {
-    fn new(root: &'r Root, gone: &'r BTreeSet<RelPath>, guard: &'r dyn Guard) -> Self {
+impl<'r, 'c> AdditionPlanner<'r, 'c> {
+    fn new(root: &'r Root, gone: &'r BTreeSet<RelPath>, guard: &'r dyn ApplyGuard) -> Self {
         Self {
             root,
             guard,
-            resolver: Resolver::new(root.fd(), gone),
+            resolver: PathResolver::new(root.fd(), gone),
             writable: None,
             make_dirs: BTreeSet::new(),
             files: BTreeMap::new(),
@@ -131,24 +131,24 @@ impl<'r, 'c> Additions<'r, 'c> {
 
     fn write(&mut self, path: &RelPath, bytes: &'c [u8], executable: bool) -> Result<(), Error> {
         let place = self.resolver.resolve(path, LastLink::Follow)?;
-        self.guard.check(&place.target(path, Act::Write))?;
+        self.guard.check(&place.target(path, TargetAction::Write))?;
         check_target(path, &place.path)?;
         match place.found.as_ref().map(kind_of) {
             None => {}
-            Some(Kind::Dir) => {
+            Some(PathKind::Dir) => {
                 return Err(Error::new(
-                    ErrorKind::Conflict,
+                    WorkspaceErrorKind::Conflict,
                     format!(
                         "`{path}` is a directory, so no file can be written there; remove it or choose another path"
                     ),
                 ));
             }
-            Some(Kind::Other | Kind::Symlink) => return Err(special(path)),
-            Some(Kind::File) => check_writable_file(path, &place)?,
+            Some(PathKind::Other | PathKind::Symlink) => return Err(special(path)),
+            Some(PathKind::File) => check_writable_file(path, &place)?,
         }
         let parent = place.path.parent().unwrap_or_else(RelPath::root);
         self.need_dir(&parent, &place)?;
-        let content = Content {
+        let content = StagedContent {
             bytes,
             executable,
             replaces: place.found,
@@ -156,7 +156,7 @@ impl<'r, 'c> Additions<'r, 'c> {
         match self.files.insert(place.path, (path.clone(), content)) {
             None => Ok(()),
             Some((other, _)) => Err(Error::new(
-                ErrorKind::Conflict,
+                WorkspaceErrorKind::Conflict,
                 format!(
                     "`{other}` and `{path}` are the same file through a symlink; write it once"
                 ),
@@ -166,13 +166,14 @@ impl<'r, 'c> Additions<'r, 'c> {
 
     fn create_dir(&mut self, path: &RelPath) -> Result<(), Error> {
         let place = self.resolver.resolve(path, LastLink::Follow)?;
-        self.guard.check(&place.target(path, Act::CreateDir))?;
-        floor::check_write(&place.path)?;
+        self.guard
+            .check(&place.target(path, TargetAction::CreateDir))?;
+        protected_paths::check_write(&place.path)?;
         match place.found.as_ref().map(kind_of) {
             None => self.need_dir(&place.path.clone(), &place),
-            Some(Kind::Dir) => Ok(()),
+            Some(PathKind::Dir) => Ok(()),
             Some(_) => Err(Error::new(
-                ErrorKind::Conflict,
+                WorkspaceErrorKind::Conflict,
                 format!(
                     "`{path}` is a file, so no directory can be made there; move it or choose another path"
                 ),
@@ -180,8 +181,8 @@ impl<'r, 'c> Additions<'r, 'c> {
         }
     }
 
-    /// Plans `dir` and those above it, as far as they are missing.
-    fn need_dir(&mut self, dir: &RelPath, place: &Place) -> Result<(), Error> {
+    /// Plans `dir` and the missing directories above it.
+    fn need_dir(&mut self, dir: &RelPath, place: &ResolvedPath) -> Result<(), Error> {
         let mut missing = dir.clone();
         let mut depth = dir.depth();
         while depth > place.standing && self.make_dirs.insert(missing.clone()) {
@@ -201,7 +202,7 @@ impl<'r, 'c> Additions<'r, 'c> {
         for (real, (path, _)) in &self.files {
             if self.make_dirs.contains(real) {
                 return Err(Error::new(
-                    ErrorKind::Conflict,
+                    WorkspaceErrorKind::Conflict,
                     format!(
                         "`{path}` is to become a file and a directory at once; rename one of them"
                     ),
@@ -211,21 +212,21 @@ impl<'r, 'c> Additions<'r, 'c> {
         Ok(())
     }
 
-    fn into_plan(self, removals: Removals) -> Plan<'c> {
-        let mut applied = Applied {
+    fn into_plan(self, removals: PlannedRemovals) -> ApplyPlan<'c> {
+        let mut applied = ApplyReport {
             deleted: removals.deleted,
-            ..Applied::default()
+            ..ApplyReport::default()
         };
         let mut contents = Vec::with_capacity(self.files.len());
         let mut places = Vec::with_capacity(self.files.len());
         for (real, (path, content)) in self.files {
-            let before = content.replaces.as_ref().map(Seen::of);
+            let before = content.replaces.as_ref().map(FileStamp::of);
             let list = match before {
                 Some(_) => &mut applied.replaced,
                 None => &mut applied.created,
             };
             list.push(path);
-            places.push(Step::Place {
+            places.push(ApplyStep::Place {
                 path: real,
                 slot: contents.len(),
                 before,
@@ -233,15 +234,15 @@ impl<'r, 'c> Additions<'r, 'c> {
             contents.push(content);
         }
         // Slots of removals come after those of files, which index `contents`.
-        let mut steps: Vec<Step> = (contents.len()..)
+        let mut steps: Vec<ApplyStep> = (contents.len()..)
             .zip(removals.steps)
-            .map(|(slot, (path, before))| Step::Remove { path, slot, before })
+            .map(|(slot, (path, before))| ApplyStep::Remove { path, slot, before })
             .collect();
         applied.directories = self.make_dirs.iter().cloned().collect();
         let make_dirs = self.make_dirs.into_iter();
-        steps.extend(make_dirs.map(|path| Step::MakeDir { path }));
+        steps.extend(make_dirs.map(|path| ApplyStep::MakeDir { path }));
         steps.append(&mut places);
-        Plan {
+        ApplyPlan {
             steps,
             contents,
             applied,
@@ -249,9 +250,9 @@ impl<'r, 'c> Additions<'r, 'c> {
     }
 }
 
-impl Place {
-    fn target<'t>(&'t self, spelled: &'t RelPath, act: Act) -> Target<'t> {
-        Target {
+impl ResolvedPath {
+    fn target<'t>(&'t self, spelled: &'t RelPath, act: TargetAction) -> ChangeTarget<'t> {
+        ChangeTarget {
             spelled,
             real: &self.path,
             found: self.found.as_ref(),
@@ -260,9 +261,9 @@ impl Place {
     }
 }
 
-/// The floor, for the path as it was spelled and as it resolves.
+/// Checks the floor, for the spelled path and the resolved one.
 fn check_target(path: &RelPath, real: &RelPath) -> Result<(), Error> {
-    floor::check_write(real).map_err(|error| {
+    protected_paths::check_write(real).map_err(|error| {
         if path == real {
             error
         } else {
@@ -271,7 +272,7 @@ fn check_target(path: &RelPath, real: &RelPath) -> Result<(), Error> {
     })?;
     if real.as_str() == HOME {
         return Err(Error::new(
-            ErrorKind::Denied,
+            WorkspaceErrorKind::Denied,
             format!(
                 "`{path}` is needed while changes are applied; change what is inside it instead"
             ),
@@ -280,18 +281,18 @@ fn check_target(path: &RelPath, real: &RelPath) -> Result<(), Error> {
     Ok(())
 }
 
-fn check_writable_file(path: &RelPath, place: &Place) -> Result<(), Error> {
+fn check_writable_file(path: &RelPath, place: &ResolvedPath) -> Result<(), Error> {
     let mode = place.found.as_ref().map_or(0o200, |stat| stat.st_mode);
     if mode & 0o222 == 0 {
         return Err(Error::new(
-            ErrorKind::ReadOnly,
+            WorkspaceErrorKind::ReadOnly,
             format!("`{path}` is read-only; make it writable (`chmod u+w`) or choose another path"),
         ));
     }
     Ok(())
 }
 
-fn check_writable_dir(root: &Root, place: &Place) -> Result<(), Error> {
+fn check_writable_dir(root: &Root, place: &ResolvedPath) -> Result<(), Error> {
     check_access(root, &place.path.parent().unwrap_or_else(RelPath::root))
 }
 
@@ -303,7 +304,7 @@ fn check_access(root: &Root, dir: &RelPath) -> Result<(), Error> {
     let wanted = Access::WRITE_OK | Access::EXEC_OK;
     rustix::fs::accessat(fd, ".", wanted, AtFlags::empty()).map_err(|_| {
         Error::new(
-            ErrorKind::ReadOnly,
+            WorkspaceErrorKind::ReadOnly,
             format!("the directory `{dir}` may not be written; check its permissions"),
         )
     })

@@ -1,4 +1,4 @@
-//! Staging: every new content is written, every original kept, nothing moved.
+//! Staging: writes every new content and keeps every original; moves nothing.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -7,24 +7,24 @@ use std::os::fd::BorrowedFd;
 use rustix::fs::{AtFlags, Gid, Mode, OFlags, Stat, Uid};
 use rustix::io::Errno;
 
-use super::journal::Step;
-use super::plan::{Content, Plan};
-use super::probe::Probe;
-use super::staging::Staging;
+use super::fail_point::FailPoint;
+use super::journal::ApplyStep;
+use super::plan::{ApplyPlan, StagedContent};
+use super::staging::StagingArea;
 use crate::descent::Descent;
 use crate::{Error, Root};
 
 /// Fills the slots of the plan's steps.
 pub(super) fn write(
     root: &Root,
-    staging: &Staging<'_>,
-    plan: &Plan<'_>,
-    probe: &dyn Probe,
+    staging: &StagingArea<'_>,
+    plan: &ApplyPlan<'_>,
+    probe: &dyn FailPoint,
 ) -> Result<(), Error> {
     let mut descent = Descent::new(root.fd());
     probe.check()?;
     for step in &plan.steps {
-        let Step::Place { path, slot, before } = step else {
+        let ApplyStep::Place { path, slot, before } = step else {
             continue;
         };
         let failed = |source| Error::io("writing", path, source);
@@ -51,8 +51,8 @@ pub(super) fn old_name(slot: usize) -> String {
     format!("{slot}.old")
 }
 
-fn new_file(dir: BorrowedFd<'_>, name: &str, content: &Content<'_>) -> io::Result<()> {
-    // The umask takes from these what the user does not want given.
+fn new_file(dir: BorrowedFd<'_>, name: &str, content: &StagedContent<'_>) -> io::Result<()> {
+    // The umask removes permissions the user does not want to give.
     let mode = if content.executable { 0o777 } else { 0o666 };
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
     let fd = rustix::fs::openat(dir, name, flags, Mode::from_raw_mode(mode))?;
@@ -64,20 +64,20 @@ fn new_file(dir: BorrowedFd<'_>, name: &str, content: &Content<'_>) -> io::Resul
     }
 }
 
-/// The new file takes over the permissions and the owner of the one it replaces.
+/// Copies the permissions and the owner of the replaced file to the new one.
 fn inherit(file: &File, original: &Stat, executable: bool) -> io::Result<()> {
     let own = rustix::fs::fstat(file)?;
     if (own.st_uid, own.st_gid) != (original.st_uid, original.st_gid) {
         let (uid, gid) = (original.st_uid, original.st_gid);
         let given = rustix::fs::fchown(file, Some(Uid::from_raw(uid)), Some(Gid::from_raw(gid)));
         match given {
-            // Only root may give files away; anybody else becomes the owner.
+            // Only root may give files away; other users stay the owner.
             Ok(()) | Err(Errno::PERM) => {}
             Err(errno) => return Err(errno.into()),
         }
     }
     let kept = Mode::from_raw_mode(original.st_mode).bits() & 0o777;
-    // Whoever may read a program may run it.
+    // Every user who may read the program may also execute it.
     let mode = if executable {
         kept | (kept & 0o444) >> 2
     } else {
@@ -86,9 +86,8 @@ fn inherit(file: &File, original: &Stat, executable: bool) -> io::Result<()> {
     Ok(rustix::fs::fchmod(file, Mode::from_bits_truncate(mode))?)
 }
 
-/// Gives the original a second name, so that moving it back restores it whole:
-/// content, owner, permissions, times. Where the filesystem has no hard links,
-/// the content and permissions are copied.
+/// Gives the original a second name, so that moving it back restores it whole: content, owner,
+/// permissions, times. If the filesystem has no hard links, copies the content and permissions.
 fn keep(dir: BorrowedFd<'_>, name: &str, staging: BorrowedFd<'_>, kept: &str) -> io::Result<()> {
     match rustix::fs::linkat(dir, name, staging, kept, AtFlags::empty()) {
         Ok(()) => Ok(()),

@@ -10,32 +10,32 @@ use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::Durability;
-use super::journal::Journal;
-use super::probe::Probe;
+use super::fail_point::FailPoint;
+use super::journal::ApplyJournal;
 use crate::descent::open_dir;
-use crate::floor::{HOME, STAGING};
+use crate::protected_paths::{HOME, STAGING};
 use crate::writer::is_writer_lock;
-use crate::{Error, ErrorKind, RelPath, Root};
+use crate::{Error, RelPath, Root, WorkspaceErrorKind};
 
-/// How long an apply waits for another process's apply to end.
+/// Time that an apply waits for another process's apply to end.
 pub const LOCK_WAIT_MAX: Duration = Duration::from_secs(30);
 
 const LOCK: &str = "lock";
 const LOCK_POLL: Duration = Duration::from_millis(2);
 
-/// The staging area, locked. Dropping it unlocks and cleans nothing, as a
-/// crash would; [`Staging::release`] is the orderly end.
-pub(super) struct Staging<'r> {
+/// The staging area, locked. Dropping it unlocks and cleans nothing, as a crash would;
+/// [`StagingArea::release`] is the orderly end.
+pub(super) struct StagingArea<'r> {
     root: &'r Root,
     home: OwnedFd,
-    /// Whether `.drawloom` itself exists only for this.
+    /// True if `.drawloom` itself exists only for this.
     home_is_ours: bool,
     dir: Dir,
     lock: OwnedFd,
 }
 
-impl<'r> Staging<'r> {
-    /// Whether there may be something to recover, without taking the lock.
+impl<'r> StagingArea<'r> {
+    /// Returns true if there may be something to recover, without taking the lock.
     pub(super) fn is_left_over(root: &Root) -> Result<bool, Error> {
         let path = format!("{HOME}/{STAGING}");
         match root.dir().symlink_metadata(&path) {
@@ -47,7 +47,7 @@ impl<'r> Staging<'r> {
         }
     }
 
-    /// Makes the area where it is missing and waits for its lock.
+    /// Creates the area if it is missing, and waits for its lock.
     pub(super) fn lock(root: &'r Root) -> Result<Self, Error> {
         let started = Instant::now();
         let mut home_is_ours = false;
@@ -62,7 +62,7 @@ impl<'r> Staging<'r> {
             }
             if started.elapsed() > LOCK_WAIT_MAX {
                 return Err(Error::new(
-                    ErrorKind::Locked,
+                    WorkspaceErrorKind::Locked,
                     format!(
                         "another process has been changing `{}` for longer than LOCK_WAIT_MAX ({} s); \
                          wait for it or end it, then run again",
@@ -75,9 +75,9 @@ impl<'r> Staging<'r> {
         }
     }
 
-    /// One attempt; `None` when somebody else holds the lock or has just
-    /// removed it. The holder removes the lock file before unlocking, so a lock
-    /// counts only while the file still has its name.
+    /// Tries once; returns `None` if another process holds the lock or has just removed it. The
+    /// holder removes the lock file before unlocking, so a lock counts only while the file still
+    /// has its name.
     fn try_lock(root: &'r Root, home_is_ours: &mut bool) -> io::Result<Option<Self>> {
         let Some((home, home_made)) = make_dir(root.fd(), HOME)? else {
             return Ok(None);
@@ -129,12 +129,12 @@ impl<'r> Staging<'r> {
             .read(&RelPath::parse(&format!("{HOME}/{STAGING}/{name}"))?)
     }
 
-    /// Whether only the lock is in it.
+    /// Returns true if only the lock is in it.
     pub(super) fn is_empty(&self) -> Result<bool, Error> {
         Ok(self.names()?.is_empty())
     }
 
-    /// Puts on disk what was staged so far.
+    /// Syncs the staged files to disk.
     pub(super) fn sync(&self, durability: Durability) -> Result<(), Error> {
         match durability {
             Durability::Kill => Ok(()),
@@ -153,9 +153,9 @@ impl<'r> Staging<'r> {
         }
     }
 
-    /// Empties the area. The journal goes first: what it described is over.
-    pub(super) fn discard(&self, probe: &dyn Probe) -> Result<(), Error> {
-        Journal::close(self)?;
+    /// Empties the area. Removes the journal first, because its apply is over.
+    pub(super) fn discard(&self, probe: &dyn FailPoint) -> Result<(), Error> {
+        ApplyJournal::close(self)?;
         probe.check()?;
         for name in self.names()? {
             let removed = match self.dir.remove_file(&name) {
@@ -170,17 +170,17 @@ impl<'r> Staging<'r> {
     /// Unlocks, and removes the directories that were made for this. They are
     /// harmless, so failing to remove them is not an error.
     pub(super) fn release(self) {
-        // What could not be cleared away needs the lock file's note when it is recovered.
+        // Recovery of files that could not be removed needs the note in the lock file.
         if self.is_empty().unwrap_or(false) {
             let gone = rustix::fs::unlinkat(&self.dir, LOCK, AtFlags::empty())
                 .and_then(|()| rustix::fs::unlinkat(&self.home, STAGING, AtFlags::REMOVEDIR));
             if gone.is_ok() && self.home_is_ours {
-                // Fails, as it should, when the project now keeps something there.
+                // Fails, as it should, if the project now has other files there.
                 rustix::fs::unlinkat(self.root.fd(), HOME, AtFlags::REMOVEDIR).ok();
             }
         }
-        // A child being spawned by another thread may still share the handle,
-        // so closing it is not enough.
+        // A child being spawned by another thread may still share the handle, so closing it is not
+        // enough.
         rustix::fs::flock(&self.lock, FlockOperation::Unlock).ok();
     }
 
@@ -201,8 +201,8 @@ impl<'r> Staging<'r> {
     }
 }
 
-/// Remembers in the lock file, for whoever recovers, that `.drawloom` was made
-/// for this; answers whether that was so, now or before a crash.
+/// Notes in the lock file, for a later recovery, that `.drawloom` was made for this apply. Returns
+/// true if it was, now or before a crash.
 fn note_owner(lock: &OwnedFd, home_is_ours: bool) -> io::Result<bool> {
     let mut noted = [0_u8];
     if home_is_ours {
@@ -212,10 +212,12 @@ fn note_owner(lock: &OwnedFd, home_is_ours: bool) -> io::Result<bool> {
     Ok(rustix::io::pread(lock, &mut noted, 0)? == 1)
 }
 
-/// Opens a directory, making it if need be, and says whether it was made;
-/// `None` when somebody removed it in between.
+/// Opens a directory, created if missing, and tells whether it was created; `None` if another
+/// process removed it in between.
 pub(crate) fn make_dir(parent: BorrowedFd<'_>, name: &str) -> io::Result<Option<(OwnedFd, bool)>> {
-    let made = match rustix::fs::mkdirat(parent, name, Mode::from_raw_mode(0o777)) {
+    // `.drawloom` itself holds recipes that other users may read; everything below it is private.
+    let mode = if name == HOME { 0o755 } else { 0o700 };
+    let made = match rustix::fs::mkdirat(parent, name, Mode::from_raw_mode(mode)) {
         Ok(()) => true,
         Err(Errno::EXIST) => false,
         // The parent has just been removed.
@@ -223,7 +225,13 @@ pub(crate) fn make_dir(parent: BorrowedFd<'_>, name: &str) -> io::Result<Option<
         Err(errno) => return Err(errno.into()),
     };
     match open_dir(parent, name) {
-        Ok(dir) => Ok(Some((dir, made))),
+        Ok(dir) => {
+            if name != HOME {
+                // A folder that an earlier version left behind is narrowed.
+                rustix::fs::fchmod(&dir, Mode::from_raw_mode(mode)).ok();
+            }
+            Ok(Some((dir, made)))
+        }
         Err(source) if source.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(source) => Err(source),
     }
@@ -238,7 +246,7 @@ fn is_dir_refusal(source: &io::Error) -> bool {
 }
 
 #[cfg(target_os = "linux")]
-fn sync_all(staging: &Staging<'_>) -> io::Result<()> {
+fn sync_all(staging: &StagingArea<'_>) -> io::Result<()> {
     Ok(rustix::fs::syncfs(staging.fd())?)
 }
 

@@ -10,9 +10,9 @@ use std::path::Path;
 use tempfile::TempDir;
 
 use super::*;
-use crate::Change;
+use crate::PathChange;
 
-/// What a test's probe does from its point on.
+/// The fault that a test's probe injects from its point on.
 #[derive(Clone, Copy, PartialEq)]
 enum Trouble {
     None,
@@ -37,7 +37,7 @@ impl At {
     }
 }
 
-impl Probe for At {
+impl FailPoint for At {
     fn reached(&self) -> std::io::Result<()> {
         let point = self.reached.get();
         self.reached.set(point + 1);
@@ -115,9 +115,9 @@ fn changes() -> ChangeSet {
     ] {
         changes.write(path(file), format!("new {file}"));
     }
-    changes.put(path("gone.txt"), Change::Delete);
-    changes.put(path("old"), Change::DeleteTree);
-    changes.put(path("empty/dir"), Change::CreateDir);
+    changes.put(path("gone.txt"), PathChange::Delete);
+    changes.put(path("old"), PathChange::DeleteTree);
+    changes.put(path("empty/dir"), PathChange::CreateDir);
     changes
 }
 
@@ -125,9 +125,9 @@ fn crashes<T>(work: impl FnOnce() -> T) -> bool {
     catch_unwind(AssertUnwindSafe(work)).is_err()
 }
 
-fn apply_at(dir: &Path, probe: &At) -> Result<Applied, Error> {
+fn apply_at(dir: &Path, probe: &At) -> Result<ApplyReport, Error> {
     let root = Root::open(dir).unwrap();
-    apply(&root, &changes(), &Unguarded, Durability::Kill, probe)
+    apply(&root, &changes(), &NoGuard, Durability::Kill, probe)
 }
 
 /// The tree before, the tree after, and how many points an apply has.
@@ -140,7 +140,7 @@ fn before_after_points() -> (Tree, Tree, usize) {
 }
 
 #[test]
-fn the_fixture_changes_what_it_says() {
+fn the_fixture_makes_the_listed_changes() {
     let (before, after, points) = before_after_points();
     assert!(points > 20, "{points}");
     assert!(before.contains_key("old/y/z.txt") && !after.contains_key("old/y"));
@@ -167,7 +167,7 @@ fn after_a_crash_at_any_point_recovery_finishes_or_undoes() {
         assert!(finished || now == before, "point {point}: {now:#?}");
         if let Some(recovered) = recovered {
             assert!(recovered.kept.is_empty(), "point {point}");
-            // Once the journal is closed there is nothing left to finish.
+            // After the journal is closed there is nothing left to recover.
             let said = recovered.outcome == RecoverOutcome::Finished;
             assert!(!said || finished, "point {point}");
         }
@@ -214,7 +214,7 @@ fn an_error_at_any_point_puts_everything_back() {
                 assert!(error.to_string().contains("bad disk"), "{error}");
                 assert_eq!(now, before, "point {point}");
             }
-            // Trouble while clearing away does not make the work undone.
+            // A failure during the cleanup does not undo the work.
             Ok(_) => {
                 Root::open(project.path()).unwrap().recover().unwrap();
                 assert_eq!(tree(project.path()), after, "point {point}");
@@ -224,7 +224,7 @@ fn an_error_at_any_point_puts_everything_back() {
 }
 
 #[test]
-fn a_disk_that_stays_bad_leaves_what_recovery_needs() {
+fn a_disk_that_stays_bad_keeps_the_files_that_recovery_needs() {
     let (before, after, points) = before_after_points();
     for point in 0..points {
         let project = project();
@@ -242,7 +242,7 @@ fn a_crash_while_undoing_goes_on_undoing() {
     for point in 0..points {
         for later in (point + 1..points + 20).step_by(3) {
             struct FailThenCrash(At, At);
-            impl Probe for FailThenCrash {
+            impl FailPoint for FailThenCrash {
                 fn reached(&self) -> std::io::Result<()> {
                     self.1.reached()?;
                     self.0.reached()
@@ -255,14 +255,14 @@ fn a_crash_while_undoing_goes_on_undoing() {
                 At::new(later, Trouble::Crash),
             );
             let crashed = catch_unwind(AssertUnwindSafe(|| {
-                apply(&root, &changes(), &Unguarded, Durability::Kill, &probe)
+                apply(&root, &changes(), &NoGuard, Durability::Kill, &probe)
             }));
             match crashed {
                 Ok(_) => break,
                 Err(_) => {
                     root.recover().unwrap();
                     let now = tree(project.path());
-                    // Failing while clearing away happens after the end: then it is "after".
+                    // A failure during the cleanup comes after the end, so the state is "after".
                     let whole = now == before || now == after;
                     assert!(whole, "points {point}, {later}: {now:#?}");
                 }
@@ -272,7 +272,7 @@ fn a_crash_while_undoing_goes_on_undoing() {
 }
 
 #[test]
-fn what_somebody_changed_after_the_crash_is_kept() {
+fn changes_made_after_the_crash_are_kept() {
     let (_, after, points) = before_after_points();
     let mut kept_seen = 0;
     for point in 0..points {
@@ -318,21 +318,21 @@ fn the_next_apply_recovers_before_it_starts() {
 }
 
 #[test]
-fn an_unreadable_journal_is_an_error_that_says_what_to_do() {
+fn an_unreadable_journal_is_an_error_with_advice() {
     let project = project();
     let staging = project.path().join(".drawloom/apply");
     std::fs::create_dir_all(&staging).unwrap();
     for (content, expected) in [("", "EOF"), (r#"{"format":9,"steps":[]}"#, "format 9")] {
         std::fs::write(staging.join("journal"), content).unwrap();
         let error = Root::open(project.path()).unwrap().recover().unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Recovery);
+        assert_eq!(error.kind(), WorkspaceErrorKind::Recovery);
         let message = error.to_string();
         assert!(message.contains(expected), "{message}");
         assert!(message.contains("remove `.drawloom/apply`"), "{message}");
     }
 }
 
-/// A journal is a file in the project, so somebody may have forged it.
+/// A journal is a file in the project, so an attacker may have forged it.
 #[test]
 fn a_forged_journal_cannot_write_outside() {
     let project = project();

@@ -1,4 +1,4 @@
-//! Goes through the files that may be read and takes the facts out of them, with several threads.
+//! Walks the readable files and reads their facts, with several threads.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -8,22 +8,22 @@ use rustix::buffer::spare_capacity;
 use rustix::fs::Stat;
 use rustix::io::Errno;
 
-use super::cache::{Cache, Known};
-use super::language::{self, Facts, Language};
-use super::project::Source;
-use super::{Extent, nesting};
-use crate::floor::HOME;
-use crate::policed::Candidate;
+use super::cache::{CachedFiles, IndexCache};
+use super::language::{self, SourceFacts, SourceLanguage};
+use super::project::SourceFile;
+use super::{FileExtent, nesting};
+use crate::policed::ReadCandidate;
+use crate::protected_paths::HOME;
 use crate::{Error, RelPath, Workspace};
 
-/// The largest text whose definitions are looked for; of larger ones the lines are counted.
+/// The largest text that is parsed for definitions; larger ones only get their lines counted.
 pub const INDEX_PARSED_BYTES_MAX: u64 = 2 * 1024 * 1024;
-/// The largest file that is read; of larger ones the size is known.
+/// The largest file that is read; of larger ones only the size is known.
 pub const INDEX_READ_BYTES_MAX: u64 = 32 * 1024 * 1024;
-/// How much of a file is looked at for the zero bytes that no text has.
+/// Bytes of a file that are searched for zero bytes, which mark it as binary.
 const BINARY_PROBE_BYTES: usize = 8 * 1024;
 
-/// Files that say what imports mean.
+/// Manifests that resolvers need.
 const MANIFESTS: [&str; 5] = [
     "package.json",
     "jsconfig.json",
@@ -31,24 +31,24 @@ const MANIFESTS: [&str; 5] = [
     "go.mod",
     "pyproject.toml",
 ];
-/// The largest of them that is kept in memory and in the cache; larger ones are read again.
+/// The largest manifest that is kept in memory and in the cache; larger ones are read again.
 const MANIFEST_KEPT_BYTES_MAX: usize = 64 * 1024;
 
-/// What one thread keeps to itself.
+/// The state of one thread.
 #[derive(Default)]
-struct Hand {
-    sources: Vec<Source>,
+struct IndexThread {
+    sources: Vec<SourceFile>,
     buffer: Vec<u8>,
 }
 
 /// Every file that may be read, in tree order, and how many entries have names that no path can spell.
 pub(super) fn collect(
     space: &Workspace,
-    known: &Known,
-    cache: &Cache,
-) -> Result<(Vec<Source>, usize), Error> {
-    let read = |hand: &mut Hand, candidate: Candidate<'_>| {
-        // What is kept about the project is no part of it.
+    known: &CachedFiles,
+    cache: &IndexCache,
+) -> Result<(Vec<SourceFile>, usize), Error> {
+    let read = |hand: &mut IndexThread, candidate: ReadCandidate<'_>| {
+        // The program's own files are no part of the project.
         if candidate.path.names().next() == Some(HOME) {
             return;
         }
@@ -57,27 +57,27 @@ pub(super) fn collect(
             .or_else(|| opened(candidate, known, cache, &mut hand.buffer));
         hand.sources.extend(source);
     };
-    let (hands, unnameable) = space.survey(nesting::STACK_BYTES, Hand::default, read)?;
-    let mut sources: Vec<Source> = hands.into_iter().flat_map(|hand| hand.sources).collect();
+    let (hands, unnameable) = space.survey(nesting::STACK_BYTES, IndexThread::default, read)?;
+    let mut sources: Vec<SourceFile> = hands.into_iter().flat_map(|hand| hand.sources).collect();
     sources.sort_by(|a, b| a.path.cmp(&b.path));
     Ok((sources, unnameable))
 }
 
 fn opened(
-    candidate: Candidate<'_>,
-    known: &Known,
-    cache: &Cache,
+    candidate: ReadCandidate<'_>,
+    known: &CachedFiles,
+    cache: &IndexCache,
     buffer: &mut Vec<u8>,
-) -> Option<Source> {
+) -> Option<SourceFile> {
     let (file, stat) = candidate.open()?;
     let path = candidate.path;
-    let language = Language::of(&path);
+    let language = SourceLanguage::of(&path);
     let size = u64::try_from(stat.st_size).unwrap_or(0);
     if size > INDEX_READ_BYTES_MAX || !read(&file, size, buffer) {
-        return Some(Source {
+        return Some(SourceFile {
             path,
             language,
-            extent: Extent::Bytes(size),
+            extent: FileExtent::Bytes(size),
             facts: Arc::default(),
             manifest: None,
             stamp: cache.stamp(&stat, 0),
@@ -89,17 +89,17 @@ fn opened(
         None => {
             let extent = extent(buffer);
             let facts = match extent {
-                Extent::Lines(_) if size <= INDEX_PARSED_BYTES_MAX => {
+                FileExtent::Lines(_) if size <= INDEX_PARSED_BYTES_MAX => {
                     let text = text_of(buffer);
                     nesting::with_stack_for(&text, || language::facts(language, &path, &text))
                         .unwrap_or_default()
                 }
-                _ => Facts::default(),
+                _ => SourceFacts::default(),
             };
             (extent, Arc::new(facts))
         }
     };
-    Some(Source {
+    Some(SourceFile {
         manifest: manifest(&path, buffer),
         path,
         language,
@@ -109,7 +109,7 @@ fn opened(
     })
 }
 
-/// The text of a file that resolvers of imports will ask for.
+/// Returns the text of a file that import resolvers need.
 fn manifest(path: &RelPath, bytes: &[u8]) -> Option<Arc<str>> {
     let name = path.file_name().unwrap_or_default();
     let is_one = MANIFESTS.contains(&name) || name.starts_with("tsconfig");
@@ -119,12 +119,12 @@ fn manifest(path: &RelPath, bytes: &[u8]) -> Option<Arc<str>> {
     Some(Arc::from(text_of(bytes)))
 }
 
-/// Reads the whole file into the buffer; not, when it is or becomes larger than the limit or the
-/// disk refuses. The room for it is not cleared first, which would cost a pass over every file.
+/// Reads the whole file into the buffer. Returns false if it is or becomes larger than the limit,
+/// or the disk refuses. The buffer is not zeroed first, which would cost a pass over every file.
 fn read(file: &File, size: u64, buffer: &mut Vec<u8>) -> bool {
     buffer.clear();
     let size = usize::try_from(size).unwrap_or(0);
-    // Room for one more byte than there should be: reading it tells that the end was reached.
+    // Room for one more byte than expected: an empty read then shows that the end was reached.
     buffer.reserve(size + 1);
     while buffer.len() as u64 <= INDEX_READ_BYTES_MAX {
         if buffer.len() == buffer.capacity() {
@@ -141,17 +141,17 @@ fn read(file: &File, size: u64, buffer: &mut Vec<u8>) -> bool {
     false
 }
 
-/// The text of a file, whatever it is encoded in. What is not UTF-8 is mostly Latin-1, in which every
-/// byte is a character; what is UTF-16 says so in its first two bytes.
+/// Decodes a file in any encoding. Text that is not UTF-8 is mostly Latin-1, in which every byte is
+/// a character; UTF-16 says so in its first two bytes.
 pub(super) fn text_of(bytes: &[u8]) -> Cow<'_, str> {
-    // Asking first is three times as fast as mending at once.
+    // Validating first is three times as fast as repairing at once.
     match simdutf8::basic::from_utf8(bytes) {
         Ok(text) => Cow::Borrowed(text),
         Err(_) => Cow::Owned(utf16(bytes).unwrap_or_else(|| mended(bytes))),
     }
 }
 
-/// Takes what is UTF-8 as it is, and every other byte for a character of Latin-1.
+/// Keeps valid UTF-8, and reads every other byte as a character of Latin-1.
 fn mended(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
@@ -161,7 +161,7 @@ fn mended(bytes: &[u8]) -> String {
     text
 }
 
-/// A text in UTF-16, which begins with the mark of its byte order.
+/// Decodes a text in UTF-16, which begins with a byte order mark.
 fn utf16(bytes: &[u8]) -> Option<String> {
     let (pairs, _) = bytes.as_chunks::<2>();
     let (mark, units) = pairs.split_first()?;
@@ -179,16 +179,16 @@ fn utf16(bytes: &[u8]) -> Option<String> {
     )
 }
 
-fn extent(bytes: &[u8]) -> Extent {
+fn extent(bytes: &[u8]) -> FileExtent {
     let recoded = utf16(bytes);
     let text = recoded.as_ref().map_or(bytes, |text| text.as_bytes());
     let probe = &text[..text.len().min(BINARY_PROBE_BYTES)];
     if memchr::memchr(0, probe).is_some() {
-        return Extent::Bytes(bytes.len() as u64);
+        return FileExtent::Bytes(bytes.len() as u64);
     }
     let ends = memchr::memchr_iter(b'\n', text).count();
     let is_open = text.last().is_some_and(|last| *last != b'\n');
-    Extent::Lines(u32::try_from(ends + usize::from(is_open)).unwrap_or(u32::MAX))
+    FileExtent::Lines(u32::try_from(ends + usize::from(is_open)).unwrap_or(u32::MAX))
 }
 
 /// The parts of a file's status that change whenever its content does.

@@ -1,35 +1,36 @@
-//! The imports of a project, resolved: from which file to which, and what `export *` hands on.
+//! The resolved imports of a project: the file each one leads to, and the names that `export *`
+//! passes on.
 
 use std::collections::HashSet;
 
 use rustc_hash::FxBuildHasher;
 
-use super::language::{self, Export, ExportKind, ImportKind, Language, Resolver};
-use super::project::{FileId, Project, Source};
+use super::language::{self, ExportKind, ExportedName, ImportKind, ImportResolver, SourceLanguage};
+use super::project::{FileId, IndexedProject, SourceFile};
 use crate::Workspace;
 
 /// Names that `export *` does not hand on.
 const KEPT: [&str; 2] = ["default", "export="];
 
 /// For each file, by its place in tree order.
-pub(super) struct Resolved {
+pub(super) struct ResolvedImports {
     /// The other files it imports, in order.
     pub(super) imports: Vec<Vec<u32>>,
     /// The names it hands on from files that it exports whole.
-    pub(super) handed_on: Vec<Vec<Export>>,
+    pub(super) handed_on: Vec<Vec<ExportedName>>,
 }
 
-/// A file that is handed on whole, and the line that says so.
-struct Star {
+/// A file whose exports are all re-exported, and the line of the `export *`.
+struct WildcardExport {
     target: FileId,
     line: u32,
 }
 
-pub(super) fn resolve(space: &Workspace, sources: &[Source]) -> Resolved {
-    let project = Project::new(space, sources);
+pub(super) fn resolve(space: &Workspace, sources: &[SourceFile]) -> ResolvedImports {
+    let project = IndexedProject::new(space, sources);
     let mut imports = Vec::with_capacity(sources.len());
-    let mut stars: Vec<Vec<Star>> = Vec::with_capacity(sources.len());
-    let mut resolvers = Resolvers::default();
+    let mut stars: Vec<Vec<WildcardExport>> = Vec::with_capacity(sources.len());
+    let mut resolvers = LanguageResolvers::default();
     for (id, source) in project.files() {
         let mut found = Vec::new();
         let mut whole = Vec::new();
@@ -42,7 +43,7 @@ pub(super) fn resolve(space: &Workspace, sources: &[Source]) -> Resolved {
                 found.push(target.0);
                 if import.kind == ImportKind::ReexportAll {
                     let line = import.line;
-                    whole.push(Star { target, line });
+                    whole.push(WildcardExport { target, line });
                 }
             }
         }
@@ -55,7 +56,7 @@ pub(super) fn resolve(space: &Workspace, sources: &[Source]) -> Resolved {
         .files()
         .map(|(id, _)| handed_on(&project, &stars, id))
         .collect();
-    Resolved { imports, handed_on }
+    ResolvedImports { imports, handed_on }
 }
 
 /// For each file, those that import it.
@@ -71,10 +72,14 @@ pub(super) fn reversed(imports: &[Vec<u32>]) -> Vec<Vec<u32>> {
 
 /// One resolver for each language that has imports in this project.
 #[derive(Default)]
-struct Resolvers<'p>(Vec<(Language, Box<dyn Resolver + 'p>)>);
+struct LanguageResolvers<'p>(Vec<(SourceLanguage, Box<dyn ImportResolver + 'p>)>);
 
-impl<'p> Resolvers<'p> {
-    fn of(&mut self, language: Language, project: &'p Project<'p>) -> &dyn Resolver {
+impl<'p> LanguageResolvers<'p> {
+    fn of(
+        &mut self,
+        language: SourceLanguage,
+        project: &'p IndexedProject<'p>,
+    ) -> &dyn ImportResolver {
         let known = self.0.iter().position(|(known, _)| *known == language);
         let position = known.unwrap_or_else(|| {
             let made = language::resolver(language, project);
@@ -85,9 +90,13 @@ impl<'p> Resolvers<'p> {
     }
 }
 
-/// The names of all files that `id` exports whole, those that they export whole among them. A name
-/// of the file's own goes first, and of two others the one that is met first.
-fn handed_on(project: &Project<'_>, stars: &[Vec<Star>], id: FileId) -> Vec<Export> {
+/// Returns the names of all files that `id` re-exports as a whole, directly or through others. The
+/// file's own names win, and of two others the one found first.
+fn handed_on(
+    project: &IndexedProject<'_>,
+    stars: &[Vec<WildcardExport>],
+    id: FileId,
+) -> Vec<ExportedName> {
     let own = &stars[id.index()];
     if own.is_empty() {
         return Vec::new();
@@ -106,7 +115,7 @@ fn handed_on(project: &Project<'_>, stars: &[Vec<Star>], id: FileId) -> Vec<Expo
         }
         for export in &project.source(target).facts.exports {
             if !KEPT.contains(&export.name.as_str()) && names.insert(&export.name) {
-                found.push(Export {
+                found.push(ExportedName {
                     name: export.name.clone(),
                     kind: ExportKind::Reexport,
                     line,

@@ -1,47 +1,48 @@
-//! Whom a change reaches: the imports followed backwards, with the distance, tests apart.
+//! The impact of a change: follows the imports backwards, with the distance, tests apart.
 
 use std::collections::VecDeque;
 
-use super::Index;
+use super::SourceIndex;
 use crate::RelPath;
 
 /// A file that a change may reach.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Impacted {
-    /// Where it is.
+pub struct ImpactedFile {
+    /// Its path.
     pub path: RelPath,
-    /// How many imports away the change is; 1 imports a changed file itself.
+    /// Number of imports between it and the change; 1 imports a changed file itself.
     pub depth: u32,
     /// The file it imports by which the change reaches it.
     pub via: RelPath,
 }
 
-/// What changing some files reaches, the nearest first, then in tree order.
+/// The files that a change may affect, nearest first, then in tree order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Impact {
+pub struct ChangeImpact {
     /// Files that are no tests.
-    pub files: Vec<Impacted>,
-    /// Tests: what to run.
-    pub tests: Vec<Impacted>,
+    pub files: Vec<ImpactedFile>,
+    /// The affected tests, which should be run.
+    pub tests: Vec<ImpactedFile>,
 }
 
-impl Impact {
-    /// Whether nothing is reached.
+impl ChangeImpact {
+    /// Returns true if no file is affected.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.files.is_empty() && self.tests.is_empty()
     }
 }
 
-impl Index {
-    /// Whom changes to these files reach, at most `depth_max` imports away. Files that are not in
-    /// the index reach nobody.
+impl SourceIndex {
+    /// Finds the files that changes to these files may affect, at most `depth_max` imports away.
+    /// Ignores paths that are not in the index.
     #[must_use]
-    pub fn impact(&self, changed: &[RelPath], depth_max: u32) -> Impact {
+    pub fn impact(&self, changed: &[RelPath], depth_max: u32) -> ChangeImpact {
         let mut depths: Vec<Option<(u32, usize)>> = vec![None; self.files.len()];
         let mut pending = VecDeque::new();
         let mut starts: Vec<usize> = changed.iter().filter_map(|it| self.position(it)).collect();
-        // What is reached by several at the same distance is reported by the first in tree order.
+        // If several changes reach a file at the same distance, the first in tree order is
+        // reported.
         starts.sort_unstable();
         starts.dedup();
         for start in &starts {
@@ -59,12 +60,12 @@ impl Index {
                 }
             }
         }
-        let mut impact = Impact::default();
+        let mut impact = ChangeImpact::default();
         for (file, reached) in self.files.iter().zip(depths) {
             let Some((depth @ 1.., via)) = reached else {
                 continue;
             };
-            let impacted = Impacted {
+            let impacted = ImpactedFile {
                 path: file.path.clone(),
                 depth,
                 via: self.files[via].path.clone(),

@@ -1,11 +1,11 @@
-//! What is known about one file, read from its text by the parser of its language.
+//! The facts of one file, read from its text by the parser of its language.
 //!
-//! One file for each language, all with the same two questions: [`facts`] (what does this text
-//! define for others, and whom does it ask for) and [`resolver`] (which files of the project does
-//! such a request mean). Facts depend on the text and the name alone, so they are cached with the
-//! file; resolving depends on the whole project and is done anew for every index.
+//! One file for each language, all with the same two functions: [`facts`] (the exports and imports
+//! of a text) and [`resolver`] (the files of the project that an import means). Facts depend on the
+//! text and the name alone, so they are cached with the file; resolving depends on the whole
+//! project and is repeated for every index.
 
-mod gather;
+mod facts_builder;
 mod tokens;
 
 #[cfg(test)]
@@ -21,12 +21,12 @@ mod rust;
 
 use serde::{Deserialize, Serialize};
 
-use super::project::{FileId, Project};
+use super::project::{FileId, IndexedProject};
 use crate::RelPath;
 
 /// The language of a file, by its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Language {
+pub enum SourceLanguage {
     /// TypeScript and JavaScript, with and without JSX, and the scripts of Vue, Svelte and Astro.
     JavaScript,
     /// Rust.
@@ -39,11 +39,11 @@ pub enum Language {
     Java,
     /// C and C++, headers among it.
     C,
-    /// Anything else that is text.
+    /// Any other text.
     Other,
 }
 
-impl Language {
+impl SourceLanguage {
     /// Every language, in the order of this list.
     pub const ALL: [Self; 7] = [
         Self::JavaScript,
@@ -72,29 +72,29 @@ impl Language {
     }
 }
 
-/// What a text defines for others, and whom it asks for.
+/// The exports and imports of a text.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Facts {
-    /// What others may use, in the order of the text, no name twice.
-    pub(crate) exports: Vec<Export>,
-    /// What the text asks for, in the order of the text.
-    pub(crate) imports: Vec<Import>,
-    /// How the text names the unit it belongs to: a Java or Go package, a C++ namespace.
+pub(crate) struct SourceFacts {
+    /// The exports, in the order of the text, no name twice.
+    pub(crate) exports: Vec<ExportedName>,
+    /// The imports, in the order of the text.
+    pub(crate) imports: Vec<ImportRequest>,
+    /// The unit the text declares to belong to: a Java or Go package, a C++ namespace.
     pub(crate) package: Option<String>,
 }
 
 /// A name that others may use.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Export {
+pub struct ExportedName {
     /// The name, as others write it.
     pub name: String,
-    /// What it names.
+    /// The kind of item it names.
     pub kind: ExportKind,
     /// The line of the definition, from 1.
     pub line: u32,
 }
 
-/// What an exported name stands for.
+/// The kind of item an exported name stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ExportKind {
@@ -112,23 +112,23 @@ pub enum ExportKind {
     Module,
     /// Something that another file defines.
     Reexport,
-    /// What a document has instead: a heading, a key, a target.
+    /// The counterpart in a document: a heading, a key, a target.
     Section,
 }
 
 /// A request for another file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Import {
-    /// What is asked for, as the language spells it: `./user.js`, `crate::user::User`,
-    /// `..models.user`, `a.b.C`, `user.h`.
+pub(crate) struct ImportRequest {
+    /// The specifier, as the language spells it: `./user.js`, `crate::user::User`, `..models.user`,
+    /// `a.b.C`, `user.h`.
     pub(crate) specifier: String,
-    /// How it is asked for.
+    /// The form of the import.
     pub(crate) kind: ImportKind,
     /// The line of the request, from 1.
     pub(crate) line: u32,
 }
 
-/// How another file is asked for.
+/// The form of an import.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum ImportKind {
@@ -140,9 +140,9 @@ pub(crate) enum ImportKind {
     Dynamic,
     /// `require`, and `import x = require()`.
     Require,
-    /// To hand on some of its names; they are in [`Facts::exports`].
+    /// To hand on some of its names; they are in [`SourceFacts::exports`].
     Reexport,
-    /// To hand on all of its names; they become exports of this file once it is resolved.
+    /// Re-exports all names of the other file; they become exports of this one when it is resolved.
     ReexportAll,
     /// As a part of this file: Rust's `mod x;`.
     Part,
@@ -151,34 +151,42 @@ pub(crate) enum ImportKind {
 }
 
 /// Finds the files that the imports of one language mean. Made once for an index.
-pub(crate) trait Resolver: Send + Sync {
-    /// The files of the project that `import` in the file `from` means; none when it is one of
-    /// the language's own or of a package from elsewhere.
-    fn resolve(&self, project: &Project<'_>, from: FileId, import: &Import) -> Vec<FileId>;
+pub(crate) trait ImportResolver: Send + Sync {
+    /// Returns the files of the project that `import` in the file `from` means; empty if it means
+    /// the language's own library or a package from elsewhere.
+    fn resolve(
+        &self,
+        project: &IndexedProject<'_>,
+        from: FileId,
+        import: &ImportRequest,
+    ) -> Vec<FileId>;
 }
 
-/// Reads a file. What cannot be parsed gives what was understood before and after.
-pub(crate) fn facts(language: Language, path: &RelPath, text: &str) -> Facts {
+/// Reads the facts of a file. Skips a part that cannot be parsed, and reads the rest.
+pub(crate) fn facts(language: SourceLanguage, path: &RelPath, text: &str) -> SourceFacts {
     match language {
-        Language::JavaScript => javascript::facts(path, text),
-        Language::Rust => rust::facts(path, text),
-        Language::Python => python::facts(path, text),
-        Language::Go => go::facts(path, text),
-        Language::Java => java::facts(path, text),
-        Language::C => c::facts(path, text),
-        Language::Other => other::facts(path, text),
+        SourceLanguage::JavaScript => javascript::facts(path, text),
+        SourceLanguage::Rust => rust::facts(path, text),
+        SourceLanguage::Python => python::facts(path, text),
+        SourceLanguage::Go => go::facts(path, text),
+        SourceLanguage::Java => java::facts(path, text),
+        SourceLanguage::C => c::facts(path, text),
+        SourceLanguage::Other => other::facts(path, text),
     }
 }
 
-/// What finds the files that imports of `language` mean in this project.
-pub(crate) fn resolver<'p>(language: Language, project: &'p Project<'p>) -> Box<dyn Resolver + 'p> {
+/// Creates the resolver for imports of `language` in this project.
+pub(crate) fn resolver<'p>(
+    language: SourceLanguage,
+    project: &'p IndexedProject<'p>,
+) -> Box<dyn ImportResolver + 'p> {
     match language {
-        Language::JavaScript => javascript::resolver(project),
-        Language::Rust => rust::resolver(project),
-        Language::Python => python::resolver(project),
-        Language::Go => go::resolver(project),
-        Language::Java => java::resolver(project),
-        Language::C => c::resolver(project),
-        Language::Other => other::resolver(project),
+        SourceLanguage::JavaScript => javascript::resolver(project),
+        SourceLanguage::Rust => rust::resolver(project),
+        SourceLanguage::Python => python::resolver(project),
+        SourceLanguage::Go => go::resolver(project),
+        SourceLanguage::Java => java::resolver(project),
+        SourceLanguage::C => c::resolver(project),
+        SourceLanguage::Other => other::resolver(project),
     }
 }

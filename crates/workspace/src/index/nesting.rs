@@ -1,16 +1,16 @@
 //! Keeps parsers from running out of stack, however deeply a text is nested.
 //!
-//! Parsers recurse. What may open a level is counted before, whether it does or not: brackets in
-//! strings count, so nothing in a text can hide a level. A text that could need more than the
-//! threads of the index have gets a thread of its own, as large as it could need.
+//! Parsers recurse. Every byte that may open a level is counted first, even in strings, so that no
+//! text can hide a level. A text that could need more stack than the index's threads have gets a
+//! separate thread with enough.
 
 use std::thread;
 
-/// The stack of each thread that reads files. Only what is touched takes memory.
+/// The stack of each thread that reads files. Only touched pages take memory.
 pub(super) const STACK_BYTES: usize = 256 << 20;
 
-/// What one level may need, generously: the hungriest that was found takes 1.6 kB in a release, and
-/// builds for development need more.
+/// Stack that one level may need, generously: the largest measured takes 1.6 kB in a release, and
+/// debug builds need more.
 const STACK_PER_OPENER_BYTES: usize = if cfg!(debug_assertions) {
     8 << 10
 } else {
@@ -18,12 +18,12 @@ const STACK_PER_OPENER_BYTES: usize = if cfg!(debug_assertions) {
 };
 /// Levels that are opened by words, such as `typeof typeof x`, need less.
 const STACK_PER_BYTE_BYTES: usize = 256;
-/// What remains for everything but the levels.
+/// Stack reserved for everything but the levels.
 const STACK_SPARE_BYTES: usize = 1 << 20;
-/// The most a single text is given.
+/// The largest stack for a single text.
 const STACK_BYTES_MAX: usize = 8 << 30;
 
-/// Runs `read` with enough stack for the text; `None` when no stack would be enough.
+/// Runs `read` with enough stack for the text; `None` if no stack would be enough.
 pub(super) fn with_stack_for<R: Send>(text: &str, read: impl FnOnce() -> R + Send) -> Option<R> {
     let needed = needed(text);
     if needed <= STACK_BYTES {

@@ -1,20 +1,20 @@
-//! `Project`: the files that were found, as a resolver of imports sees them.
+//! `IndexedProject`: the files that were found, as a resolver of imports sees them.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use rustc_hash::FxBuildHasher;
 
-use super::cache::Stamp;
+use super::cache::SourceStamp;
 use super::collect::text_of;
-use super::language::{Export, Facts, Language};
-use super::{Extent, IndexedFile, testing};
+use super::language::{ExportedName, SourceFacts, SourceLanguage};
+use super::{FileExtent, IndexedFile, testing};
 use crate::{RelPath, Workspace};
 
 /// The largest manifest (`package.json`, `Cargo.toml`, `go.mod`) that is read.
 const MANIFEST_BYTES_MAX: u64 = 4 * 1024 * 1024;
 
-/// Room for an ending that somebody tries after a path.
+/// Room for an extension that a resolver appends to a path.
 const LONGEST_ENDING_BYTES: usize = 8;
 
 /// A file of an index: its place in tree order.
@@ -29,31 +29,31 @@ impl FileId {
 
 /// One file that was found and read.
 #[derive(Debug, Clone)]
-pub(crate) struct Source {
+pub(crate) struct SourceFile {
     pub(crate) path: RelPath,
-    pub(crate) language: Language,
-    pub(crate) extent: Extent,
-    pub(crate) facts: Arc<Facts>,
-    /// The text of a manifest: it is asked for by every index, so it is not read twice.
+    pub(crate) language: SourceLanguage,
+    pub(crate) extent: FileExtent,
+    pub(crate) facts: Arc<SourceFacts>,
+    /// The text of a manifest: every index asks for it, so it is not read twice.
     pub(super) manifest: Option<Arc<str>>,
-    /// What the file was when it was read.
-    pub(super) stamp: Stamp,
+    /// The status of the file when it was read.
+    pub(super) stamp: SourceStamp,
 }
 
-impl Source {
-    /// A file that is not there any more: others may still ask for it.
+impl SourceFile {
+    /// A file that does not exist any more: other files may still import it.
     pub(super) fn gone(path: RelPath) -> Self {
         Self {
-            language: Language::of(&path),
+            language: SourceLanguage::of(&path),
             path,
-            extent: Extent::Lines(0),
+            extent: FileExtent::Lines(0),
             facts: Arc::default(),
             manifest: None,
-            stamp: Stamp::default(),
+            stamp: SourceStamp::default(),
         }
     }
 
-    pub(super) fn indexed(self, handed_on: Vec<Export>) -> IndexedFile {
+    pub(super) fn indexed(self, handed_on: Vec<ExportedName>) -> IndexedFile {
         let facts = Arc::unwrap_or_clone(self.facts);
         let mut exports = facts.exports;
         exports.extend(handed_on);
@@ -67,18 +67,18 @@ impl Source {
     }
 }
 
-/// Every file of an index. Only what may be read and is not ignored is in it.
-pub(crate) struct Project<'p> {
+/// Every file of an index. Only readable files that are not ignored are in it.
+pub(crate) struct IndexedProject<'p> {
     space: &'p Workspace,
-    sources: &'p [Source],
+    sources: &'p [SourceFile],
     by_path: HashMap<&'p str, FileId, FxBuildHasher>,
     /// The files of each directory; the root's under the empty text.
     by_dir: HashMap<&'p str, Vec<FileId>, FxBuildHasher>,
 }
 
-impl<'p> Project<'p> {
+impl<'p> IndexedProject<'p> {
     /// `sources` are in tree order.
-    pub(crate) fn new(space: &'p Workspace, sources: &'p [Source]) -> Self {
+    pub(crate) fn new(space: &'p Workspace, sources: &'p [SourceFile]) -> Self {
         let mut by_path = HashMap::with_capacity_and_hasher(sources.len(), FxBuildHasher);
         let mut by_dir: HashMap<&str, Vec<FileId>, FxBuildHasher> = HashMap::default();
         for (id, source) in (0_u32..).map(FileId).zip(sources) {
@@ -105,11 +105,11 @@ impl<'p> Project<'p> {
     }
 
     /// All files, in tree order.
-    pub(crate) fn files(&self) -> impl Iterator<Item = (FileId, &'p Source)> {
+    pub(crate) fn files(&self) -> impl Iterator<Item = (FileId, &'p SourceFile)> {
         (0_u32..).map(FileId).zip(self.sources)
     }
 
-    pub(crate) fn source(&self, id: FileId) -> &'p Source {
+    pub(crate) fn source(&self, id: FileId) -> &'p SourceFile {
         &self.sources[id.index()]
     }
 
@@ -117,8 +117,8 @@ impl<'p> Project<'p> {
         self.source(id).path.as_str()
     }
 
-    /// The text of a file of the project: a manifest, read anew under the policy. What cannot be
-    /// read is as if it were not there.
+    /// Returns the text of a manifest, read again under the policy. An unreadable file counts as
+    /// missing.
     pub(crate) fn text(&self, path: &str) -> Option<String> {
         let id = self.find(path)?;
         if let Some(text) = &self.source(id).manifest {
@@ -137,7 +137,7 @@ pub(crate) fn dir_of(path: &str) -> &str {
     path.rfind('/').map_or("", |cut| &path[..cut])
 }
 
-/// What `path` means from inside `dir`, `.` and `..` taken away; `None` when it leaves the project.
+/// Resolves `path` from inside `dir`, without `.` and `..`; `None` if it leaves the project.
 pub(crate) fn join(dir: &str, path: &str) -> Option<String> {
     let mut joined = String::with_capacity(dir.len() + path.len() + LONGEST_ENDING_BYTES);
     joined.push_str(dir.trim_matches('/'));

@@ -1,38 +1,38 @@
-//! Which files matter: by who imports them, and by what one is looking for.
+//! Ranks files: by their importers, and by the focus of the reader.
 //!
-//! The order is fixed: first what fits the [`Focus`], then what defines something before what does
-//! not, then by importance, then by path. Importance is the share of a reader who opens files at
-//! random and follows imports (PageRank), so a file is important when important files need it.
+//! The order is fixed: first files that fit the [`IndexFocus`], then files with definitions before those
+//! without, then by importance, then by path. Importance is the share of a reader who opens files
+//! at random and follows imports (PageRank), so a file is important when important files need it.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
-use super::{Index, IndexedFile, Language};
+use super::{IndexedFile, SourceIndex, SourceLanguage};
 use crate::RelPath;
 
-/// How often the reader follows an import rather than opening another file.
+/// Probability that the reader follows an import rather than opening a random file.
 const DAMPING: f64 = 0.85;
 /// After so many rounds the order no longer changes in practice.
 const ROUNDS: usize = 24;
-/// How many imports away from a given path a file is still near.
+/// The most imports between a given path and a file that still counts as near.
 const NEAR_MAX: u32 = 2;
-/// A word that fits more than this share of the files says nothing.
+/// A word that occurs in more than this share of the files is ignored.
 const WORD_SHARE_MAX: f64 = 0.25;
-/// Shorter words say nothing.
+/// Shorter words are ignored.
 const WORD_CHARS_MIN: usize = 3;
 
-/// What one is looking for.
+/// The focus of the reader.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Focus {
+pub struct IndexFocus {
     /// The folder that is shown; the root for all of the project.
     pub within: RelPath,
-    /// Words that should be in names: of files, folders and what they define.
+    /// Words that should occur in names: of files, folders and exports.
     pub words: Vec<String>,
     /// Files whose neighbours matter too.
     pub paths: Vec<RelPath>,
 }
 
-impl Focus {
-    /// The words of a sentence; those that say nothing are left out when ranking.
+impl IndexFocus {
+    /// Takes the words of a sentence; common ones are ignored when ranking.
     #[must_use]
     pub fn on(text: &str) -> Self {
         Self {
@@ -42,8 +42,8 @@ impl Focus {
     }
 }
 
-impl Default for Focus {
-    /// On nothing: by importance alone.
+impl Default for IndexFocus {
+    /// No focus: ranks by importance alone.
     fn default() -> Self {
         Self {
             within: RelPath::root(),
@@ -78,9 +78,9 @@ pub(super) fn importance(imports: &[Vec<u32>]) -> Vec<f64> {
     shares
 }
 
-impl Index {
+impl SourceIndex {
     /// The places of all files that are shown, the one that matters most first.
-    pub(super) fn ranked(&self, focus: &Focus) -> Vec<usize> {
+    pub(super) fn ranked(&self, focus: &IndexFocus) -> Vec<usize> {
         let fit = self.fit(focus);
         let mut order: Vec<usize> = (0..self.files.len())
             .filter(|position| self.files[*position].path.is_within(&focus.within))
@@ -94,8 +94,8 @@ impl Index {
         order
     }
 
-    /// How well each file fits; zero for what has nothing to do with it.
-    fn fit(&self, focus: &Focus) -> Vec<f64> {
+    /// Returns the fit of each file; zero for an unrelated one.
+    fn fit(&self, focus: &IndexFocus) -> Vec<f64> {
         let mut fit = vec![0.0; self.files.len()];
         self.near(&focus.paths, &mut fit);
         let wanted: HashSet<String> = focus.words.iter().flat_map(|text| words(text)).collect();
@@ -113,7 +113,7 @@ impl Index {
             let hits = matches.iter().filter(|it| it.contains_key(word.as_str()));
             #[expect(clippy::cast_precision_loss, reason = "counts of files are small")]
             let share = hits.count() as f64 / self.files.len().max(1) as f64;
-            // In a project of a handful of files every word fits a large share.
+            // In a project of few files every word occurs in a large share.
             if share > WORD_SHARE_MAX && self.files.len() > 20 {
                 continue;
             }
@@ -124,7 +124,7 @@ impl Index {
         fit
     }
 
-    /// Adds what the given files and those around them are worth.
+    /// Adds the score of the given files and their neighbours.
     fn near(&self, paths: &[RelPath], fit: &mut [f64]) {
         let mut distance: HashMap<usize, u32> = HashMap::new();
         let mut pending: VecDeque<usize> = VecDeque::new();
@@ -133,7 +133,7 @@ impl Index {
             let inside = files.filter(|(_, file)| file.path.is_within(dir));
             inside.map(|(position, _)| position).collect::<Vec<_>>()
         };
-        // A folder stands for the files in it.
+        // A folder means the files in it.
         for position in paths.iter().flat_map(within) {
             if distance.insert(position, 0).is_none() {
                 pending.push_back(position);
@@ -164,16 +164,16 @@ impl Index {
     }
 }
 
-/// What defines something comes before code that does not, and code before everything else.
+/// Sorts files with definitions before other code, and code before everything else.
 fn class(file: &IndexedFile) -> u8 {
     match (file.language, file.exports.is_empty()) {
-        (Language::Other, _) => 2,
+        (SourceLanguage::Other, _) => 2,
         (_, true) => 1,
         (_, false) => 0,
     }
 }
 
-/// What each wanted word is worth in this file: most in the file's name.
+/// Scores each wanted word for this file; a match in the file's name scores most.
 fn matched<'w>(file: &IndexedFile, wanted: &'w HashSet<String>) -> HashMap<&'w str, f64> {
     let mut worth: HashMap<&'w str, f64> = HashMap::new();
     let mut note = |text: &str, value: f64| {
@@ -195,7 +195,7 @@ fn matched<'w>(file: &IndexedFile, wanted: &'w HashSet<String>) -> HashMap<&'w s
     worth
 }
 
-/// The words of a text or a name, in lower case: `UserService` has two.
+/// Splits a text or a name into words, in lower case: `UserService` has two.
 fn words(text: &str) -> impl Iterator<Item = String> + '_ {
     let pieces = text.split(|c: char| !c.is_alphanumeric());
     pieces.flat_map(|piece| {

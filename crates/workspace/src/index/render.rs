@@ -2,17 +2,18 @@
 
 use std::fmt::Write as _;
 
-use super::rank::Focus;
-use super::{Extent, Index, IndexedFile};
+use super::rank::IndexFocus;
+use super::{FileExtent, IndexedFile, SourceIndex};
 
 /// Bytes of source text and names in one token, on average.
 const BYTES_PER_TOKEN: f64 = 3.5;
-/// The largest part of a budget that one line takes; of a longer list of names the rest is counted.
+/// The largest part of a budget that one line may take; the rest of a long list of names is only
+/// counted.
 const LINE_SHARE_MAX: usize = 8;
 /// However small the budget, so much of a list of names is shown.
 const NAMES_BYTES_MIN: usize = 120;
 
-/// An estimate of how many tokens a text is to a model.
+/// Estimates the number of tokens of a text.
 #[must_use]
 #[expect(
     clippy::cast_precision_loss,
@@ -26,22 +27,22 @@ pub fn tokens(bytes: usize) -> usize {
 
 /// The files that fit a budget.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Selection<'i> {
-    /// Those that are shown, in tree order, each with its names as they are shown.
+pub struct FileSelection<'i> {
+    /// The shown files, in tree order, each with its names as text.
     pub shown: Vec<(&'i IndexedFile, String)>,
-    /// How many were left out.
+    /// Number of files left out.
     pub left_out: usize,
 }
 
-impl Index {
-    /// The files that matter most and together take no more than `budget` tokens as text; all of
-    /// them without a budget.
+impl SourceIndex {
+    /// Selects the most important files that together take no more than `budget` tokens as text;
+    /// all of them without a budget.
     #[must_use]
-    pub fn select(&self, budget: Option<usize>, focus: &Focus) -> Selection<'_> {
+    pub fn select(&self, budget: Option<usize>, focus: &IndexFocus) -> FileSelection<'_> {
         let Some(budget) = budget else {
             let files = self.files.iter();
             let files = files.filter(|file| file.path.is_within(&focus.within));
-            return Selection {
+            return FileSelection {
                 shown: files.map(|file| (file, names(file, usize::MAX))).collect(),
                 left_out: 0,
             };
@@ -49,7 +50,7 @@ impl Index {
         let names_max = (bytes_of(budget) / LINE_SHARE_MAX).max(NAMES_BYTES_MIN);
         let order = self.ranked(focus);
         let mut chosen = Vec::new();
-        // The sentence about what was left out is paid for first.
+        // Reserves room for the sentence about omitted files first.
         let mut spent = note(order.len()).len();
         for position in &order {
             let file = &self.files[*position];
@@ -63,7 +64,7 @@ impl Index {
         }
         let left_out = order.len() - chosen.len();
         chosen.sort_unstable_by(|(a, _), (b, _)| a.path.cmp(&b.path));
-        Selection {
+        FileSelection {
             shown: chosen,
             left_out,
         }
@@ -71,12 +72,12 @@ impl Index {
 
     /// The selection as text, a line for each file, and how many were left out at the end.
     #[must_use]
-    pub fn render(&self, budget: Option<usize>, focus: &Focus) -> String {
+    pub fn render(&self, budget: Option<usize>, focus: &IndexFocus) -> String {
         self.select(budget, focus).to_string()
     }
 }
 
-impl std::fmt::Display for Selection<'_> {
+impl std::fmt::Display for FileSelection<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         for (file, names) in &self.shown {
             for part in [file.path.as_str(), " | ", names, " | "] {
@@ -91,7 +92,7 @@ impl std::fmt::Display for Selection<'_> {
     }
 }
 
-impl std::fmt::Display for Extent {
+impl std::fmt::Display for FileExtent {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Lines(1) => f.write_str("1 line"),
@@ -107,7 +108,7 @@ fn line(file: &IndexedFile, names: &str) -> String {
     format!("{} | {names} | {}", file.path, file.extent)
 }
 
-/// The names a file exports, as many as fit; `-` for none.
+/// Returns the names a file exports, as many as fit; `-` for none.
 fn names(file: &IndexedFile, bytes_max: usize) -> String {
     if file.exports.is_empty() {
         return "-".to_owned();

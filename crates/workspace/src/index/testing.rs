@@ -1,4 +1,4 @@
-//! Which files test others: by the conventions of their languages, from the path alone.
+//! Recognises test files by the conventions of their languages, from the path alone.
 
 use crate::RelPath;
 
@@ -15,12 +15,12 @@ const FOLDERS: [&str; 9] = [
     "testdata",
 ];
 
-/// What stands before the last dot of a test's name: `user.test.ts`.
+/// Parts before the last dot of a test's name: `user.test.ts`.
 const INFIXES: [&str; 8] = [
     ".test", ".spec", ".tests", ".specs", ".e2e", ".cy", ".test-d", "_test",
 ];
 
-/// Whether the file at `path` is a test or belongs to one.
+/// Returns true if the file at `path` is a test or belongs to one.
 pub(super) fn is_test(path: &RelPath) -> bool {
     let name = path.file_name().unwrap_or_default();
     let folders = path.names().rev().skip(1);

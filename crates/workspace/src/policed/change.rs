@@ -1,21 +1,21 @@
 //! Changing files under the policy: judged when staged, and again when applied.
 
-use crate::apply::guard::{Act, Guard, Target};
+use crate::apply::guard::{ApplyGuard, ChangeTarget, TargetAction};
 use crate::descent::kind_of;
-use crate::policy::{Action, Denial, Writes};
+use crate::policy::{Denial, GrantedAction, WriteScope};
 use crate::{
-    Applied, Change, ChangeSet, Durability, Error, Kind, Ledger, Policy, Recovered, RelPath, Root,
-    Workspace,
+    AccessPolicy, ApplyReport, ChangeSet, Durability, Error, PathChange, PathKind, RecoveryReport,
+    RelPath, Root, Workspace, WriteCounter,
 };
 
 impl Workspace {
-    /// Adds a change to a set if it may be made, beside those already in it;
-    /// else the set stays as it was.
+    /// Adds a change to a set if it is permitted together with those already in it; otherwise
+    /// leaves the set unchanged.
     pub fn stage(
         &self,
         changes: &mut ChangeSet,
         path: &RelPath,
-        change: Change,
+        change: PathChange,
     ) -> Result<(), Error> {
         let before = changes.put(path.clone(), change);
         let judged = self.check(changes);
@@ -28,26 +28,26 @@ impl Workspace {
         judged.map(|_| ())
     }
 
-    /// What applying the changes would do, or why they may not be made.
-    /// Nothing is written.
-    pub fn check(&self, changes: &ChangeSet) -> Result<Applied, Error> {
+    /// Returns the effects of applying the changes, or the reason for refusing them, without
+    /// writing anything.
+    pub fn check(&self, changes: &ChangeSet) -> Result<ApplyReport, Error> {
         let ledger = self.lock_ledger();
         ledger.check(changes, &self.limits)?;
         self.root.foresee(changes, &self.judge(&ledger))
     }
 
-    /// Makes every change or none. All are judged again, against the disk as
-    /// it is now, and then made in the very directories that were judged.
-    pub fn apply(&self, changes: &ChangeSet) -> Result<Applied, Error> {
+    /// Makes every change or none. All are judged again, against the present disk, and then made in
+    /// exactly the directories that were judged.
+    pub fn apply(&self, changes: &ChangeSet) -> Result<ApplyReport, Error> {
         self.apply_surviving(changes, Durability::default())
     }
 
-    /// As [`Workspace::apply`], saying what the changes must survive.
+    /// Works like [`Workspace::apply`], with a choice of the failures to survive.
     pub fn apply_surviving(
         &self,
         changes: &ChangeSet,
         durability: Durability,
-    ) -> Result<Applied, Error> {
+    ) -> Result<ApplyReport, Error> {
         let mut ledger = self.lock_ledger();
         ledger.check(changes, &self.limits)?;
         let judge = self.judge(&ledger);
@@ -57,12 +57,12 @@ impl Workspace {
     }
 
     /// Finishes or undoes an apply that was interrupted; see [`Root::recover`].
-    pub fn recover(&self) -> Result<Option<Recovered>, Error> {
+    pub fn recover(&self) -> Result<Option<RecoveryReport>, Error> {
         self.root.recover()
     }
 
-    fn judge<'w>(&'w self, ledger: &'w Ledger) -> Judge<'w> {
-        Judge {
+    fn judge<'w>(&'w self, ledger: &'w WriteCounter) -> PolicyGuard<'w> {
+        PolicyGuard {
             root: &self.root,
             policy: &self.policy,
             ledger,
@@ -71,50 +71,56 @@ impl Workspace {
 }
 
 /// The policy as the guard of an apply.
-struct Judge<'w> {
+struct PolicyGuard<'w> {
     root: &'w Root,
-    policy: &'w Policy,
-    ledger: &'w Ledger,
+    policy: &'w AccessPolicy,
+    ledger: &'w WriteCounter,
 }
 
-impl Guard for Judge<'_> {
-    fn check(&self, target: &Target<'_>) -> Result<(), Error> {
+impl ApplyGuard for PolicyGuard<'_> {
+    fn check(&self, target: &ChangeTarget<'_>) -> Result<(), Error> {
         // The path as spelled is judged by the rules; the plan names real paths.
         self.policy.check_write(target.spelled)?;
         let is_dir = target
             .found
-            .is_some_and(|found| kind_of(found) == Kind::Dir);
+            .is_some_and(|found| kind_of(found) == PathKind::Dir);
         let judged = match target.act {
-            Act::CreateDir if is_dir => Ok(()),
-            Act::CreateDir => self.policy.check_create_dir(target.real),
-            Act::Write if target.found.is_some() => self.check(target.real, Action::Modify),
-            Act::Write => self.check(target.real, Action::Create),
-            Act::DeleteTree if is_dir => return self.check_tree(target),
-            Act::Delete | Act::DeleteTree => self.check(target.real, Action::Delete),
+            TargetAction::CreateDir if is_dir => Ok(()),
+            TargetAction::CreateDir => self.policy.check_create_dir(target.real),
+            TargetAction::Write if target.found.is_some() => {
+                self.check(target.real, GrantedAction::Modify)
+            }
+            TargetAction::Write => self.check(target.real, GrantedAction::Create),
+            TargetAction::DeleteTree if is_dir => return self.check_tree(target),
+            TargetAction::Delete | TargetAction::DeleteTree => {
+                self.check(target.real, GrantedAction::Delete)
+            }
         };
         Ok(judged.map_err(|denial| denial.asked_as(target.spelled))?)
     }
 }
 
-impl Judge<'_> {
-    /// A job that may make a file may also change and delete what it made.
-    fn check(&self, real: &RelPath, action: Action) -> Result<(), Denial> {
+impl PolicyGuard<'_> {
+    /// A job that may create a file may also change and delete it after creating it.
+    fn check(&self, real: &RelPath, action: GrantedAction) -> Result<(), Denial> {
         let is_its_own = self.ledger.created.contains(real);
         match self.policy.check_action(real, action) {
-            Err(_) if is_its_own => self.policy.check_action(real, Action::Create),
+            Err(_) if is_its_own => self.policy.check_action(real, GrantedAction::Create),
             verdict => verdict,
         }
     }
 
-    /// A tree goes only if everything in it may go.
-    fn check_tree(&self, target: &Target<'_>) -> Result<(), Error> {
+    /// Refuses to remove a tree unless everything in it may be removed.
+    fn check_tree(&self, target: &ChangeTarget<'_>) -> Result<(), Error> {
         let told = |denial: Denial| denial.inside(target.spelled);
-        if let Writes::Nothing = self.policy.writes() {
-            self.check(target.real, Action::Delete).map_err(told)?;
+        if let WriteScope::Nothing = self.policy.writes() {
+            self.check(target.real, GrantedAction::Delete)
+                .map_err(told)?;
         }
         self.policy.check_write(target.real).map_err(told)?;
         for entry in self.root.walk(target.real)? {
-            self.check(&entry.path, Action::Delete).map_err(told)?;
+            self.check(&entry.path, GrantedAction::Delete)
+                .map_err(told)?;
         }
         Ok(())
     }

@@ -1,8 +1,7 @@
-//! What `.gitignore` files name: read through handles, matched from the inside out.
+//! Ignore rules of `.gitignore` files: read through handles, matched from the inside out.
 //!
-//! Taken into account: `.gitignore` and `.ignore` in every directory from the
-//! root down (the second has the last word), and `.git/info/exclude`. Not: what
-//! lies outside the root, such as a user's global file.
+//! Taken into account: `.gitignore` and `.ignore` in every directory from the root down (the second
+//! wins), and `.git/info/exclude`. Not: files outside the root, such as a user's global one.
 
 use std::io::Read;
 use std::os::fd::BorrowedFd;
@@ -12,27 +11,27 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use super::read::open_at;
 use crate::descent::{Descent, kind_of};
-use crate::{Kind, RelPath, Root};
+use crate::{PathKind, RelPath, Root};
 
-/// The most that is read of one ignore file; the rest says nothing.
+/// The most bytes read of one ignore file; the rest is ignored.
 pub const IGNORE_BYTES_MAX: u64 = 1024 * 1024;
 
-/// The names of ignore files, the one with the last word last.
+/// The names of ignore files; the last one wins.
 const FILES: [&str; 2] = [".gitignore", ".ignore"];
 
-/// The ignore files that have a say in a directory: its own and those above.
+/// The ignore rules that apply in a directory: its own and those above.
 #[derive(Clone, Default)]
-pub(super) struct Ignores(Option<Arc<Level>>);
+pub(super) struct IgnoreRules(Option<Arc<IgnoreLevel>>);
 
-struct Level {
-    above: Ignores,
+struct IgnoreLevel {
+    above: IgnoreRules,
     /// Bytes of the directory's path, with the slash after it.
     prefix: usize,
     matcher: Gitignore,
 }
 
-impl Ignores {
-    /// What has a say in the root, its own files not yet read.
+impl IgnoreRules {
+    /// Reads the outermost rules, those of `.git/info/exclude`.
     pub(super) fn of_repository(root: &Root) -> Self {
         let Ok(info) = RelPath::parse(".git/info") else {
             return Self::default();
@@ -44,7 +43,7 @@ impl Ignores {
         }
     }
 
-    /// What has a say in `dir`, an opened directory that contains these names.
+    /// The rules that apply in `dir`, an opened directory that contains these names.
     pub(super) fn entering<'n>(
         &self,
         fd: BorrowedFd<'_>,
@@ -59,17 +58,17 @@ impl Ignores {
         self.with_files(fd, dir, &present)
     }
 
-    /// The names of files that say what is ignored.
+    /// The names of files with ignore rules.
     pub(super) fn file_names() -> impl Iterator<Item = &'static str> {
         FILES.into_iter()
     }
 
-    /// Whether `path` is to be left out.
-    pub(super) fn name(&self, path: &RelPath, kind: Kind) -> bool {
+    /// Returns true if `path` is ignored.
+    pub(super) fn name(&self, path: &RelPath, kind: PathKind) -> bool {
         let mut next = self;
         while let Some(level) = &next.0 {
             let below = path.as_str().get(level.prefix..).unwrap_or_default();
-            let matched = level.matcher.matched(below, kind == Kind::Dir);
+            let matched = level.matcher.matched(below, kind == PathKind::Dir);
             if !matched.is_none() {
                 return matched.is_ignore();
             }
@@ -84,12 +83,12 @@ impl Ignores {
             let text = read(fd, file).unwrap_or_default();
             let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
             for line in text.lines() {
-                // A line that is no pattern says nothing, as in git.
+                // A line that is not a valid pattern is skipped, as in git.
                 builder.add_line(None, line).ok();
             }
         }
         match builder.build() {
-            Ok(matcher) if !matcher.is_empty() => Self(Some(Arc::new(Level {
+            Ok(matcher) if !matcher.is_empty() => Self(Some(Arc::new(IgnoreLevel {
                 above: self.clone(),
                 prefix: if dir.is_root() {
                     0
@@ -105,7 +104,7 @@ impl Ignores {
 
 fn read(dir: BorrowedFd<'_>, name: &str) -> Option<String> {
     let (file, stat) = open_at(dir, name).ok()?;
-    if kind_of(&stat) != Kind::File {
+    if kind_of(&stat) != PathKind::File {
         return None;
     }
     let mut bytes = Vec::new();

@@ -1,4 +1,4 @@
-//! The limits of a workspace, and the ledger of what a job has written.
+//! The limits of a workspace, and the ledger of a job's writes.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -6,15 +6,16 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Applied, Change, ChangeSet, Error, ErrorKind, READ_BYTES_MAX, RelPath, WALK_ENTRIES_MAX,
+    ApplyReport, ChangeSet, Error, PathChange, READ_BYTES_MAX, RelPath, WALK_ENTRIES_MAX,
+    WorkspaceErrorKind,
 };
 
-/// How much a job may take in and put out. A limit's error gives its name.
+/// Limits on the files a job reads and writes. A limit's error gives its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// The largest file that is read, and searched.
     pub read_bytes_max: u64,
-    /// The most entries of one directory, and of one walk, that are looked at.
+    /// The most entries of one directory, and of one walk, that are read.
     pub walk_entries_max: usize,
     /// The most files one job may change.
     pub job_files_max: usize,
@@ -22,7 +23,7 @@ pub struct Limits {
     pub job_bytes_max: u64,
     /// The most bytes one search reads.
     pub search_bytes_max: u64,
-    /// The longest one search takes.
+    /// The time limit of one search.
     pub search_time_max: Duration,
     /// The most of one line that a search shows.
     pub search_line_bytes_max: usize,
@@ -42,10 +43,10 @@ impl Default for Limits {
     }
 }
 
-/// What a job has written so far. Store it with the job, so that a resumed job
-/// goes on counting and still knows which files it made.
+/// The writes of a job so far. Store it with the job, so that a resumed job continues counting and
+/// still knows which files it made.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Ledger {
+pub struct WriteCounter {
     /// Files that were made, replaced or deleted.
     pub touched: BTreeSet<RelPath>,
     /// Those the job itself made; it may change and delete them again.
@@ -54,11 +55,11 @@ pub struct Ledger {
     pub bytes: u64,
 }
 
-impl Ledger {
+impl WriteCounter {
     /// Refuses changes that would take the job over its limits.
     pub(super) fn check(&self, changes: &ChangeSet, limits: &Limits) -> Result<(), Error> {
         let new = changes.iter().filter(|(path, change)| {
-            !matches!(change, Change::CreateDir) && !self.touched.contains(path)
+            !matches!(change, PathChange::CreateDir) && !self.touched.contains(path)
         });
         let files = self.touched.len() + new.count();
         if files > limits.job_files_max {
@@ -77,7 +78,7 @@ impl Ledger {
         Ok(())
     }
 
-    pub(super) fn record(&mut self, changes: &ChangeSet, applied: &Applied) {
+    pub(super) fn record(&mut self, changes: &ChangeSet, applied: &ApplyReport) {
         for list in [&applied.created, &applied.replaced, &applied.deleted] {
             self.touched.extend(list.iter().cloned());
         }
@@ -88,7 +89,7 @@ impl Ledger {
 
 fn limit(message: String) -> Error {
     Error::new(
-        ErrorKind::Limit,
+        WorkspaceErrorKind::Limit,
         format!("{message}; make fewer or smaller changes, or have a person raise the limit"),
     )
 }
@@ -97,8 +98,8 @@ fn bytes_of(changes: &ChangeSet) -> u64 {
     changes
         .iter()
         .map(|(_, change)| match change {
-            Change::Write { bytes, .. } => bytes.len() as u64,
-            Change::Delete | Change::DeleteTree | Change::CreateDir => 0,
+            PathChange::Write { bytes, .. } => bytes.len() as u64,
+            PathChange::Delete | PathChange::DeleteTree | PathChange::CreateDir => 0,
         })
         .sum()
 }

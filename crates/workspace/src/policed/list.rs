@@ -3,43 +3,43 @@
 use std::ffi::OsString;
 use std::ops::ControlFlow;
 
-use super::scan::{self, Filter, Tour};
-use super::{Ignored, Workspace};
+use super::scan::{self, ScanFilter, TreeWalk};
+use super::{IgnoredFiles, Workspace};
 use crate::descent::{Descent, kind_of};
-use crate::{Denial, Entry, Error, ErrorKind, Kind, RelPath};
+use crate::{Denial, Error, PathKind, RelPath, TreeEntry, WorkspaceErrorKind};
 
-/// One name in a directory, and whether it may be read.
+/// One name in a directory, with its denial if it may not be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Listed {
-    /// Where it is, without symlinks above it.
+pub struct ListingEntry {
+    /// Its path, without symlinks above it.
     pub path: RelPath,
-    /// What it is; a symlink is a symlink, wherever it points.
-    pub kind: Kind,
-    /// Why it may not be read, if so.
+    /// Its kind; a symlink is a symlink, wherever it points.
+    pub kind: PathKind,
+    /// The denial, if it may not be read.
     pub denial: Option<Denial>,
 }
 
-/// What is in one directory, sorted by name.
+/// The entries of one directory, sorted by name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Listing {
+pub struct DirectoryListing {
     /// The names, refused ones among them.
-    pub entries: Vec<Listed>,
-    /// Names that no path can spell: not UTF-8, control characters, backslashes. They cannot be
-    /// read here, whatever they are.
+    pub entries: Vec<ListingEntry>,
+    /// Names that no path can spell: not UTF-8, control characters, backslashes. They can never be
+    /// read here.
     pub unnameable: Vec<OsString>,
 }
 
-/// What a walk takes.
+/// The options of a walk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WalkOptions {
-    /// Where it starts.
+    /// The directory to start in.
     pub dir: RelPath,
-    /// How many levels it goes down; 1 is `dir` alone.
+    /// Levels to descend; 1 is `dir` alone.
     pub depth_max: usize,
-    /// How many entries it returns.
+    /// The most entries to return.
     pub entries_max: usize,
-    /// Whether what `.gitignore` files name is left out.
-    pub ignored: Ignored,
+    /// The treatment of files that `.gitignore` names.
+    pub ignored: IgnoredFiles,
 }
 
 impl WalkOptions {
@@ -50,24 +50,24 @@ impl WalkOptions {
             dir,
             depth_max: usize::MAX,
             entries_max: usize::MAX,
-            ignored: Ignored::default(),
+            ignored: IgnoredFiles::default(),
         }
     }
 }
 
-/// What a walk found, in tree order: directories before what is in them.
+/// The entries of a walk, in tree order: directories before their content.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Tree {
+pub struct TreeListing {
     /// Files, directories, symlinks and special files that may be read.
-    pub entries: Vec<Entry>,
-    /// Whether there was more than `entries_max`.
+    pub entries: Vec<TreeEntry>,
+    /// True if there were more than `entries_max`.
     pub more: bool,
 }
 
 impl Workspace {
-    /// What is in `dir`. Names that may not be read are listed with their
-    /// denial; what `.gitignore` files name is listed like anything else.
-    pub fn list(&self, dir: &RelPath) -> Result<Listing, Error> {
+    /// Lists `dir`. Names that may not be read are listed with their denial; ignored files are
+    /// listed like any other.
+    pub fn list(&self, dir: &RelPath) -> Result<DirectoryListing, Error> {
         let real = self.locate_dir(dir)?;
         let mut descent = Descent::new(self.root.fd());
         let fd = descent
@@ -81,23 +81,23 @@ impl Workspace {
                 None => unnameable.push(name.into()),
             }
         }
-        Ok(Listing {
+        Ok(DirectoryListing {
             entries,
             unnameable,
         })
     }
 
-    /// What is below a directory and may be read. Symlinks are named, not
-    /// entered; directories that cannot be opened have nothing in them.
-    pub fn walk(&self, options: &WalkOptions) -> Result<Tree, Error> {
+    /// Walks the readable entries below a directory. Symlinks are returned, not entered;
+    /// directories that cannot be opened count as empty.
+    pub fn walk(&self, options: &WalkOptions) -> Result<TreeListing, Error> {
         let real = self.locate_dir(&options.dir)?;
-        let tour = Tour {
+        let tour = TreeWalk {
             start: &real,
             depth_max: options.depth_max,
             entries_max: self.limits.walk_entries_max,
         };
-        let filter = Filter::new(&self.policy, options.ignored);
-        let mut tree = Tree::default();
+        let filter = ScanFilter::new(&self.policy, options.ignored);
+        let mut tree = TreeListing::default();
         tour.go(&self.root, &filter, |_, entry| {
             if tree.entries.len() >= options.entries_max {
                 tree.more = true;
@@ -113,27 +113,27 @@ impl Workspace {
     pub(super) fn locate_dir(&self, dir: &RelPath) -> Result<RelPath, Error> {
         let place = self.locate(dir)?;
         match place.found.as_ref().map(kind_of) {
-            Some(Kind::Dir) => Ok(place.path),
+            Some(PathKind::Dir) => Ok(place.path),
             Some(_) => Err(Error::new(
-                ErrorKind::Conflict,
+                WorkspaceErrorKind::Conflict,
                 format!("`{dir}` is not a directory; read it instead"),
             )),
             None => Err(Error::new(
-                ErrorKind::NotFound,
+                WorkspaceErrorKind::NotFound,
                 format!("the directory `{dir}` does not exist"),
             )),
         }
     }
 
-    fn listed(&self, path: RelPath, kind: Kind) -> Listed {
+    fn listed(&self, path: RelPath, kind: PathKind) -> ListingEntry {
         let judged = match kind {
-            // A link that leads nowhere or out is found out by whoever reads it.
-            Kind::Symlink => self
+            // Reading a link that leads nowhere or outside fails later, with its own error.
+            PathKind::Symlink => self
                 .locate(&path)
                 .map_or_else(|error| error.denial().cloned(), |_| None),
             _ => self.policy.check_read_entry(&path).err(),
         };
-        Listed {
+        ListingEntry {
             path,
             kind,
             denial: judged,

@@ -1,56 +1,55 @@
 //! `Workspace`: a root whose every read, listing, search and change is judged by a policy.
 //!
-//! How a path is used, always in this order:
+//! A path always goes through these steps:
 //! 1. the policy judges it as spelled;
-//! 2. it is resolved, name by name, to a path without symlinks that stays in
-//!    the root; the policy judges that too;
-//! 3. exactly those names are entered with `O_NOFOLLOW`, and what is opened is
-//!    judged by its handle: a regular file, with no names elsewhere.
+//! 2. it is resolved, name by name, to a path without symlinks that stays in the root; the policy
+//!    judges that too;
+//! 3. exactly those names are entered with `O_NOFOLLOW`, and the opened file is judged by its
+//!    handle: a regular file, with no names elsewhere.
 //!
-//! Nothing is looked up twice by path, so swapping a directory for a symlink in
-//! between ends in an error and not elsewhere. A verdict depends on the names
-//! alone, and the names are those entered.
+//! No path is resolved twice, so replacing a directory by a symlink in between ends in an error,
+//! never elsewhere. A verdict depends on the names alone, and the judged names are the entered ones.
 //!
-//! **Refused names are listed and not read**: [`Workspace::list`] shows `.env`
-//! with its denial, so that one knows it exists; [`Workspace::walk`] and
-//! [`Workspace::search`] leave it out, and nothing shows what is inside a
-//! refused directory.
+//! **Refused names are listed and not read**: [`Workspace::list`] shows `.env` with its denial, so
+//! that a model knows it exists; [`Workspace::walk`] and [`Workspace::search`] leave it out, and no
+//! function shows the content of a refused directory.
 //!
 //! **Hard links**: a file with several names is read only when all its names
 //! may be read here (counted on disk), unless the policy trusts hard links.
 //! Writing replaces the name and leaves the other names' content alone.
 
 mod change;
+mod hard_links;
 mod ignored;
 mod limits;
-mod links;
 mod list;
+mod parallel_walk;
 mod read;
 mod scan;
 mod search;
-mod survey;
 
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::{Error, Policy, Root, Writes};
+use crate::{AccessPolicy, Error, Root, WriteScope};
 
 pub use ignored::IGNORE_BYTES_MAX;
-pub use limits::{Ledger, Limits};
-pub use list::{Listed, Listing, Tree, WalkOptions};
-pub use read::Reader;
+pub use limits::{Limits, WriteCounter};
+pub use list::{DirectoryListing, ListingEntry, TreeListing, WalkOptions};
+pub(crate) use parallel_walk::ReadCandidate;
+pub use read::BoundedReader;
 pub use search::{
-    Case, FileHits, Found, HitLine, LineKind, PATTERN_BYTES_MAX, Query, SearchStop, Skipped, Syntax,
+    ContentMatches, ContentQuery, FileHits, HitLine, LineKind, PATTERN_BYTES_MAX, PatternSyntax,
+    SearchCase, SearchStop, SkippedFile,
 };
-pub(crate) use survey::Candidate;
 
-/// Whether a walk or a search passes over what `.gitignore` files name.
+/// The treatment of files that `.gitignore` names, in a walk or a search.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Ignored {
+pub enum IgnoredFiles {
     /// Left out, as git would.
     #[default]
     LeftOut,
-    /// Taken like anything else.
+    /// Treated like any other file.
     Included,
 }
 
@@ -58,20 +57,20 @@ pub enum Ignored {
 #[derive(Debug)]
 pub struct Workspace {
     root: Root,
-    policy: Policy,
+    policy: AccessPolicy,
     limits: Limits,
-    ledger: Mutex<Ledger>,
+    ledger: Mutex<WriteCounter>,
 }
 
 impl Workspace {
     /// Opens an existing directory under a policy.
-    pub fn open(dir: &Path, policy: Policy, limits: Limits) -> Result<Self, Error> {
+    pub fn open(dir: &Path, policy: AccessPolicy, limits: Limits) -> Result<Self, Error> {
         Ok(Self::new(Root::open(dir)?, policy, limits))
     }
 
     /// Puts a root under a policy.
     #[must_use]
-    pub fn new(root: Root, policy: Policy, limits: Limits) -> Self {
+    pub fn new(root: Root, policy: AccessPolicy, limits: Limits) -> Self {
         Self {
             root,
             policy,
@@ -80,9 +79,9 @@ impl Workspace {
         }
     }
 
-    /// Goes on with what a job had written before.
+    /// Continues with the writes of an earlier run of the job.
     #[must_use]
-    pub fn with_ledger(self, ledger: Ledger) -> Self {
+    pub fn with_ledger(self, ledger: WriteCounter) -> Self {
         Self {
             ledger: Mutex::new(ledger),
             ..self
@@ -91,20 +90,20 @@ impl Workspace {
 
     /// The same workspace with another permission to write: a plan was approved.
     #[must_use]
-    pub fn with_writes(self, writes: Writes) -> Self {
+    pub fn with_writes(self, writes: WriteScope) -> Self {
         Self {
             policy: self.policy.with_writes(writes),
             ..self
         }
     }
 
-    /// Where the root is: for messages and the working directory of commands.
+    /// The path of the root: for messages and the working directory of commands.
     #[must_use]
     pub fn path(&self) -> &Path {
         self.root.path()
     }
 
-    /// The root itself, whatever is at its path by now: for a sandbox, which is built from handles.
+    /// The root's handle, whatever its path leads to by now: a sandbox is built from handles.
     #[must_use]
     pub fn handle(&self) -> std::os::fd::BorrowedFd<'_> {
         self.root.fd()
@@ -112,23 +111,23 @@ impl Workspace {
 
     /// The policy everything here is judged by.
     #[must_use]
-    pub fn policy(&self) -> &Policy {
+    pub fn policy(&self) -> &AccessPolicy {
         &self.policy
     }
 
-    /// The limits that hold here.
+    /// The limits of this workspace.
     #[must_use]
     pub fn limits(&self) -> &Limits {
         &self.limits
     }
 
-    /// What the job has written so far.
+    /// The writes of the job so far.
     #[must_use]
-    pub fn ledger(&self) -> Ledger {
+    pub fn ledger(&self) -> WriteCounter {
         self.lock_ledger().clone()
     }
 
-    fn lock_ledger(&self) -> MutexGuard<'_, Ledger> {
+    fn lock_ledger(&self) -> MutexGuard<'_, WriteCounter> {
         // The ledger is changed in one step after an apply, so a panic elsewhere left it whole.
         self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,4 +1,4 @@
-//! Reading one file: judged as spelled, where it leads, and by what was opened.
+//! Reads one file: judged as spelled, as resolved, and by the opened handle.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -10,39 +10,42 @@ use rustix::fs::{Mode, OFlags, Stat};
 use rustix::io::Errno;
 
 use super::Workspace;
-use crate::descent::{Descent, LastLink, Place, Resolver, kind_of};
+use crate::descent::{Descent, LastLink, PathResolver, ResolvedPath, kind_of};
 use crate::root::{special, text};
-use crate::{Access, ChangeSet, Denial, Error, ErrorKind, Kind, RelPath, SECRET_SCAN_BYTES_MAX};
+use crate::{
+    ChangeSet, Denial, Error, PathAccess, PathKind, RelPath, SECRET_SCAN_BYTES_MAX,
+    WorkspaceErrorKind,
+};
 
-/// A file opened for reading, its end as far as `read_bytes_max`.
+/// A file opened for reading, at most `read_bytes_max` bytes of it.
 #[derive(Debug)]
-pub struct Reader {
+pub struct BoundedReader {
     file: io::Take<File>,
     size_bytes: u64,
 }
 
-impl Reader {
-    /// How many bytes the file had when it was opened.
+impl BoundedReader {
+    /// Size of the file in bytes when it was opened.
     #[must_use]
     pub fn size_bytes(&self) -> u64 {
         self.size_bytes
     }
 }
 
-impl Read for Reader {
+impl Read for BoundedReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         self.file.read(buffer)
     }
 }
 
 impl Workspace {
-    /// The content of a file, `None` when there is none. A file over
-    /// `read_bytes_max` is an error and is not read.
+    /// Returns the content of a file, or `None` if it does not exist. A file over `read_bytes_max`
+    /// is an error and is not read.
     pub fn read(&self, path: &RelPath) -> Result<Option<Vec<u8>>, Error> {
         self.read_at_most(path, self.limits.read_bytes_max)
     }
 
-    /// As [`Workspace::read`], with a smaller limit of the caller's own.
+    /// Works like [`Workspace::read`], with the caller's own smaller limit.
     pub fn read_at_most(&self, path: &RelPath, bytes_max: u64) -> Result<Option<Vec<u8>>, Error> {
         let Some((file, stat)) = self.open_file(path)? else {
             return Ok(None);
@@ -50,7 +53,7 @@ impl Workspace {
         let bytes_max = bytes_max.min(self.limits.read_bytes_max);
         let too_large = |size: u64| {
             Error::new(
-                ErrorKind::Limit,
+                WorkspaceErrorKind::Limit,
                 format!(
                     "`{path}` has {size} bytes, more than read_bytes_max ({bytes_max}); read a part of it, or search it"
                 ),
@@ -61,7 +64,7 @@ impl Workspace {
             return Err(too_large(size));
         }
         let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0));
-        // The file may grow while it is read, so the size alone is no limit.
+        // The file may grow while it is read, so checking its size is not enough.
         file.take(bytes_max + 1)
             .read_to_end(&mut bytes)
             .map_err(|source| Error::io("reading", path, source))?;
@@ -71,12 +74,12 @@ impl Workspace {
         Ok(Some(bytes))
     }
 
-    /// The content of a text file, `None` when there is none.
+    /// Returns the content of a text file, or `None` if it does not exist.
     pub fn read_text(&self, path: &RelPath) -> Result<Option<String>, Error> {
         self.read(path)?.map(|bytes| text(bytes, path)).transpose()
     }
 
-    /// As [`Workspace::read`], as it will be once `changes` are applied.
+    /// Works like [`Workspace::read`], with `changes` applied.
     pub fn read_staged(
         &self,
         changes: &ChangeSet,
@@ -86,27 +89,27 @@ impl Workspace {
         changes.read_over(path, || self.read(path))
     }
 
-    /// Opens a file to read a part of it. At most `read_bytes_max` bytes come
-    /// out, however large it is.
-    pub fn reader(&self, path: &RelPath) -> Result<Option<Reader>, Error> {
+    /// Opens a file to read a part of it. At most `read_bytes_max` bytes can be read, however large
+    /// it is.
+    pub fn reader(&self, path: &RelPath) -> Result<Option<BoundedReader>, Error> {
         let opened = self.open_file(path)?;
-        Ok(opened.map(|(file, stat)| Reader {
+        Ok(opened.map(|(file, stat)| BoundedReader {
             file: file.take(self.limits.read_bytes_max),
             size_bytes: size_of(&stat),
         }))
     }
 
-    /// What `path` is, symlinks in it followed; `None` when it does not exist.
-    pub fn kind(&self, path: &RelPath) -> Result<Option<Kind>, Error> {
+    /// Returns the kind of `path`, symlinks in it followed; `None` if it does not exist.
+    pub fn kind(&self, path: &RelPath) -> Result<Option<PathKind>, Error> {
         let place = self.locate(path)?;
         Ok(place.found.as_ref().map(kind_of))
     }
 
-    /// Where `path` leads, both ends judged.
-    pub(super) fn locate(&self, path: &RelPath) -> Result<Place, Error> {
+    /// Resolves `path`, and judges both the spelled and the resolved path.
+    pub(super) fn locate(&self, path: &RelPath) -> Result<ResolvedPath, Error> {
         self.policy.check_read(path)?;
         let nothing = BTreeSet::new();
-        let place = Resolver::new(self.root.fd(), &nothing).resolve(path, LastLink::Follow)?;
+        let place = PathResolver::new(self.root.fd(), &nothing).resolve(path, LastLink::Follow)?;
         self.policy
             .check_read(&place.path)
             .map_err(|denial| denial.asked_as(path))?;
@@ -117,10 +120,10 @@ impl Workspace {
         let place = self.locate(path)?;
         match place.found.as_ref().map(kind_of) {
             None => return Ok(None),
-            Some(Kind::File) => {}
-            Some(Kind::Dir) => return Err(is_a_dir(path)),
+            Some(PathKind::File) => {}
+            Some(PathKind::Dir) => return Err(is_a_dir(path)),
             // Not even opened: opening a device may already do something.
-            Some(Kind::Other | Kind::Symlink) => return Err(special(path)),
+            Some(PathKind::Other | PathKind::Symlink) => return Err(special(path)),
         }
         let mut descent = Descent::new(self.root.fd());
         let opened = descent
@@ -132,9 +135,9 @@ impl Workspace {
             Err(source) => return Err(changed_or(path, source)),
         };
         match kind_of(&stat) {
-            Kind::File => {}
-            Kind::Dir => return Err(is_a_dir(path)),
-            Kind::Other | Kind::Symlink => return Err(special(path)),
+            PathKind::File => {}
+            PathKind::Dir => return Err(is_a_dir(path)),
+            PathKind::Other | PathKind::Symlink => return Err(special(path)),
         }
         if on_kernel_filesystem(&file) {
             return Err(special(path));
@@ -146,19 +149,19 @@ impl Workspace {
             }
             Err(rule) => {
                 let name = path.file_name().unwrap_or_default();
-                Err(Denial::new(path, Access::Read, rule, name).into())
+                Err(Denial::new(path, PathAccess::Read, rule, name).into())
             }
         }
     }
 }
 
 impl Workspace {
-    /// Refuses a file in which something was found, if it holds a secret.
+    /// Refuses a file with a search hit, if it holds a secret.
     pub(super) fn check_found(&self, path: &RelPath) -> Result<(), Error> {
         self.open_file(path).map(drop)
     }
 
-    /// Refuses an opened file that holds a secret; where the file stands does not change.
+    /// Refuses an opened file that holds a secret; keeps the file's position.
     pub(super) fn check_content(&self, path: &RelPath, file: &File) -> Result<(), Error> {
         let mut content = vec![0; SECRET_SCAN_BYTES_MAX];
         let mut filled = 0;
@@ -186,8 +189,8 @@ pub(super) fn size_of(stat: &Stat) -> u64 {
     u64::try_from(stat.st_size).unwrap_or(0)
 }
 
-/// Whether the file is one of `/proc` or `/sys`: such files say nothing about
-/// the project, claim to be empty and may never end.
+/// Returns true if the file is one of `/proc` or `/sys`: such files say nothing about the project,
+/// claim to be empty and may never end.
 #[cfg(target_os = "linux")]
 pub(super) fn on_kernel_filesystem(file: &File) -> bool {
     /// `proc`, `sysfs`, `debugfs`, `tracefs`, `securityfs`, `configfs`, `cgroup`, `cgroup2`, `bpf`.
@@ -217,12 +220,12 @@ pub(super) fn on_kernel_filesystem(_file: &File) -> bool {
 
 fn is_a_dir(path: &RelPath) -> Error {
     Error::new(
-        ErrorKind::Conflict,
+        WorkspaceErrorKind::Conflict,
         format!("`{path}` is a directory, and a file was expected; list it instead"),
     )
 }
 
-/// A symlink or a file where a directory was a moment ago.
+/// The error for a symlink or a file that has just replaced a directory.
 fn changed_or(path: &RelPath, source: io::Error) -> Error {
     let swapped = [Errno::LOOP, Errno::NOTDIR, Errno::MLINK];
     let errno = source.raw_os_error();
@@ -231,7 +234,7 @@ fn changed_or(path: &RelPath, source: io::Error) -> Error {
         .any(|swap| errno == Some(swap.raw_os_error()))
     {
         return Error::new(
-            ErrorKind::Conflict,
+            WorkspaceErrorKind::Conflict,
             format!("`{path}` was replaced while it was being read; read it again"),
         );
     }

@@ -1,4 +1,4 @@
-//! Going through directories by handle: what is in one, filtered; and a whole tree in order.
+//! Walks directories by handle: the filtered entries of one, and a whole tree in order.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -9,27 +9,27 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rustix::fs::{Dir, FileType};
 
-use super::Ignored;
-use super::ignored::Ignores;
+use super::IgnoredFiles;
+use super::ignored::IgnoreRules;
 use crate::descent::{Descent, kind_of, open_dir, stat};
-use crate::{Entry, Error, ErrorKind, Kind, Policy, RelPath, Root};
+use crate::{AccessPolicy, Error, PathKind, RelPath, Root, TreeEntry, WorkspaceErrorKind};
 
-/// What of a tree is looked at.
+/// Selects the entries of a tree.
 #[derive(Clone, Copy)]
-pub(super) struct Filter<'p> {
-    policy: &'p Policy,
-    ignored: Ignored,
-    /// How many entries were met that no [`RelPath`] can spell.
+pub(super) struct ScanFilter<'p> {
+    policy: &'p AccessPolicy,
+    ignored: IgnoredFiles,
+    /// Counts entries that no [`RelPath`] can spell.
     unnameable: Option<&'p AtomicUsize>,
 }
 
-impl<'p> Filter<'p> {
+impl<'p> ScanFilter<'p> {
     /// Everything that may be read.
-    pub(super) fn readable(policy: &'p Policy) -> Self {
-        Self::new(policy, Ignored::Included)
+    pub(super) fn readable(policy: &'p AccessPolicy) -> Self {
+        Self::new(policy, IgnoredFiles::Included)
     }
 
-    pub(super) fn new(policy: &'p Policy, ignored: Ignored) -> Self {
+    pub(super) fn new(policy: &'p AccessPolicy, ignored: IgnoredFiles) -> Self {
         Self {
             policy,
             ignored,
@@ -45,33 +45,33 @@ impl<'p> Filter<'p> {
         }
     }
 
-    /// What has a say about ignoring in `dir`, `dir`'s own files not yet read.
-    pub(super) fn ignores_above(&self, root: &Root, dir: &RelPath) -> Ignores {
-        let mut ignores = Ignores::default();
-        if self.ignored == Ignored::Included {
+    /// The ignore rules that apply to `dir`, before `dir`'s own files are read.
+    pub(super) fn ignores_above(&self, root: &Root, dir: &RelPath) -> IgnoreRules {
+        let mut ignores = IgnoreRules::default();
+        if self.ignored == IgnoredFiles::Included {
             return ignores;
         }
-        ignores = Ignores::of_repository(root);
+        ignores = IgnoreRules::of_repository(root);
         let mut descent = Descent::new(root.fd());
         let mut above: Vec<RelPath> =
             std::iter::successors(dir.parent(), RelPath::parent).collect();
         above.reverse();
         for dir in above {
             if let Ok(fd) = descent.enter(&dir) {
-                ignores = ignores.entering(fd, &dir, Ignores::file_names());
+                ignores = ignores.entering(fd, &dir, IgnoreRules::file_names());
             }
         }
         ignores
     }
 
-    /// What is in the opened `dir` and passes, sorted; and what has a say in it.
+    /// Returns the entries of the opened `dir` that pass, sorted, and the ignore rules in it.
     pub(super) fn read(
         &self,
         fd: BorrowedFd<'_>,
         dir: &RelPath,
-        ignores: &Ignores,
+        ignores: &IgnoreRules,
         entries_max: usize,
-    ) -> Result<(Vec<Entry>, Ignores), Error> {
+    ) -> Result<(Vec<TreeEntry>, IgnoreRules), Error> {
         let mut opened = listable(open_dir(fd, "."), dir)?;
         self.read_in(&mut opened, dir, ignores, entries_max)
     }
@@ -80,9 +80,9 @@ impl<'p> Filter<'p> {
         &self,
         opened: &mut Dir,
         dir: &RelPath,
-        ignores: &Ignores,
+        ignores: &IgnoreRules,
         entries_max: usize,
-    ) -> Result<(Vec<Entry>, Ignores), Error> {
+    ) -> Result<(Vec<TreeEntry>, IgnoreRules), Error> {
         let read = names_in(opened, dir, entries_max)?;
         if let Some(count) = self.unnameable {
             count.fetch_add(read.unnameable.len(), Ordering::Relaxed);
@@ -90,14 +90,16 @@ impl<'p> Filter<'p> {
         let names = read.names;
         let fd = fd_of(opened, dir)?;
         let ignores = match self.ignored {
-            Ignored::Included => Ignores::default(),
-            Ignored::LeftOut => ignores.entering(fd, dir, names.iter().map(|(name, _)| &**name)),
+            IgnoredFiles::Included => IgnoreRules::default(),
+            IgnoredFiles::LeftOut => {
+                ignores.entering(fd, dir, names.iter().map(|(name, _)| &**name))
+            }
         };
         let entries = names
             .into_iter()
             .filter_map(|(name, kind)| {
                 let path = dir.child(&name)?;
-                Some(Entry { path, kind })
+                Some(TreeEntry { path, kind })
             })
             .filter(|entry| self.policy.check_read_entry(&entry.path).is_ok())
             .filter(|entry| !ignores.name(&entry.path, entry.kind))
@@ -108,15 +110,19 @@ impl<'p> Filter<'p> {
 
 /// The names in one directory.
 #[derive(Default)]
-pub(super) struct Names {
+pub(super) struct DirectoryNames {
     /// Sorted by name.
-    pub(super) names: Vec<(String, Kind)>,
+    pub(super) names: Vec<(String, PathKind)>,
     /// Those that no [`RelPath`] can spell.
     pub(super) unnameable: Vec<OsString>,
 }
 
 /// Reads the names in an opened directory.
-pub(super) fn names(fd: BorrowedFd<'_>, dir: &RelPath, entries_max: usize) -> Result<Names, Error> {
+pub(super) fn names(
+    fd: BorrowedFd<'_>,
+    dir: &RelPath,
+    entries_max: usize,
+) -> Result<DirectoryNames, Error> {
     // The root's own handle is for resolving only, so it is opened once more for reading.
     names_in(&mut listable(open_dir(fd, "."), dir)?, dir, entries_max)
 }
@@ -132,9 +138,9 @@ fn fd_of<'d>(opened: &'d Dir, dir: &RelPath) -> Result<BorrowedFd<'d>, Error> {
     fd.map_err(|errno| Error::io("listing", dir, errno))
 }
 
-fn names_in(opened: &mut Dir, dir: &RelPath, entries_max: usize) -> Result<Names, Error> {
+fn names_in(opened: &mut Dir, dir: &RelPath, entries_max: usize) -> Result<DirectoryNames, Error> {
     let failed = |source: io::Error| Error::io("listing", dir, source);
-    let mut read = Names::default();
+    let mut read = DirectoryNames::default();
     while let Some(entry) = opened.read() {
         let entry = entry.map_err(|errno| failed(errno.into()))?;
         let name = match entry.file_name().to_str() {
@@ -150,15 +156,15 @@ fn names_in(opened: &mut Dir, dir: &RelPath, entries_max: usize) -> Result<Names
             return Err(too_many(dir, entries_max));
         }
         let kind = match entry.file_type() {
-            FileType::RegularFile => Kind::File,
-            FileType::Directory => Kind::Dir,
-            FileType::Symlink => Kind::Symlink,
+            FileType::RegularFile => PathKind::File,
+            FileType::Directory => PathKind::Dir,
+            FileType::Symlink => PathKind::Symlink,
             // Some filesystems do not say.
             FileType::Unknown => match stat(fd_of(opened, dir)?, name).map_err(failed)? {
                 Some(found) => kind_of(&found),
                 None => continue,
             },
-            _ => Kind::Other,
+            _ => PathKind::Other,
         };
         read.names.push((name.to_owned(), kind));
     }
@@ -170,10 +176,10 @@ fn names_in(opened: &mut Dir, dir: &RelPath, entries_max: usize) -> Result<Names
 pub(super) fn visit(
     root: &Root,
     entries_max: usize,
-    filter: &Filter<'_>,
-    mut visitor: impl FnMut(BorrowedFd<'_>, &Entry),
+    filter: &ScanFilter<'_>,
+    mut visitor: impl FnMut(BorrowedFd<'_>, &TreeEntry),
 ) -> Result<(), Error> {
-    let tour = Tour {
+    let tour = TreeWalk {
         start: &RelPath::root(),
         depth_max: usize::MAX,
         entries_max,
@@ -185,26 +191,26 @@ pub(super) fn visit(
 }
 
 /// A walk in tree order.
-pub(super) struct Tour<'t> {
+pub(super) struct TreeWalk<'t> {
     /// A directory without symlinks in its path.
     pub(super) start: &'t RelPath,
-    /// How many levels are entered; the entries of `start` are the first.
+    /// Levels to enter; the entries of `start` are the first.
     pub(super) depth_max: usize,
-    /// The most entries looked at.
+    /// The most entries to read.
     pub(super) entries_max: usize,
 }
 
-impl Tour<'_> {
+impl TreeWalk<'_> {
     pub(super) fn go(
         &self,
         root: &Root,
-        filter: &Filter<'_>,
-        visitor: impl FnMut(BorrowedFd<'_>, &Entry) -> ControlFlow<()>,
+        filter: &ScanFilter<'_>,
+        visitor: impl FnMut(BorrowedFd<'_>, &TreeEntry) -> ControlFlow<()>,
     ) -> Result<(), Error> {
-        // One directory knows only how many entries were left for it.
+        // The error of one directory only knows the entries left for it, so name the whole limit.
         self.visit(root, filter, visitor)
             .map_err(|error| match error.kind() {
-                ErrorKind::Limit => too_many(self.start, self.entries_max),
+                WorkspaceErrorKind::Limit => too_many(self.start, self.entries_max),
                 _ => error,
             })
     }
@@ -212,8 +218,8 @@ impl Tour<'_> {
     fn visit(
         &self,
         root: &Root,
-        filter: &Filter<'_>,
-        mut visitor: impl FnMut(BorrowedFd<'_>, &Entry) -> ControlFlow<()>,
+        filter: &ScanFilter<'_>,
+        mut visitor: impl FnMut(BorrowedFd<'_>, &TreeEntry) -> ControlFlow<()>,
     ) -> Result<(), Error> {
         let mut left = self.entries_max;
         let ignores = filter.ignores_above(root, self.start);
@@ -226,7 +232,7 @@ impl Tour<'_> {
             if visitor(fd_of(&level.dir, &entry.path)?, &entry).is_break() {
                 return Ok(());
             }
-            if entry.kind != Kind::Dir || levels.len() >= self.depth_max {
+            if entry.kind != PathKind::Dir || levels.len() >= self.depth_max {
                 continue;
             }
             if let Some(below) = self.descend(&levels, &entry, filter, &mut left)? {
@@ -239,26 +245,26 @@ impl Tour<'_> {
     fn enter(
         &self,
         root: &Root,
-        filter: &Filter<'_>,
-        ignores: &Ignores,
+        filter: &ScanFilter<'_>,
+        ignores: &IgnoreRules,
         left: &mut usize,
-    ) -> Result<Level, Error> {
+    ) -> Result<WalkLevel, Error> {
         let failed = |source| Error::io("listing", self.start, source);
         let mut descent = Descent::new(root.fd());
         let fd = descent.enter(self.start).map_err(failed)?;
         // The root's own handle is for resolving only, so it is opened once more for reading.
         let dir = listable(open_dir(fd, "."), self.start)?;
-        Level::read((dir, self.start), filter, ignores, left)
+        WalkLevel::read((dir, self.start), filter, ignores, left)
     }
 
-    /// The next level; `None` when the directory went away or may not be listed.
+    /// Opens the next level; `None` if the directory is gone or may not be listed.
     fn descend(
         &self,
-        levels: &[Level],
-        entry: &Entry,
-        filter: &Filter<'_>,
+        levels: &[WalkLevel],
+        entry: &TreeEntry,
+        filter: &ScanFilter<'_>,
         left: &mut usize,
-    ) -> Result<Option<Level>, Error> {
+    ) -> Result<Option<WalkLevel>, Error> {
         let Some(level) = levels.last() else {
             return Ok(None);
         };
@@ -266,7 +272,7 @@ impl Tour<'_> {
         match open_dir(fd_of(&level.dir, &entry.path)?, name) {
             Ok(fd) => {
                 let dir = listable(Ok(fd), &entry.path)?;
-                Level::read((dir, &entry.path), filter, &level.ignores, left).map(Some)
+                WalkLevel::read((dir, &entry.path), filter, &level.ignores, left).map(Some)
             }
             Err(_) => Ok(None),
         }
@@ -275,24 +281,24 @@ impl Tour<'_> {
 
 fn too_many(dir: &RelPath, entries_max: usize) -> Error {
     Error::new(
-        ErrorKind::Limit,
+        WorkspaceErrorKind::Limit,
         format!(
             "`{dir}` holds more entries than walk_entries_max ({entries_max}); name a smaller directory"
         ),
     )
 }
 
-struct Level {
+struct WalkLevel {
     dir: Dir,
-    ignores: Ignores,
-    pending: std::vec::IntoIter<Entry>,
+    ignores: IgnoreRules,
+    pending: std::vec::IntoIter<TreeEntry>,
 }
 
-impl Level {
+impl WalkLevel {
     fn read(
         (mut dir, path): (Dir, &RelPath),
-        filter: &Filter<'_>,
-        ignores: &Ignores,
+        filter: &ScanFilter<'_>,
+        ignores: &IgnoreRules,
         left: &mut usize,
     ) -> Result<Self, Error> {
         let (entries, ignores) = filter.read_in(&mut dir, path, ignores, *left)?;

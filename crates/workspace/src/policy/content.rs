@@ -1,12 +1,12 @@
-//! Contents that a model may not read, whatever the file is called: private keys and access tokens.
+//! Contents that a model may not read, under any file name: private keys and access tokens.
 //!
-//! Only formats that say what they are count: the armour of a private key with a body, and tokens
-//! with a prefix of their issuer. What a README or a test shows as an example is no secret: the words
-//! `EXAMPLE` and `xxxx`, or hardly any different characters, tell it apart.
+//! Only self-describing formats count: the armour of a private key with a body, and tokens with a
+//! prefix of their issuer. An example in a README or a test is no secret: the words `EXAMPLE` and
+//! `xxxx`, or hardly any different characters, tell it apart.
 
 use memchr::memmem;
 
-/// How much of a file is looked through: a secret further down is not found.
+/// Bytes of a file that are searched: a secret further down is not found.
 pub const SECRET_SCAN_BYTES_MAX: usize = 1024 * 1024;
 
 /// The fewest characters that the body of a private key has.
@@ -14,12 +14,12 @@ const KEY_BODY_CHARS_MIN: usize = 64;
 /// The fewest different characters of a real token.
 const TOKEN_VARIETY_MIN: usize = 8;
 
-/// A token that can be told by how it begins.
+/// A token that is recognised by its beginning.
 struct TokenFormat {
     prefix: &'static str,
     /// The fewest characters after the prefix.
     chars_min: usize,
-    /// What beside letters and digits it is made of.
+    /// The characters it may have beside letters and digits.
     marks: &'static str,
     what: &'static str,
 }
@@ -68,7 +68,7 @@ static TOKENS: &[TokenFormat] = &[
     token("AGE-SECRET-KEY-1", 50, "", "a private age key"),
 ];
 
-/// Says which secret the content holds, in its first [`SECRET_SCAN_BYTES_MAX`] bytes.
+/// Names the secret in the first [`SECRET_SCAN_BYTES_MAX`] bytes of the content.
 pub(crate) fn secret_in(content: &[u8]) -> Option<&'static str> {
     let content = &content[..content.len().min(SECRET_SCAN_BYTES_MAX)];
     if has_private_key(content) {
@@ -78,7 +78,7 @@ pub(crate) fn secret_in(content: &[u8]) -> Option<&'static str> {
     found.map(|format| format.what)
 }
 
-/// Whether the armour of a private key is followed by a body.
+/// Returns true if the armour of a private key is followed by a body.
 fn has_private_key(content: &[u8]) -> bool {
     let armour = memmem::find_iter(content, b"-----BEGIN ");
     armour.into_iter().any(|at| {
@@ -115,7 +115,7 @@ impl TokenFormat {
     }
 }
 
-/// Whether the characters are those of a real token, and not of an example.
+/// Returns true if the characters are those of a real token, not of an example.
 fn is_real(token: &[u8]) -> bool {
     let is_example = memmem::find(token, b"EXAMPLE").is_some()
         || memmem::find(token, b"xxxx").is_some()
@@ -137,7 +137,7 @@ mod tests {
         assert_eq!(secret_in(content.as_bytes()), expected, "{content}");
     }
 
-    /// Written in two parts, so that no scanner takes this file for a leak.
+    /// Written in two parts, so that no scanner reports this file as a leak.
     fn joined(prefix: &str, rest: &str) -> String {
         format!("{prefix}{rest}")
     }

@@ -1,67 +1,67 @@
-//! A denial: which rule refused what, why, and what to do instead.
+//! A denial: the rule that refused a path, the reason, and the advice.
 
 use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-use super::Action;
-use crate::{Error, ErrorKind, RelPath};
+use super::GrantedAction;
+use crate::{Error, RelPath, WorkspaceErrorKind};
 
-/// What was to be done with a path.
+/// The requested access to a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Access {
+pub enum PathAccess {
     /// Its content, or the names in it.
     Read,
     /// Made, replaced or removed.
     Write,
 }
 
-/// The rule that refused. [`Rule::code`] is for machines, a [`Denial`] for people.
+/// The rule that refused. [`DenialRule::code`] is for machines, a [`Denial`] for people.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Rule {
-    /// `.env` and its kin: settings that hold secrets.
+pub enum DenialRule {
+    /// `.env` and its kin: settings with secrets.
     Environment,
-    /// Keys, tokens and the files programs keep them in.
+    /// Keys, tokens and the files in which programs store them.
     Credential,
-    /// Settings of a program that often hold its secrets.
+    /// Settings of a program that often contain its secrets.
     Config,
     /// Git's own directory.
     Git,
     /// Installed dependencies.
     Dependency,
-    /// What a build leaves behind.
+    /// Output of a build.
     BuildOutput,
     /// Written by a package manager, not by hand.
     LockFile,
-    /// What runs by itself: CI configuration and commit hooks.
+    /// Files that run by themselves: CI configuration and commit hooks.
     Automation,
     /// Drawloom's own settings and records.
     Own,
     /// The project's own list; the pattern that matched.
     Listed(String),
-    /// Nothing may be written in this job.
+    /// This job may not write at all.
     ReadOnlyJob,
     /// The approved plan does not name the file.
     OutsidePlan,
-    /// The approved plan names the file for something else; what it names it for.
-    OtherAction(Vec<Action>),
+    /// The approved plan has another action for the file; the planned ones.
+    OtherAction(Vec<GrantedAction>),
     /// The file has more names than those that may be read in this project.
     HardLink {
-        /// How many names it has.
+        /// Number of its names.
         names: u64,
-        /// How many of them may be read.
+        /// Number of them that may be read.
         readable: u64,
     },
-    /// The content is a secret, whatever the file is called; what it holds.
+    /// The content is a secret, under any file name; the kind of secret.
     Secret(&'static str),
     /// The root itself is not a file.
     Root,
 }
 
-impl Rule {
-    /// A stable word for the rule.
+impl DenialRule {
+    /// A stable code for the rule.
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {
@@ -84,7 +84,7 @@ impl Rule {
         }
     }
 
-    /// Whether an exception of the project can lift it.
+    /// Returns true if an exception of the project can lift it.
     #[must_use]
     pub fn can_be_lifted(&self) -> bool {
         matches!(
@@ -101,7 +101,7 @@ impl Rule {
     }
 }
 
-impl Serialize for Rule {
+impl Serialize for DenialRule {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.code())
     }
@@ -110,31 +110,31 @@ impl Serialize for Rule {
 /// A refusal, as a value.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
-pub struct Denial(Box<Told>);
+pub struct Denial(Box<DenialDetails>);
 
-/// What a denial tells; apart, so that carrying a denial about is cheap.
+/// The fields of a denial; boxed, so that a `Result` with a denial stays small.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-struct Told {
+struct DenialDetails {
     path: RelPath,
-    /// Where the path leads through symlinks, when that is what was refused.
+    /// The path it leads to through symlinks, if that one was refused.
     #[serde(skip_serializing_if = "Option::is_none")]
     leads_to: Option<RelPath>,
-    /// What is inside the path, when that is what was refused.
+    /// The path inside it, if that one was refused.
     #[serde(skip_serializing_if = "Option::is_none")]
     contains: Option<RelPath>,
-    access: Access,
-    rule: Rule,
+    access: PathAccess,
+    rule: DenialRule,
     /// The name in the path that the rule is about.
     #[serde(skip)]
     name: String,
-    /// What the list of names says about it.
+    /// The reason in the list of names.
     #[serde(skip)]
     reason: Option<&'static str>,
 }
 
 impl Denial {
-    pub(crate) fn new(path: &RelPath, access: Access, rule: Rule, name: &str) -> Self {
-        Self(Box::new(Told {
+    pub(crate) fn new(path: &RelPath, access: PathAccess, rule: DenialRule, name: &str) -> Self {
+        Self(Box::new(DenialDetails {
             path: path.clone(),
             leads_to: None,
             contains: None,
@@ -151,7 +151,7 @@ impl Denial {
         self
     }
 
-    /// The denial of where `asked` leads, told about `asked`.
+    /// Restates the denial of the resolved path for `asked`.
     pub(crate) fn asked_as(mut self, asked: &RelPath) -> Self {
         if self.0.path != *asked {
             let refused = std::mem::replace(&mut self.0.path, asked.clone());
@@ -160,7 +160,7 @@ impl Denial {
         self
     }
 
-    /// The denial of something inside `dir`, told about `dir`.
+    /// Restates the denial of a path inside `dir` for `dir`.
     pub(crate) fn inside(mut self, dir: &RelPath) -> Self {
         if self.0.path != *dir {
             self.0.contains = Some(std::mem::replace(&mut self.0.path, dir.clone()));
@@ -168,33 +168,33 @@ impl Denial {
         self
     }
 
-    /// The path that was asked for.
+    /// The requested path.
     #[must_use]
     pub fn path(&self) -> &RelPath {
         &self.0.path
     }
 
-    /// Where that path leads through symlinks, when that is what was refused.
+    /// The path it leads to through symlinks, if that one was refused.
     #[must_use]
     pub fn leads_to(&self) -> Option<&RelPath> {
         self.0.leads_to.as_ref()
     }
 
-    /// What is inside that path, when that is what was refused.
+    /// The path inside it, if that one was refused.
     #[must_use]
     pub fn contains(&self) -> Option<&RelPath> {
         self.0.contains.as_ref()
     }
 
-    /// What was to be done.
+    /// The requested access.
     #[must_use]
-    pub fn access(&self) -> Access {
+    pub fn access(&self) -> PathAccess {
         self.0.access
     }
 
     /// The rule that refused.
     #[must_use]
-    pub fn rule(&self) -> &Rule {
+    pub fn rule(&self) -> &DenialRule {
         &self.0.rule
     }
 
@@ -206,70 +206,74 @@ impl Denial {
             return format!("`{name}` {reason}");
         }
         match &self.0.rule {
-            Rule::Secret(what) => format!("it holds {what}"),
-            Rule::Environment => format!("`{name}` holds settings that are secret"),
-            Rule::Credential => format!("`{name}` is where keys and passwords are kept"),
-            Rule::Config => format!("`{name}` holds settings that are secret"),
-            Rule::Git => format!("`{name}` is git's own directory"),
-            Rule::Dependency => format!("`{name}` holds installed dependencies"),
-            Rule::BuildOutput => format!("`{name}` holds what a build made"),
-            Rule::LockFile => format!("`{name}` is written by a package manager"),
-            Rule::Automation => format!("`{name}` decides what runs by itself"),
-            Rule::Own => format!("`{name}` belongs to Drawloom"),
-            Rule::Listed(pattern) => format!("the project's policy lists `{pattern}`"),
-            Rule::ReadOnlyJob => "nothing may be written in this job".to_owned(),
-            Rule::OutsidePlan => "the approved plan does not name it".to_owned(),
-            Rule::OtherAction(actions) => {
+            DenialRule::Secret(what) => format!("it holds {what}"),
+            DenialRule::Environment => format!("`{name}` holds settings that are secret"),
+            DenialRule::Credential => format!("`{name}` is where keys and passwords are kept"),
+            DenialRule::Config => format!("`{name}` holds settings that are secret"),
+            DenialRule::Git => format!("`{name}` is git's own directory"),
+            DenialRule::Dependency => format!("`{name}` holds installed dependencies"),
+            DenialRule::BuildOutput => format!("`{name}` holds what a build made"),
+            DenialRule::LockFile => format!("`{name}` is written by a package manager"),
+            DenialRule::Automation => format!("`{name}` decides what runs by itself"),
+            DenialRule::Own => format!("`{name}` belongs to Drawloom"),
+            DenialRule::Listed(pattern) => format!("the project's policy lists `{pattern}`"),
+            DenialRule::ReadOnlyJob => "nothing may be written in this job".to_owned(),
+            DenialRule::OutsidePlan => "the approved plan does not name it".to_owned(),
+            DenialRule::OtherAction(actions) => {
                 let words: Vec<&str> = actions.iter().map(|action| action.word()).collect();
                 format!("the approved plan names it to {} only", words.join(" or "))
             }
-            Rule::HardLink { names, readable } => format!(
+            DenialRule::HardLink { names, readable } => format!(
                 "it is a hard link to a file with {names} names, of which {readable} may be read in this project"
             ),
-            Rule::Root => "it is the project itself".to_owned(),
+            DenialRule::Root => "it is the project itself".to_owned(),
         }
     }
 
-    /// What to do instead, as a clause.
+    /// Advice for the caller, as a clause.
     #[must_use]
     pub fn hint(&self) -> String {
         let list = match self.0.access {
-            Access::Read => "read_allow",
-            Access::Write => "write_allow",
+            PathAccess::Read => "read_allow",
+            PathAccess::Write => "write_allow",
         };
         match &self.0.rule {
-            Rule::Environment if self.0.access == Access::Read => {
+            DenialRule::Environment if self.0.access == PathAccess::Read => {
                 format!(
                     "read `.env.example`, or list the file under `{list}` in the project's policy"
                 )
             }
-            Rule::Dependency | Rule::BuildOutput if self.0.access == Access::Read => {
+            DenialRule::Dependency | DenialRule::BuildOutput
+                if self.0.access == PathAccess::Read =>
+            {
                 format!(
                     "read the sources, or list what you need under `{list}` in the project's policy"
                 )
             }
-            Rule::BuildOutput => "change the sources it is built from".to_owned(),
-            Rule::LockFile => "run the package manager instead".to_owned(),
-            Rule::Environment
-            | Rule::Credential
-            | Rule::Config
-            | Rule::Dependency
-            | Rule::Automation
-            | Rule::Secret(_) => format!(
+            DenialRule::BuildOutput => "change the sources it is built from".to_owned(),
+            DenialRule::LockFile => "run the package manager instead".to_owned(),
+            DenialRule::Environment
+            | DenialRule::Credential
+            | DenialRule::Config
+            | DenialRule::Dependency
+            | DenialRule::Automation
+            | DenialRule::Secret(_) => format!(
                 "leave it to a person, or have one list it under `{list}` in the project's policy"
             ),
-            Rule::Git => "use git's commands".to_owned(),
-            Rule::Own => "leave it alone".to_owned(),
-            Rule::Listed(_) => "leave it alone, or have a person change that list".to_owned(),
-            Rule::ReadOnlyJob => "say what should be changed instead of changing it".to_owned(),
-            Rule::OutsidePlan => {
+            DenialRule::Git => "use git's commands".to_owned(),
+            DenialRule::Own => "leave it alone".to_owned(),
+            DenialRule::Listed(_) => "leave it alone, or have a person change that list".to_owned(),
+            DenialRule::ReadOnlyJob => {
+                "say what should be changed instead of changing it".to_owned()
+            }
+            DenialRule::OutsidePlan => {
                 "change only files of the plan, or say which file the plan lacks".to_owned()
             }
-            Rule::OtherAction(_) => "keep to the plan, or say what it lacks".to_owned(),
-            Rule::HardLink { .. } => {
+            DenialRule::OtherAction(_) => "keep to the plan, or say what it lacks".to_owned(),
+            DenialRule::HardLink { .. } => {
                 "replace it by a copy (`cp FILE FILE.copy && mv FILE.copy FILE`)".to_owned()
             }
-            Rule::Root => "name a file inside it".to_owned(),
+            DenialRule::Root => "name a file inside it".to_owned(),
         }
     }
 }
@@ -277,8 +281,8 @@ impl Denial {
 impl fmt::Display for Denial {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let verb = match self.0.access {
-            Access::Read => "read",
-            Access::Write => "changed",
+            PathAccess::Read => "read",
+            PathAccess::Write => "changed",
         };
         write!(f, "`{}` may not be {verb}: ", self.0.path)?;
         if let Some(target) = &self.0.leads_to {
@@ -294,6 +298,6 @@ impl fmt::Display for Denial {
 
 impl From<Denial> for Error {
     fn from(denial: Denial) -> Self {
-        Self::new(ErrorKind::Denied, denial.to_string()).with_denial(denial)
+        Self::new(WorkspaceErrorKind::Denied, denial.to_string()).with_denial(denial)
     }
 }

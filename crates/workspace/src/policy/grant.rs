@@ -1,4 +1,4 @@
-//! What an approved plan permits: per file, what may become of it.
+//! The permission of an approved plan: the allowed actions of each file.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,20 +6,20 @@ use serde::{Deserialize, Serialize};
 
 use crate::RelPath;
 
-/// What may become of one file.
+/// An action on one file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Action {
-    /// Made where nothing is; and changed afterwards, by the job that made it.
+pub enum GrantedAction {
+    /// Created if it does not exist; and changed afterwards by the same job.
     Create,
-    /// Replaced where it is.
+    /// Replaced in place.
     Modify,
     /// Removed.
     Delete,
 }
 
-impl Action {
-    /// The word for it in a sentence.
+impl GrantedAction {
+    /// The verb in a sentence.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -33,49 +33,49 @@ impl Action {
 /// The files of an approved plan. Paths are exact: a permission is not folded.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Grant {
-    files: BTreeMap<RelPath, BTreeSet<Action>>,
+pub struct WriteGrant {
+    files: BTreeMap<RelPath, BTreeSet<GrantedAction>>,
 }
 
-impl Grant {
+impl WriteGrant {
     /// Permits nothing.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Permits `action` on `path`, beside what is permitted already.
+    /// Permits `action` on `path`, beside the actions permitted already.
     #[must_use]
-    pub fn with(mut self, path: RelPath, action: Action) -> Self {
+    pub fn with(mut self, path: RelPath, action: GrantedAction) -> Self {
         self.permit(path, action);
         self
     }
 
-    /// As [`Grant::with`], in place.
-    pub fn permit(&mut self, path: RelPath, action: Action) {
+    /// As [`WriteGrant::with`], in place.
+    pub fn permit(&mut self, path: RelPath, action: GrantedAction) {
         self.files.entry(path).or_default().insert(action);
     }
 
-    /// Permits to move a file: `from` may go, `to` may come.
+    /// Permits moving a file: deleting `from` and creating `to`.
     pub fn permit_rename(&mut self, from: RelPath, to: RelPath) {
-        self.permit(from, Action::Delete);
-        self.permit(to, Action::Create);
+        self.permit(from, GrantedAction::Delete);
+        self.permit(to, GrantedAction::Create);
     }
 
-    /// The files and what may become of them, in tree order.
-    pub fn iter(&self) -> impl Iterator<Item = (&RelPath, &BTreeSet<Action>)> {
+    /// The files with their permitted actions, in tree order.
+    pub fn iter(&self) -> impl Iterator<Item = (&RelPath, &BTreeSet<GrantedAction>)> {
         self.files.iter()
     }
 
-    /// What may become of exactly this path.
-    pub(crate) fn of(&self, path: &RelPath) -> Option<&BTreeSet<Action>> {
+    /// The permitted actions of exactly this path.
+    pub(crate) fn of(&self, path: &RelPath) -> Option<&BTreeSet<GrantedAction>> {
         self.files.get(path)
     }
 
-    /// Whether `dir` is on the way to a file that may be made.
+    /// Returns true if `dir` is on the way to a file that may be made.
     pub(crate) fn needs_dir(&self, dir: &RelPath) -> bool {
         self.files
             .iter()
-            .any(|(path, actions)| actions.contains(&Action::Create) && path.is_within(dir))
+            .any(|(path, actions)| actions.contains(&GrantedAction::Create) && path.is_within(dir))
     }
 }

@@ -1,7 +1,7 @@
-//! `Policy`: what may be read and what may be written in a project.
+//! `AccessPolicy`: the paths that may be read and written in a project.
 //!
-//! One object answers for everybody: the loop that lets a model call tools,
-//! the writer of its files, the repair after it. The layers, from the bottom:
+//! One object serves all callers: the loop that lets a model call tools, the writer of its files,
+//! the repair after it. The layers, from the bottom:
 //!
 //! 1. **Rules** refuse names that hold secrets, belong to other programs or run
 //!    by themselves (`names` is the list, `rules` looks a name up in it; they
@@ -12,8 +12,8 @@
 //! 3. **The plan** (`grant`): once one is approved, its files are the
 //!    permission to write. A plan narrows; it never widens.
 //!
-//! A verdict is about a path *without symlinks*: [`crate::Workspace`] resolves
-//! first, and asks about the path as spelled and about where it leads.
+//! A verdict is about a path *without symlinks*: [`crate::Workspace`] resolves first, and asks
+//! about the spelled path and the resolved one.
 
 mod content;
 mod denial;
@@ -24,18 +24,18 @@ mod rules;
 
 use std::borrow::Cow;
 
-use crate::fold::folded;
+use crate::casefold::folded;
 use crate::{Error, RelPath};
 use names::NameEntry;
-use patterns::{Exceptions, Refusals};
+use patterns::{AllowPatterns, DenyPatterns};
 
 pub use content::SECRET_SCAN_BYTES_MAX;
-pub use denial::{Access, Denial, Rule};
-pub use grant::{Action, Grant};
+pub use denial::{Denial, DenialRule, PathAccess};
+pub use grant::{GrantedAction, WriteGrant};
 pub use patterns::POLICY_PATTERNS_MAX;
 
-/// What a project adds to the built-in rules. Patterns are globs; one without
-/// `/` matches at any depth, and what is below a match matches.
+/// A project's additions to the built-in rules. Patterns are globs; one without `/` matches at any
+/// depth, and everything below a match matches too.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PolicySettings {
     /// Never read, and so never written.
@@ -46,12 +46,12 @@ pub struct PolicySettings {
     pub write_deny: Vec<String>,
     /// Exceptions from the built-in rules for reading and writing.
     pub write_allow: Vec<String>,
-    /// What to do about files with several names.
+    /// The treatment of files with several names.
     pub hard_links: HardLinks,
 }
 
-/// What to do about a file with several names, one of which may be refused or
-/// outside. Writing never goes through a hard link: the name gets a new file.
+/// The treatment of a file with several names, one of which may be refused or outside. Writing
+/// never goes through a hard link: the name gets a new file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum HardLinks {
     /// Read it only when all its names may be read in this project.
@@ -61,67 +61,67 @@ pub enum HardLinks {
     Trusted,
 }
 
-/// What may be written at all.
+/// The scope of writing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum Writes {
+pub enum WriteScope {
     /// Nothing.
     Nothing,
-    /// Whatever no rule refuses.
+    /// Every file that no rule refuses.
     #[default]
     Unplanned,
-    /// What the approved plan names and no rule refuses.
-    Planned(Grant),
+    /// Files that the approved plan names and no rule refuses.
+    Planned(WriteGrant),
 }
 
-/// What may be read and written; see the module's text.
+/// The permissions to read and write; see the module's text.
 #[derive(Debug, Clone)]
-pub struct Policy {
-    read_deny: Refusals,
-    read_allow: Exceptions,
-    write_deny: Refusals,
-    write_allow: Exceptions,
+pub struct AccessPolicy {
+    read_deny: DenyPatterns,
+    read_allow: AllowPatterns,
+    write_deny: DenyPatterns,
+    write_allow: AllowPatterns,
     hard_links: HardLinks,
-    writes: Writes,
+    writes: WriteScope,
 }
 
-impl Policy {
-    /// The built-in rules and the project's own. An unusable pattern is an error.
+impl AccessPolicy {
+    /// Combines the built-in rules and the project's own. An invalid pattern is an error.
     pub fn new(settings: &PolicySettings) -> Result<Self, Error> {
         Ok(Self {
-            read_deny: Refusals::new("read_deny", &settings.read_deny)?,
-            read_allow: Exceptions::new("read_allow", &settings.read_allow)?,
-            write_deny: Refusals::new("write_deny", &settings.write_deny)?,
-            write_allow: Exceptions::new("write_allow", &settings.write_allow)?,
+            read_deny: DenyPatterns::new("read_deny", &settings.read_deny)?,
+            read_allow: AllowPatterns::new("read_allow", &settings.read_allow)?,
+            write_deny: DenyPatterns::new("write_deny", &settings.write_deny)?,
+            write_allow: AllowPatterns::new("write_allow", &settings.write_allow)?,
             hard_links: settings.hard_links,
-            writes: Writes::default(),
+            writes: WriteScope::default(),
         })
     }
 
     /// The same policy with another permission to write.
     #[must_use]
-    pub fn with_writes(mut self, writes: Writes) -> Self {
+    pub fn with_writes(mut self, writes: WriteScope) -> Self {
         self.writes = writes;
         self
     }
 
-    /// What may be written at all.
+    /// The scope of writing.
     #[must_use]
-    pub fn writes(&self) -> &Writes {
+    pub fn writes(&self) -> &WriteScope {
         &self.writes
     }
 
-    /// Whether the content of `path`, or the names in it, may be read.
+    /// Refuses to read the content of `path`, or the names in it, if the policy forbids it.
     pub fn check_read(&self, path: &RelPath) -> Result<(), Denial> {
         let names = FoldedNames::of(path);
         self.check_read_list(path, &names)?;
-        names.check(path, Access::Read, |above, name| {
+        names.check(path, PathAccess::Read, |above, name| {
             let entry = rules::against_reading(above)?;
-            (!self.is_lifted(path, &entry.rule, name, Access::Read)).then_some(entry)
+            (!self.is_lifted(path, &entry.rule, name, PathAccess::Read)).then_some(entry)
         })
     }
 
-    /// What the project's lists say about reading, as one text: what is found out under one policy
-    /// does not count under another.
+    /// The project's lists about reading, as one text: a result cached under one policy must not be
+    /// used under another.
     #[must_use]
     pub fn reading_lists(&self) -> String {
         let denied = self.read_deny.patterns();
@@ -132,8 +132,8 @@ impl Policy {
         lines.collect::<Vec<_>>().join("\n")
     }
 
-    /// As [`Policy::check_read`] for an entry of a directory that may be read:
-    /// only what the last name adds is looked at.
+    /// Works like [`AccessPolicy::check_read`] for an entry of a readable directory: checks only the last
+    /// name.
     pub(crate) fn check_read_entry(&self, path: &RelPath) -> Result<(), Denial> {
         let Some(name) = path.file_name() else {
             return Ok(());
@@ -149,82 +149,87 @@ impl Policy {
             None => rules::against_reading(&[&last]),
         };
         match found {
-            Some(entry) if !self.is_lifted(path, &entry.rule, name, Access::Read) => {
-                let denial = Denial::new(path, Access::Read, entry.rule.clone(), name);
+            Some(entry) if !self.is_lifted(path, &entry.rule, name, PathAccess::Read) => {
+                let denial = Denial::new(path, PathAccess::Read, entry.rule.clone(), name);
                 Err(denial.because(entry.reason))
             }
             _ => Ok(()),
         }
     }
 
-    /// Whether a file that holds this content may be read: private keys and access tokens may not be,
-    /// whatever the file is called. Only the first [`SECRET_SCAN_BYTES_MAX`] bytes are looked through.
+    /// Refuses a file with this content if it is secret: private keys and access tokens may not be
+    /// read under any file name. Only the first [`SECRET_SCAN_BYTES_MAX`] bytes are searched.
     pub(crate) fn check_content(&self, path: &RelPath, content: &[u8]) -> Result<(), Denial> {
         let Some(what) = content::secret_in(content) else {
             return Ok(());
         };
         let name = path.file_name().unwrap_or_default();
-        match self.is_lifted(path, &Rule::Secret(what), name, Access::Read) {
+        match self.is_lifted(path, &DenialRule::Secret(what), name, PathAccess::Read) {
             true => Ok(()),
-            false => Err(Denial::new(path, Access::Read, Rule::Secret(what), name)),
+            false => Err(Denial::new(
+                path,
+                PathAccess::Read,
+                DenialRule::Secret(what),
+                name,
+            )),
         }
     }
 
-    /// Whether `path` may be written by rule and list; the plan is not asked.
+    /// Refuses to write `path` if a rule or list forbids it; the plan is not asked.
     pub fn check_write(&self, path: &RelPath) -> Result<(), Denial> {
         if path.is_root() {
-            return Err(Denial::new(path, Access::Write, Rule::Root, "."));
+            return Err(Denial::new(path, PathAccess::Write, DenialRule::Root, "."));
         }
         let names = FoldedNames::of(path);
         let text = names.text();
         for list in [&self.read_deny, &self.write_deny] {
             if let Some(pattern) = list.find(path, &text) {
-                let rule = Rule::Listed(pattern.to_owned());
-                return Err(Denial::new(path, Access::Write, rule, path.as_str()));
+                let rule = DenialRule::Listed(pattern.to_owned());
+                return Err(Denial::new(path, PathAccess::Write, rule, path.as_str()));
             }
         }
-        names.check(path, Access::Write, |above, name| {
+        names.check(path, PathAccess::Write, |above, name| {
             let entry = rules::against_reading(above).or_else(|| rules::against_writing(above))?;
-            (!self.is_lifted(path, &entry.rule, name, Access::Write)).then_some(entry)
+            (!self.is_lifted(path, &entry.rule, name, PathAccess::Write)).then_some(entry)
         })
     }
 
-    /// Whether `action` may be taken on `path`, by rule, list and plan.
-    pub fn check_action(&self, path: &RelPath, action: Action) -> Result<(), Denial> {
+    /// Refuses `action` on `path` if a rule, a list or the plan forbids it.
+    pub fn check_action(&self, path: &RelPath, action: GrantedAction) -> Result<(), Denial> {
         self.check_write(path)?;
-        let refuse = |rule| Err(Denial::new(path, Access::Write, rule, path.as_str()));
+        let refuse = |rule| Err(Denial::new(path, PathAccess::Write, rule, path.as_str()));
         match &self.writes {
-            Writes::Nothing => refuse(Rule::ReadOnlyJob),
-            Writes::Unplanned => Ok(()),
-            Writes::Planned(grant) => match grant.of(path) {
-                None => refuse(Rule::OutsidePlan),
+            WriteScope::Nothing => refuse(DenialRule::ReadOnlyJob),
+            WriteScope::Unplanned => Ok(()),
+            WriteScope::Planned(grant) => match grant.of(path) {
+                None => refuse(DenialRule::OutsidePlan),
                 Some(actions) if actions.contains(&action) => Ok(()),
-                Some(actions) => refuse(Rule::OtherAction(actions.iter().copied().collect())),
+                Some(actions) => refuse(DenialRule::OtherAction(actions.iter().copied().collect())),
             },
         }
     }
 
-    /// Whether a directory may be made: those on the way to the plan's files may.
+    /// Refuses to make a directory if a rule or list forbids it, or if a plan has no file below it.
     pub fn check_create_dir(&self, path: &RelPath) -> Result<(), Denial> {
         self.check_write(path)?;
-        let refuse = |rule| Err(Denial::new(path, Access::Write, rule, path.as_str()));
+        let refuse = |rule| Err(Denial::new(path, PathAccess::Write, rule, path.as_str()));
         match &self.writes {
-            Writes::Nothing => refuse(Rule::ReadOnlyJob),
-            Writes::Planned(grant) if !grant.needs_dir(path) => refuse(Rule::OutsidePlan),
-            Writes::Unplanned | Writes::Planned(_) => Ok(()),
+            WriteScope::Nothing => refuse(DenialRule::ReadOnlyJob),
+            WriteScope::Planned(grant) if !grant.needs_dir(path) => refuse(DenialRule::OutsidePlan),
+            WriteScope::Unplanned | WriteScope::Planned(_) => Ok(()),
         }
     }
 
-    /// What of a plan could never be written: to be shown before it is approved.
+    /// Lists the files of a plan that could never be written, to be shown before its approval.
     #[must_use]
-    pub fn denials(&self, plan: &Grant) -> Vec<Denial> {
+    pub fn denials(&self, plan: &WriteGrant) -> Vec<Denial> {
         let paths = plan.iter().map(|(path, _)| path);
         paths
             .filter_map(|path| self.check_write(path).err())
             .collect()
     }
 
-    /// What is done about files with several names.
+    /// The treatment of files with several names.
     #[must_use]
     pub fn hard_links(&self) -> HardLinks {
         self.hard_links
@@ -234,29 +239,29 @@ impl Policy {
         match self.read_deny.find(path, &names.text()) {
             None => Ok(()),
             Some(pattern) => {
-                let rule = Rule::Listed(pattern.to_owned());
-                Err(Denial::new(path, Access::Read, rule, path.as_str()))
+                let rule = DenialRule::Listed(pattern.to_owned());
+                Err(Denial::new(path, PathAccess::Read, rule, path.as_str()))
             }
         }
     }
 
-    fn is_lifted(&self, path: &RelPath, rule: &Rule, name: &str, access: Access) -> bool {
+    fn is_lifted(&self, path: &RelPath, rule: &DenialRule, name: &str, access: PathAccess) -> bool {
         rule.can_be_lifted()
             && (self.write_allow.lift(path, name)
-                || (access == Access::Read && self.read_allow.lift(path, name)))
+                || (access == PathAccess::Read && self.read_allow.lift(path, name)))
     }
 }
 
-impl Default for Policy {
+impl Default for AccessPolicy {
     /// The built-in rules alone.
     fn default() -> Self {
         Self {
-            read_deny: Refusals::none(),
-            read_allow: Exceptions::none(),
-            write_deny: Refusals::none(),
-            write_allow: Exceptions::none(),
+            read_deny: DenyPatterns::none(),
+            read_allow: AllowPatterns::none(),
+            write_deny: DenyPatterns::none(),
+            write_allow: AllowPatterns::none(),
             hard_links: HardLinks::default(),
-            writes: Writes::default(),
+            writes: WriteScope::default(),
         }
     }
 }
@@ -278,11 +283,11 @@ impl<'p> FoldedNames<'p> {
         self.folded.join("/")
     }
 
-    /// Asks `refused` about every name, with those above it, from the root down.
+    /// Calls `refused` for every name, with those above it, from the root down.
     fn check(
         &self,
         path: &RelPath,
-        access: Access,
+        access: PathAccess,
         refused: impl Fn(&[&str], &str) -> Option<&'static NameEntry>,
     ) -> Result<(), Denial> {
         let folded: Vec<&str> = self.folded.iter().map(AsRef::as_ref).collect();

@@ -1,20 +1,21 @@
-//! The names a model may not read, and those nobody writes without being told: one list, as data.
+//! The names a model may not read, and those it may not write without permission: one list, as
+//! data.
 //!
-//! An entry is a pattern and the reason for it. A pattern is about a name wherever it stands in a path,
-//! and about everything below it; with a `/` it is about names below one another; one `*` stands for
-//! any text. Names are compared folded, so they stand here in lower case. The lists are held against
-//! public ones by the test `names_of_public_lists_are_known`.
+//! An entry is a pattern and the reason for it. A pattern applies to a name anywhere in a path, and
+//! to everything below it; with a `/` it applies to names below one another; one `*` matches any
+//! text. Names are compared folded, so they are in lower case here. The test
+//! `names_of_public_lists_are_known` compares the lists with public ones.
 
-use super::Rule;
+use super::DenialRule;
 
 /// Names that are refused for a reason.
 pub(super) struct NameEntry {
     pub(super) pattern: &'static str,
-    pub(super) rule: Rule,
+    pub(super) rule: DenialRule,
     pub(super) reason: &'static str,
 }
 
-const fn entry(rule: Rule, pattern: &'static str, reason: &'static str) -> NameEntry {
+const fn entry(rule: DenialRule, pattern: &'static str, reason: &'static str) -> NameEntry {
     NameEntry {
         pattern,
         rule,
@@ -23,28 +24,37 @@ const fn entry(rule: Rule, pattern: &'static str, reason: &'static str) -> NameE
 }
 
 const fn secret(pattern: &'static str, reason: &'static str) -> NameEntry {
-    entry(Rule::Credential, pattern, reason)
+    entry(DenialRule::Credential, pattern, reason)
 }
 
-/// Settings that a model may not read, and that the program they belong to needs: commands see them.
+/// Settings that a model may not read, although the program they belong to needs them: commands can
+/// read them.
 const fn config(pattern: &'static str, reason: &'static str) -> NameEntry {
-    entry(Rule::Config, pattern, reason)
+    entry(DenialRule::Config, pattern, reason)
 }
 
 const fn acts(pattern: &'static str, reason: &'static str) -> NameEntry {
-    entry(Rule::Automation, pattern, reason)
+    entry(DenialRule::Automation, pattern, reason)
 }
 
 const fn installed(pattern: &'static str) -> NameEntry {
-    entry(Rule::Dependency, pattern, "holds installed dependencies")
+    entry(
+        DenialRule::Dependency,
+        pattern,
+        "holds installed dependencies",
+    )
 }
 
 const fn built(pattern: &'static str) -> NameEntry {
-    entry(Rule::BuildOutput, pattern, "holds what a build made")
+    entry(DenialRule::BuildOutput, pattern, "holds what a build made")
 }
 
 const fn locked(pattern: &'static str) -> NameEntry {
-    entry(Rule::LockFile, pattern, "is written by a package manager")
+    entry(
+        DenialRule::LockFile,
+        pattern,
+        "is written by a package manager",
+    )
 }
 
 const SSH_KEY: &str = "is an SSH private key";
@@ -65,12 +75,20 @@ const TEST_RUN: &str = "is run by a test runner or an interpreter when it starts
 
 /// Refused for reading, and so for writing.
 pub(super) static READ: &[NameEntry] = &[
-    entry(Rule::Git, ".git", "is git's own directory"),
-    // It may hold the key of a provider.
-    entry(Rule::Own, "drawloom.toml", "belongs to Drawloom"),
-    entry(Rule::Own, ".drawloom/apply", "belongs to Drawloom"),
-    entry(Rule::Own, ".drawloom/drawloom.db*", "belongs to Drawloom"),
-    entry(Rule::Own, ".drawloom/callback.key", "belongs to Drawloom"),
+    entry(DenialRule::Git, ".git", "is git's own directory"),
+    // It may contain the key of a provider.
+    entry(DenialRule::Own, "drawloom.toml", "belongs to Drawloom"),
+    entry(DenialRule::Own, ".drawloom/apply", "belongs to Drawloom"),
+    entry(
+        DenialRule::Own,
+        ".drawloom/drawloom.db*",
+        "belongs to Drawloom",
+    ),
+    entry(
+        DenialRule::Own,
+        ".drawloom/callback.key",
+        "belongs to Drawloom",
+    ),
     secret(".ssh", SSH_KEY),
     secret("id_rsa*", SSH_KEY),
     secret("id_dsa*", SSH_KEY),
@@ -262,7 +280,7 @@ pub(super) static READ: &[NameEntry] = &[
 
 /// Refused for writing only.
 pub(super) static WRITE: &[NameEntry] = &[
-    entry(Rule::Own, ".drawloom", "belongs to Drawloom"),
+    entry(DenialRule::Own, ".drawloom", "belongs to Drawloom"),
     locked("package-lock.json"),
     locked("npm-shrinkwrap.json"),
     locked("yarn.lock"),

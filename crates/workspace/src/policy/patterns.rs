@@ -3,28 +3,28 @@
 use globset::{Glob, GlobBuilder, GlobMatcher, GlobSet, GlobSetBuilder};
 use unicode_normalization::UnicodeNormalization;
 
-use crate::{Error, ErrorKind, RelPath};
+use crate::{Error, RelPath, WorkspaceErrorKind};
 
 /// The most patterns in one list.
 pub const POLICY_PATTERNS_MAX: usize = 1_000;
 
-/// Patterns that refuse. They match in any case and any composition of
-/// accents, and refuse what is below a match with it.
+/// Patterns that refuse. They match in any case and any composition of accents, and refuse
+/// everything below a match with it.
 #[derive(Debug, Clone)]
-pub(super) struct Refusals {
+pub(super) struct DenyPatterns {
     set: GlobSet,
     /// The pattern behind each glob of the set.
     patterns: Vec<String>,
 }
 
-impl Refusals {
+impl DenyPatterns {
     pub(super) fn new(list: &str, patterns: &[String]) -> Result<Self, Error> {
         check_count(list, patterns)?;
         let mut set = GlobSetBuilder::new();
         let mut sources = Vec::new();
         for pattern in patterns {
             for spelled in spellings(pattern) {
-                set.add(compile(list, pattern, &spelled, Case::Any)?);
+                set.add(compile(list, pattern, &spelled, PatternCase::Any)?);
                 sources.push(pattern.clone());
             }
         }
@@ -66,24 +66,26 @@ impl Refusals {
     }
 }
 
-/// Patterns that lift. They are taken literally, case and all, and lift only
-/// what they name: `src/**` says nothing about `src/.env`, `src/.env.test` does.
+/// Patterns that lift a refusal. They are taken literally, including case, and lift only the names
+/// they contain: `src/**` does not lift `src/.env`, `src/.env.test` lifts itself.
 #[derive(Debug, Clone)]
-pub(super) struct Exceptions {
-    exceptions: Vec<Exception>,
+pub(super) struct AllowPatterns {
+    exceptions: Vec<AllowPattern>,
 }
 
 #[derive(Debug, Clone)]
-struct Exception {
+struct AllowPattern {
     paths: Vec<GlobMatcher>,
     /// The parts of the pattern that are more than wildcards.
     names: Vec<GlobMatcher>,
 }
 
-impl Exceptions {
+impl AllowPatterns {
     pub(super) fn new(list: &str, patterns: &[String]) -> Result<Self, Error> {
         check_count(list, patterns)?;
-        let exceptions = patterns.iter().map(|pattern| Exception::new(list, pattern));
+        let exceptions = patterns
+            .iter()
+            .map(|pattern| AllowPattern::new(list, pattern));
         Ok(Self {
             exceptions: exceptions.collect::<Result<_, _>>()?,
         })
@@ -95,13 +97,13 @@ impl Exceptions {
         }
     }
 
-    /// The globs, as they were written or spelled out.
+    /// The globs, as written or expanded.
     pub(super) fn globs(&self) -> impl Iterator<Item = &str> {
         let exceptions = self.exceptions.iter();
         exceptions.flat_map(|exception| exception.paths.iter().map(|path| path.glob().glob()))
     }
 
-    /// Whether a refusal of `name`, a part of `path`, is lifted.
+    /// Returns true if a refusal of `name`, a part of `path`, is lifted.
     pub(super) fn lift(&self, path: &RelPath, name: &str) -> bool {
         self.exceptions.iter().any(|exception| {
             exception.names.iter().any(|named| named.is_match(name))
@@ -113,10 +115,10 @@ impl Exceptions {
     }
 }
 
-impl Exception {
+impl AllowPattern {
     fn new(list: &str, pattern: &str) -> Result<Self, Error> {
         let literal = |glob: &String| {
-            compile(list, pattern, glob, Case::Exact).map(|glob| glob.compile_matcher())
+            compile(list, pattern, glob, PatternCase::Exact).map(|glob| glob.compile_matcher())
         };
         let parts = pattern
             .split('/')
@@ -134,13 +136,12 @@ impl Exception {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Case {
+enum PatternCase {
     Any,
     Exact,
 }
 
-/// The globs a pattern stands for: itself and what is below it, at any depth
-/// when it has no `/`.
+/// Expands a pattern to globs: itself and everything below it, at any depth if it has no `/`.
 fn spellings(pattern: &str) -> Vec<String> {
     let pattern: String = pattern.nfc().collect();
     let bare = pattern.strip_prefix("./").unwrap_or(&pattern);
@@ -154,10 +155,10 @@ fn spellings(pattern: &str) -> Vec<String> {
     vec![format!("{anchored}/**"), anchored]
 }
 
-fn compile(list: &str, pattern: &str, glob: &str, case: Case) -> Result<Glob, Error> {
+fn compile(list: &str, pattern: &str, glob: &str, case: PatternCase) -> Result<Glob, Error> {
     GlobBuilder::new(glob)
         .literal_separator(true)
-        .case_insensitive(case == Case::Any)
+        .case_insensitive(case == PatternCase::Any)
         .build()
         .map_err(|error| invalid(list, pattern, &error))
 }
@@ -165,7 +166,7 @@ fn compile(list: &str, pattern: &str, glob: &str, case: Case) -> Result<Glob, Er
 fn check_count(list: &str, patterns: &[String]) -> Result<(), Error> {
     if patterns.len() > POLICY_PATTERNS_MAX {
         return Err(Error::new(
-            ErrorKind::Limit,
+            WorkspaceErrorKind::Limit,
             format!(
                 "`{list}` has {} patterns, more than POLICY_PATTERNS_MAX ({POLICY_PATTERNS_MAX})",
                 patterns.len()
@@ -177,7 +178,7 @@ fn check_count(list: &str, patterns: &[String]) -> Result<(), Error> {
 
 fn invalid(list: &str, pattern: &str, error: &globset::Error) -> Error {
     Error::new(
-        ErrorKind::InvalidPath,
+        WorkspaceErrorKind::InvalidPath,
         format!(
             "`{list}` has a pattern that is not a glob, {pattern:?}: {}",
             error.kind()

@@ -1,23 +1,23 @@
-//! The built-in rules: finds the entry of the list of names that a path is refused by.
+//! The built-in rules: finds the entry in the list of names that refuses a path.
 //!
-//! A rule is about a name, wherever it stands in a path: what is inside a refused directory is
-//! refused with it. Names are compared folded.
+//! A rule applies to a name anywhere in a path: everything inside a refused directory is refused
+//! with it. Names are compared folded.
 
 use std::sync::LazyLock;
 
 use rustc_hash::FxHashMap;
 
-use super::Rule;
+use super::DenialRule;
 use super::names::{NameEntry, READ, WRITE};
-use crate::fold;
+use crate::casefold;
 
-/// Endings of files that only show what a secret file looks like, or that are made to be shown.
+/// Endings of files that only show the form of a secret file, or that are meant to be public.
 const HARMLESS_ENDINGS: [&str; 5] = [".pub", ".example", ".sample", ".template", ".dist"];
 
-/// `.env` and its kin, which no list of names can hold.
+/// `.env` and its kin, which no list of names can cover.
 static ENVIRONMENT: NameEntry = NameEntry {
     pattern: ".env*",
-    rule: Rule::Environment,
+    rule: DenialRule::Environment,
     reason: "holds settings that are secret",
 };
 
@@ -33,12 +33,13 @@ struct NameList {
 static READ_LIST: LazyLock<NameList> = LazyLock::new(|| NameList::new(READ));
 static WRITE_LIST: LazyLock<NameList> = LazyLock::new(|| NameList::new(WRITE));
 
-/// The entry against reading the last of these folded names, the ones above it given.
+/// Returns the entry against reading the last of these folded names, given the ones above it.
 pub(super) fn against_reading(names: &[&str]) -> Option<&'static NameEntry> {
     let name = names.last()?;
-    let original = fold::original(name);
-    let is_secret =
-        is_environment(name) || is_environment(original) || fold::is_short_name_of(name, ".env");
+    let original = casefold::original(name);
+    let is_secret = is_environment(name)
+        || is_environment(original)
+        || casefold::is_short_name_of(name, ".env");
     if is_secret {
         return Some(&ENVIRONMENT);
     }
@@ -48,7 +49,7 @@ pub(super) fn against_reading(names: &[&str]) -> Option<&'static NameEntry> {
 /// The entry against writing it that is no entry against reading it.
 pub(super) fn against_writing(names: &[&str]) -> Option<&'static NameEntry> {
     let name = names.last()?;
-    WRITE_LIST.find(names, name, fold::original(name))
+    WRITE_LIST.find(names, name, casefold::original(name))
 }
 
 impl NameList {
@@ -72,7 +73,8 @@ impl NameList {
         list
     }
 
-    /// The entry for a name, for the name it is a copy of, or for the long form of a short name.
+    /// Finds the entry for a name, for the name it is a copy of, or for the long form of a short
+    /// name.
     fn find(&self, names: &[&str], name: &str, original: &str) -> Option<&'static NameEntry> {
         let known = |name: &str| self.exact.get(name).copied();
         known(name)
@@ -89,7 +91,7 @@ impl NameList {
         // Several long names have the same short one: the first of the list counts.
         let is_meant = |entry: &&NameEntry| {
             let pattern = entry.pattern;
-            !pattern.contains(['*', '/']) && fold::is_short_name_of(name, pattern)
+            !pattern.contains(['*', '/']) && casefold::is_short_name_of(name, pattern)
         };
         self.entries.iter().find(is_meant)
     }
@@ -109,7 +111,8 @@ impl NameList {
     }
 }
 
-/// Whether a name is `start`, any text, `end`; a second `*` at the end stands for any text as well.
+/// Returns true if a name is `start`, any text, `end`; a second `*` at the end also matches any
+/// text.
 fn glob_matches(name: &str, start: &str, end: &str) -> bool {
     match end.strip_suffix('*') {
         Some(middle) if !middle.is_empty() => name.starts_with(start) && name.contains(middle),

@@ -1,11 +1,11 @@
-//! Which files fit a budget: the ones that matter, by whole lines, always the same.
+//! The files that fit a budget: the most important ones, in whole lines, always the same.
 
-use workspace::index::{Focus, Index, tokens};
+use workspace::index::{IndexFocus, SourceIndex, tokens};
 
 use crate::project::{index, lines, path};
 
 /// A project in which everything imports `base`, half of it `half`, and nothing the rest.
-fn project() -> Index {
+fn project() -> SourceIndex {
     let mut files = vec![
         (
             "src/base.ts".to_owned(),
@@ -34,7 +34,7 @@ fn project() -> Index {
 }
 
 #[track_caller]
-fn check(budget: usize, focus: &Focus, expected: &[&str]) {
+fn check(budget: usize, focus: &IndexFocus, expected: &[&str]) {
     let index = project();
     let text = index.render(Some(budget), focus);
     assert!(tokens(text.len()) <= budget, "{text}");
@@ -43,10 +43,10 @@ fn check(budget: usize, focus: &Focus, expected: &[&str]) {
 }
 
 #[test]
-fn what_much_is_built_on_comes_first_and_is_shown_in_tree_order() {
+fn files_with_many_importers_come_first_and_are_shown_in_tree_order() {
     check(
         30,
-        &Focus::default(),
+        &IndexFocus::default(),
         &[
             "src/base.ts | base | 1 line",
             "src/half.ts | half | 1 line",
@@ -57,7 +57,7 @@ fn what_much_is_built_on_comes_first_and_is_shown_in_tree_order() {
 
 #[test]
 fn words_and_files_in_focus_come_before_importance() {
-    let focus = Focus::on("add rate limits to the login");
+    let focus = IndexFocus::on("add rate limits to the login");
     check(
         30,
         &focus,
@@ -67,9 +67,9 @@ fn words_and_files_in_focus_come_before_importance() {
             "… 42 more files left out",
         ],
     );
-    let focus = Focus {
+    let focus = IndexFocus {
         paths: vec![path("src/parts/part8.ts")],
-        ..Focus::default()
+        ..IndexFocus::default()
     };
     check(
         40,
@@ -85,9 +85,9 @@ fn words_and_files_in_focus_come_before_importance() {
 
 #[test]
 fn a_folder_can_be_all_that_is_shown() {
-    let focus = Focus {
+    let focus = IndexFocus {
         within: path("src/login"),
-        ..Focus::default()
+        ..IndexFocus::default()
     };
     check(100, &focus, &["src/login/limit.ts | RateLimiter | 1 line"]);
     let all = project().render(None, &focus);
@@ -99,7 +99,7 @@ fn any_budget_is_kept_and_more_of_it_shows_no_less() {
     let index = project();
     let mut before = 0;
     for budget in 1..1_200 {
-        let selection = index.select(Some(budget), &Focus::default());
+        let selection = index.select(Some(budget), &IndexFocus::default());
         let text = selection.to_string();
         let shown = selection.shown.len();
         assert!(
@@ -113,7 +113,7 @@ fn any_budget_is_kept_and_more_of_it_shows_no_less() {
     assert_eq!(before, index.files().len());
     assert_eq!(
         index
-            .render(Some(100_000), &Focus::default())
+            .render(Some(100_000), &IndexFocus::default())
             .lines()
             .count(),
         lines(&index).len()
@@ -129,7 +129,7 @@ fn a_long_list_of_names_does_not_eat_the_budget() {
         ("a.ts", &names),
         ("b.ts", "import './a'; export const b = 1;"),
     ]);
-    let text = index.render(Some(100), &Focus::default());
+    let text = index.render(Some(100), &IndexFocus::default());
     let lines: Vec<&str> = text.lines().collect();
     assert!(lines[0].starts_with("a.ts | name0, name1, "), "{text}");
     assert!(lines[0].ends_with(" more | 500 lines"), "{text}");
@@ -138,8 +138,11 @@ fn a_long_list_of_names_does_not_eat_the_budget() {
 
 #[test]
 fn the_same_project_gives_the_same_text() {
-    let first = project().render(Some(300), &Focus::on("part base"));
+    let first = project().render(Some(300), &IndexFocus::on("part base"));
     for _ in 0..5 {
-        assert_eq!(project().render(Some(300), &Focus::on("part base")), first);
+        assert_eq!(
+            project().render(Some(300), &IndexFocus::on("part base")),
+            first
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! Which files the specifiers of TypeScript and JavaScript mean.
+//! The files that specifiers of TypeScript and JavaScript mean.
 
 use crate::project::check_edges as check;
 
@@ -50,7 +50,7 @@ fn every_form_of_import_is_an_import() {
 }
 
 #[test]
-fn what_only_looks_like_an_import_is_none() {
+fn text_that_only_looks_like_an_import_is_skipped() {
     check(
         &[
             (
@@ -165,7 +165,7 @@ fn tsconfig_renames() {
             ("src/exact.ts", ""),
             ("src/many/d.ts", ""),
             ("src/e/index.ts", ""),
-            // No configuration names it, and it is meant to be found all the same.
+            // No configuration includes it, and it should still be found.
             ("tests/a.test.ts", "import '@/b';"),
         ],
         &[
@@ -325,7 +325,7 @@ fn packages_of_a_workspace_are_found_by_name_whether_built_or_not() {
 }
 
 #[test]
-fn what_is_ignored_or_refused_is_no_target() {
+fn ignored_and_refused_files_are_no_targets() {
     check(
         &[
             (".gitignore", "generated\n"),

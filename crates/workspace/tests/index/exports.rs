@@ -1,4 +1,4 @@
-//! What a TypeScript or JavaScript file exports, in every form there is.
+//! The exports of TypeScript and JavaScript files, in every form.
 
 use crate::project::{check_lines, index, path};
 
@@ -102,7 +102,7 @@ fn overloads_and_merged_declarations_are_one_name() {
 }
 
 #[test]
-fn what_only_looks_like_an_export_is_none() {
+fn text_that_only_looks_like_an_export_is_skipped() {
     check(
         "a.ts",
         "// export const a = 1\n/* export const b = 1 */",
@@ -231,7 +231,7 @@ fn commonjs_hands_on_by_require() {
 }
 
 #[test]
-fn a_text_with_errors_gives_what_can_be_understood() {
+fn a_text_with_errors_keeps_its_readable_exports() {
     let conflict = "export const a = 1;\n<<<<<<< ours\nexport const b = 1;\n=======\n\
                     export const c = 1;\n>>>>>>> theirs\nexport const d = 1;\n";
     check("a.ts", conflict, &["a", "b", "c", "d"]);
@@ -259,7 +259,7 @@ fn a_text_with_errors_gives_what_can_be_understood() {
 }
 
 #[test]
-fn names_know_what_they_name_and_where() {
+fn exports_have_a_kind_and_a_line() {
     let index = index(&[(
         "a.ts",
         "import { x } from './b';\n\nexport const f = () => 1;\nexport class C {}\nexport type T = 1;\n\
@@ -325,7 +325,7 @@ fn comments_of_javascript_define_types() {
 }
 
 #[test]
-fn components_export_themselves_and_what_their_scripts_do() {
+fn components_export_themselves_and_their_scripts_exports() {
     check(
         "A.vue",
         "<template><b @click=\"x > 1\">export const no = 1</b></template>\n<script lang=\"ts\">\nexport const a: number = 1;\n</script>\n\

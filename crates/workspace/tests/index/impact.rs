@@ -1,4 +1,4 @@
-//! Whom a change reaches, how far away, and which tests to run.
+//! The files that a change affects, their distance, and the tests to run.
 
 use crate::project::{Files, index, path};
 
@@ -72,7 +72,7 @@ fn several_changes_count_from_the_nearest_and_are_not_reached_themselves() {
 }
 
 #[test]
-fn what_nobody_imports_and_what_is_not_there_reach_nobody() {
+fn files_without_importers_and_missing_files_affect_no_file() {
     check(&["src/other.ts"], u32::MAX, &[]);
     check(&["src/none.ts"], u32::MAX, &[]);
     check(&[], u32::MAX, &[]);

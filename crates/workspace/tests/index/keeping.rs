@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use proptest::prelude::*;
 use tempfile::TempDir;
-use workspace::index::{Cache, Index};
+use workspace::index::{IndexCache, SourceIndex};
 
 use crate::project::{Files, edges, folder, lines, open, write};
 
@@ -23,21 +23,21 @@ const PROJECT: Files<'_> = &[
 
 /// Late enough for every file of a test to have settled: a tick of the clock is waited for in truth,
 /// the rest of the time is made up.
-fn later() -> Cache {
+fn later() -> IndexCache {
     std::thread::sleep(Duration::from_millis(20));
-    Cache::at(SystemTime::now() + Duration::from_secs(60))
+    IndexCache::at(SystemTime::now() + Duration::from_secs(60))
 }
 
-fn said(index: &Index) -> (Vec<String>, Vec<String>) {
+fn said(index: &SourceIndex) -> (Vec<String>, Vec<String>) {
     (lines(index), edges(index))
 }
 
-/// With this cache the answer is what it is without one.
+/// Checks that the index with this cache equals the one without.
 #[track_caller]
-fn check(dir: &Path, cache: &Cache) {
+fn check(dir: &Path, cache: &IndexCache) {
     let space = open(dir);
-    let cached = Index::build(&space, cache).unwrap();
-    let fresh = Index::build(&space, &Cache::none()).unwrap();
+    let cached = SourceIndex::build(&space, cache).unwrap();
+    let fresh = SourceIndex::build(&space, &IndexCache::none()).unwrap();
     assert_eq!(said(&cached), said(&fresh));
     assert_eq!(cached.files(), fresh.files());
 }
@@ -68,19 +68,19 @@ fn a_cache_is_kept_out_of_git_and_not_written_again_when_nothing_changed() {
 #[test]
 fn no_cache_writes_nothing() {
     let dir = folder(PROJECT);
-    check(dir.path(), &Cache::none());
+    check(dir.path(), &IndexCache::none());
     assert!(!dir.path().join(".drawloom").exists());
 }
 
 #[test]
-fn what_is_kept_is_used() {
+fn a_second_index_is_equal_and_leaves_the_cache_alone() {
     let dir = folder(PROJECT);
     let cache = later();
-    let before = Index::build(&open(dir.path()), &cache).unwrap();
+    let before = SourceIndex::build(&open(dir.path()), &cache).unwrap();
     let file = dir.path().join(FILE);
     let kept = std::fs::read(&file).unwrap();
     assert!(kept.starts_with(b"drawloom index "));
-    let again = Index::build(&open(dir.path()), &cache).unwrap();
+    let again = SourceIndex::build(&open(dir.path()), &cache).unwrap();
     assert_eq!(said(&before), said(&again));
     assert_eq!(std::fs::read(&file).unwrap(), kept);
 }
@@ -102,9 +102,9 @@ fn changes_are_seen() {
 fn a_change_within_one_tick_of_the_clock_is_seen() {
     let dir = folder(PROJECT);
     // The cache is made at the very time of the files: their times tell nothing yet.
-    check(dir.path(), &Cache::at(SystemTime::now()));
+    check(dir.path(), &IndexCache::at(SystemTime::now()));
     write(dir.path(), &[("c.ts", "export const x = 1;\n")]);
-    check(dir.path(), &Cache::at(SystemTime::now()));
+    check(dir.path(), &IndexCache::at(SystemTime::now()));
 }
 
 #[test]
@@ -119,7 +119,7 @@ fn a_change_that_hides_its_time_is_seen() {
 }
 
 #[test]
-fn a_damaged_cache_is_none() {
+fn a_damaged_cache_is_ignored() {
     let dir = kept();
     let file = dir.path().join(FILE);
     let whole = std::fs::read(&file).unwrap();
@@ -139,7 +139,7 @@ fn a_damaged_cache_is_none() {
 }
 
 #[test]
-fn a_cache_that_cannot_be_kept_is_no_trouble() {
+fn a_cache_that_cannot_be_written_is_no_error() {
     let outside = tempfile::tempdir().unwrap();
     let dir = folder(PROJECT);
     symlink(outside.path(), dir.path().join(".drawloom")).unwrap();
@@ -165,7 +165,7 @@ fn index_for_ever() {
     for n in 0_u64.. {
         let text = format!("export const c{n} = {n};\n");
         std::fs::write(dir.join("c.ts"), text).unwrap();
-        Index::build(&open(dir), &later()).unwrap();
+        SourceIndex::build(&open(dir), &later()).unwrap();
     }
 }
 
@@ -200,7 +200,7 @@ fn text() -> impl Strategy<Value = String> {
     proptest::collection::vec(statement, 0..6).prop_map(|lines| lines.concat())
 }
 
-/// What happens to a project: files written (`Some`) and removed (`None`).
+/// Steps of a project's history: files written (`Some`) and removed (`None`).
 fn steps() -> impl Strategy<Value = Vec<Vec<(u8, Option<String>)>>> {
     let step = proptest::collection::vec((0..6_u8, proptest::option::weighted(0.8, text())), 1..5);
     proptest::collection::vec(step, 1..5)
@@ -219,7 +219,7 @@ proptest! {
                     None => { std::fs::remove_file(file).ok(); }
                 }
             }
-            check(dir.path(), &Cache::at(SystemTime::now()));
+            check(dir.path(), &IndexCache::at(SystemTime::now()));
             check(dir.path(), &later());
         }
     }

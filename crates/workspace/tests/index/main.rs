@@ -1,4 +1,5 @@
-//! The index and the import graph: small projects as literals, what is found in them, and how it fails.
+//! The index and the import graph: small projects as literals, the facts found in them, and
+//! failures.
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_types,

@@ -1,4 +1,5 @@
-//! The index of a small corpus against what the TypeScript compiler and dependency-cruiser say of it.
+//! Compares the index of a small corpus with the results of the TypeScript compiler and
+//! dependency-cruiser.
 //!
 //! `corpus.json` holds their answers: the names by `benches/index/names.cjs`, the imports by
 //! dependency-cruiser with `benches/index/cruiser.cjs`, both run in a copy of `corpus` in whose
@@ -8,7 +9,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use workspace::index::{Cache, Index};
+use workspace::index::{IndexCache, SourceIndex};
 
 use crate::project::open;
 
@@ -23,7 +24,7 @@ fn the_oracles_and_the_index_agree_on_every_name_and_every_import() {
     let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/index");
     let told = std::fs::read_to_string(here.join("corpus.json")).unwrap();
     let expected: BTreeMap<String, Answer> = serde_json::from_str(&told).unwrap();
-    let index = Index::build(&open(&here.join("corpus")), &Cache::none()).unwrap();
+    let index = SourceIndex::build(&open(&here.join("corpus")), &IndexCache::none()).unwrap();
     let found: BTreeMap<String, Answer> = index
         .files()
         .iter()

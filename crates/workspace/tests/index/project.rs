@@ -1,12 +1,12 @@
-//! A project of literal files, and one `check` for each thing that is said about it.
+//! A project of literal files, and one `check` for each kind of statement about it.
 
 use std::path::Path;
 
 use tempfile::TempDir;
-use workspace::index::{Cache, Focus, Index};
-use workspace::{Limits, Policy, RelPath, Workspace};
+use workspace::index::{IndexCache, IndexFocus, SourceIndex};
+use workspace::{AccessPolicy, Limits, RelPath, Workspace};
 
-/// A file: where it is, and what is in it.
+/// A file: its path and its content.
 pub(crate) type Files<'f> = &'f [(&'f str, &'f str)];
 
 pub(crate) fn path(text: &str) -> RelPath {
@@ -28,22 +28,22 @@ pub(crate) fn folder(files: Files<'_>) -> TempDir {
 }
 
 pub(crate) fn open(dir: &Path) -> Workspace {
-    Workspace::open(dir, Policy::default(), Limits::default()).unwrap()
+    Workspace::open(dir, AccessPolicy::default(), Limits::default()).unwrap()
 }
 
-pub(crate) fn index(files: Files<'_>) -> Index {
+pub(crate) fn index(files: Files<'_>) -> SourceIndex {
     let dir = folder(files);
-    Index::build(&open(dir.path()), &Cache::none()).unwrap()
+    SourceIndex::build(&open(dir.path()), &IndexCache::none()).unwrap()
 }
 
 /// The whole index as text.
-pub(crate) fn lines(index: &Index) -> Vec<String> {
-    let text = index.render(None, &Focus::default());
+pub(crate) fn lines(index: &SourceIndex) -> Vec<String> {
+    let text = index.render(None, &IndexFocus::default());
     text.lines().map(str::to_owned).collect()
 }
 
 /// Every import of a file by another: `from -> to`.
-pub(crate) fn edges(index: &Index) -> Vec<String> {
+pub(crate) fn edges(index: &SourceIndex) -> Vec<String> {
     let mut edges = Vec::new();
     for file in index.files() {
         for target in index.neighbours(&file.path).imports {

@@ -1,7 +1,8 @@
-//! Our readers of Rust and Python beside syn and Ruff, on the code that is at hand: the registry of
-//! cargo and the standard library of Python. Where neither is there, there is nothing to compare.
+//! Compares our readers of Rust and Python with syn and Ruff, on code found on the machine: the
+//! registry of cargo and the standard library of Python. Without either there is nothing to
+//! compare.
 //!
-//! Ours are kept because they take a fraction of the time and find the same names.
+//! Our readers stay because they take a fraction of the time and find the same names.
 
 // tidy: allow leftover, because the result depends on the crates of the machine and ./test lists it as SKIPPED
 
@@ -10,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use ruff_python_ast::Stmt;
-use workspace::index::{Cache, ExportKind, Index};
+use workspace::index::{ExportKind, IndexCache, SourceIndex};
 
 use crate::project::open;
 
@@ -19,11 +20,11 @@ const FILES_MAX: usize = 1_500;
 const FILES_MIN: usize = 100;
 /// The largest part of the names that may be missing, or too many.
 const DIFFERENT_MAX: f64 = 0.005;
-/// How much faster ours has to be to be worth its code, although it reads the files and finds their
-/// imports on top. Judged with optimisation only: without, ours is the one that is not optimised.
+/// The speed-up that makes our reader worth its code, although it also reads the files and finds
+/// their imports. Judged with optimisation only: without it, only our reader would be unoptimised.
 const TIMES_FASTER_MIN: f64 = 2.0;
 
-/// What one language came to.
+/// The results for one language.
 #[derive(Debug, Default)]
 struct Tally {
     files: usize,
@@ -35,10 +36,10 @@ struct Tally {
 }
 
 impl Tally {
-    /// Compares a folder; `theirs` gives the names of a text, or nothing if it cannot be parsed.
+    /// Compares a folder; `theirs` returns the names of a text, or `None` if it cannot be parsed.
     fn add(&mut self, dir: &Path, ending: &str, theirs: fn(&str) -> Option<BTreeSet<String>>) {
         let begun = cpu_ms();
-        let Ok(index) = Index::build(&open(dir), &Cache::none()) else {
+        let Ok(index) = SourceIndex::build(&open(dir), &IndexCache::none()) else {
             return;
         };
         self.ours_ms += cpu_ms() - begun;
@@ -122,7 +123,7 @@ fn rust_is_read_as_syn_reads_it() {
         }
         tally.add(&dir, "rs", |text| {
             let file = syn::parse_file(text).ok()?;
-            // Ours sees what stands in `cfg_if! { … }` and the like; to syn that is no code.
+            // Our reader sees the content of `cfg_if! { … }` and the like; to syn that is no code.
             let is_call =
                 |item: &syn::Item| matches!(item, syn::Item::Macro(it) if it.ident.is_none());
             (!file.items.iter().any(is_call)).then(|| rust_names(&file))
@@ -131,7 +132,7 @@ fn rust_is_read_as_syn_reads_it() {
     tally.check();
 }
 
-/// What is public at the top of a file, whoever may see it.
+/// Returns the public names at the top of a file, of any visibility.
 fn rust_names(file: &syn::File) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     for item in &file.items {

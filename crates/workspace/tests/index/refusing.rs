@@ -1,10 +1,10 @@
-//! What is not read, not named, and what no file can do to the index.
+//! Files that are not read or not named, and hostile files that must not harm the index.
 
 use std::os::unix::fs::symlink;
 use std::time::{Duration, SystemTime};
 
-use workspace::index::{Cache, Index};
-use workspace::{ErrorKind, Limits, Policy, PolicySettings, Workspace};
+use workspace::index::{IndexCache, SourceIndex};
+use workspace::{AccessPolicy, Limits, PolicySettings, Workspace, WorkspaceErrorKind};
 
 use crate::project::{check_lines, folder, index, lines, open};
 
@@ -40,9 +40,9 @@ fn the_projects_own_rules_hold() {
         read_deny: vec!["secret".to_owned()],
         ..PolicySettings::default()
     };
-    let policy = Policy::new(&settings).unwrap();
+    let policy = AccessPolicy::new(&settings).unwrap();
     let space = Workspace::open(dir.path(), policy, Limits::default()).unwrap();
-    let index = Index::build(&space, &Cache::none()).unwrap();
+    let index = SourceIndex::build(&space, &IndexCache::none()).unwrap();
     assert_eq!(lines(&index), ["a.ts | - | 1 line"]);
     assert_eq!(index.edges(), 0);
 }
@@ -55,7 +55,7 @@ fn links_are_not_followed_and_hard_links_from_outside_not_read() {
     symlink(&secret, dir.path().join("link.ts")).unwrap();
     symlink(outside.path(), dir.path().join("linked")).unwrap();
     std::fs::hard_link(&secret, dir.path().join("hard.ts")).unwrap();
-    let index = Index::build(&open(dir.path()), &Cache::none()).unwrap();
+    let index = SourceIndex::build(&open(dir.path()), &IndexCache::none()).unwrap();
     assert_eq!(lines(&index), ["a.ts | a | 1 line"]);
 }
 
@@ -68,18 +68,18 @@ fn hard_links_within_the_project_are_read() {
         std::fs::hard_link(&file, dir.path().join(format!("g{n}.ts"))).unwrap();
     }
     for cache in [
-        Cache::none(),
-        Cache::at(SystemTime::now() + Duration::from_secs(60)),
+        IndexCache::none(),
+        IndexCache::at(SystemTime::now() + Duration::from_secs(60)),
     ] {
-        let index = Index::build(&open(dir.path()), &cache).unwrap();
+        let index = SourceIndex::build(&open(dir.path()), &cache).unwrap();
         assert_eq!(lines(&index).len(), 81);
-        let again = Index::build(&open(dir.path()), &cache).unwrap();
+        let again = SourceIndex::build(&open(dir.path()), &cache).unwrap();
         assert_eq!(lines(&again), lines(&index));
     }
 }
 
 #[test]
-fn what_is_no_text_is_known_by_its_size() {
+fn a_binary_file_is_listed_by_its_size() {
     let dir = folder(&[("empty.ts", ""), ("open.txt", "no end of line")]);
     std::fs::write(dir.path().join("image.png"), [0_u8; 3000]).unwrap();
     std::fs::write(
@@ -87,7 +87,7 @@ fn what_is_no_text_is_known_by_its_size() {
         b"// \xe9\nexport const a = 1;\n",
     )
     .unwrap();
-    let index = Index::build(&open(dir.path()), &Cache::none()).unwrap();
+    let index = SourceIndex::build(&open(dir.path()), &IndexCache::none()).unwrap();
     assert_eq!(
         lines(&index),
         [
@@ -117,7 +117,7 @@ fn a_text_in_another_encoding_gives_its_names() {
     broken[3] = 0xff;
     write("broken.ts", &broken);
     write("sound.bin", &[0xff, 0xfe, 0, 0, 1, 0]);
-    let index = Index::build(&open(dir.path()), &Cache::none()).unwrap();
+    let index = SourceIndex::build(&open(dir.path()), &IndexCache::none()).unwrap();
     assert_eq!(
         lines(&index),
         [
@@ -138,7 +138,7 @@ fn a_manifest_in_another_encoding_still_names_its_package() {
     ]);
     let manifest = b"{ \"name\": \"lib\", \"main\": \"index.ts\", \"author\": \"Andr\xe9\" }\n";
     std::fs::write(dir.path().join("packages/lib/package.json"), manifest).unwrap();
-    let index = Index::build(&open(dir.path()), &Cache::none()).unwrap();
+    let index = SourceIndex::build(&open(dir.path()), &IndexCache::none()).unwrap();
     let lib = workspace::RelPath::parse("packages/lib/index.ts").unwrap();
     assert_eq!(index.neighbours(&lib).importers.len(), 1);
 }
@@ -193,9 +193,9 @@ fn a_project_with_too_many_files_says_so() {
         walk_entries_max: 2,
         ..Limits::default()
     };
-    let space = Workspace::open(dir.path(), Policy::default(), limits).unwrap();
-    let error = Index::build(&space, &Cache::none()).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Limit);
+    let space = Workspace::open(dir.path(), AccessPolicy::default(), limits).unwrap();
+    let error = SourceIndex::build(&space, &IndexCache::none()).unwrap_err();
+    assert_eq!(error.kind(), WorkspaceErrorKind::Limit);
     assert!(
         error.to_string().contains("walk_entries_max (2)"),
         "{error}"

@@ -1,4 +1,4 @@
-//! Whether the index is right: its names beside the TypeScript compiler's, its imports beside
+//! The accuracy of the index: its names beside the TypeScript compiler's, its imports beside
 //! dependency-cruiser's, file by file.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,7 +11,7 @@ use super::corpus::CONDITION;
 use super::{AGREEMENT_MIN, Bench};
 use crate::bench::goals::Goal;
 
-/// How many differences are shown.
+/// Limits the differences that are shown.
 const SHOWN_MAX: usize = 10;
 
 /// Something said about each file.

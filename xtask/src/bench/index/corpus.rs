@@ -15,7 +15,7 @@ const PACKAGES: [&str; 4] = ["rxjs@7.8.1", "zod@4.0.0", "ethers@6.13.0", "ox@0.1
 pub(super) const CONDITION: &str = "@zod/source";
 
 pub(super) struct Corpus {
-    /// Where it is, in memory if the machine offers it; removed when dropped.
+    /// The folder, in memory if the machine offers it; removed when dropped.
     _stage: TempDir,
     pub(super) repository: PathBuf,
     /// Every file, from the repository.

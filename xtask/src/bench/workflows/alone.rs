@@ -9,7 +9,7 @@ use super::place::{Database, Ground};
 use super::project::{Project, now_ms};
 use super::shape::{CONCURRENCY, Job, Shape};
 
-/// What starting up costs is not idleness.
+/// The cost of starting up is not idleness: the measurement begins after this.
 const SETTLING: Duration = Duration::from_secs(2);
 const IDLE: Duration = Duration::from_secs(20);
 /// The kernel counts a process's time in these, on every Linux that is in use.

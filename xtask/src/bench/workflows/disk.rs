@@ -1,4 +1,4 @@
-//! Where the engines keep what must survive: a folder on a real disk, and what that disk asks for it.
+//! The folder of the engines' durable state, on a real disk, and the cost of a write to that disk.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -28,7 +28,7 @@ pub(super) fn stage(scratch: &Scratch) -> Result<TempDir> {
     Ok(stage)
 }
 
-/// What it costs to append a page and know it on the disk: the median of some.
+/// Measures appending a page and flushing it to the disk: the median of several.
 pub(super) fn sync(folder: &Path) -> Result<Duration> {
     let path = folder.join("sync.bin");
     let mut file = std::fs::File::create(&path)

@@ -56,7 +56,8 @@ impl Way {
         }
     }
 
-    /// As many tasks at a time as the others have, whoever does them.
+    /// Gives our workers as many tasks at a time as the other engines have, however many workers
+    /// there are.
     fn crew(self, shape: Shape) -> Crew {
         let together = match shape {
             Shape::Chain => CONCURRENCY,

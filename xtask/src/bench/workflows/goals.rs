@@ -1,4 +1,4 @@
-//! What Drawloom's engine is to reach beside the others, and the verdict.
+//! The goals of Drawloom's engine beside the others, and the verdict.
 
 use std::process::ExitCode;
 

@@ -1,10 +1,12 @@
-//! `cargo xtask bench workflows`: our engine beside Restate, LangGraph and DBOS, and the floor below all.
+//! `cargo xtask bench workflows`: our engine beside Restate, LangGraph and DBOS, and the floor
+//! below all.
 //!
-//! Three shapes of workflow, with steps that do nothing but return a small JSON, every one of them on the
-//! disk before it counts: a chain, a fan-out with a join, a loop. Starting the runs is inside everybody's
-//! time, making tables inside nobody's. The contenders take turns, round after round, each in a fresh
-//! folder or database on the same disk, and the median counts. Start and end of processes are left out
-//! for everybody: the peers and the floor time themselves, our runs say when they were started and ended.
+//! Three shapes of workflow, with steps that do nothing but return a small JSON, every one of them
+//! on the disk before it counts: a chain, a fan-out with a join, a loop. Every contender's time
+//! includes starting the runs, and none includes creating tables. The contenders take turns, round
+//! after round, each in a fresh folder or database on the same disk, and the median counts. Start
+//! and end of processes are left out for all: the peers and the floor time themselves, our runs say
+//! when they were started and ended.
 
 mod alone;
 mod disk;
@@ -130,7 +132,7 @@ fn floors<'a>(program: &Path, drawloom: &'a Drawloom) -> Vec<Box<dyn Contender +
     floors
 }
 
-/// What one contender did of one job, in all rounds.
+/// The results of one contender at one job, in all rounds.
 #[derive(Default)]
 struct Found {
     figures: Vec<Figures>,
@@ -138,7 +140,7 @@ struct Found {
 }
 
 impl Found {
-    /// Whoever was stopped once says nothing new by being stopped again.
+    /// Tells whether a round was stopped: a second round would only be stopped again.
     fn was_stopped(&self) -> bool {
         let mut speeds = self.figures.iter().map(|figures| figures.speed);
         speeds.any(|speed| matches!(speed, Speed::Below(_)))

@@ -1,10 +1,10 @@
-//! What is asked of the benchmark: how much of it, of whom, and of which program.
+//! The options of the benchmark: how much of it, which contenders, and which program.
 
 use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 
-/// How much is measured, and of which build.
+/// The amount to measure, and the build to measure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Extent {
     Full,
@@ -28,7 +28,7 @@ pub(super) struct Options {
 }
 
 impl Options {
-    /// What the words on the command line ask for.
+    /// Parses the words on the command line.
     pub(super) fn parse(words: &[&str]) -> Result<Self> {
         let mut options = Self {
             extent: Extent::Full,

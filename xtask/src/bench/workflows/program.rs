@@ -34,7 +34,7 @@ impl Speed {
     }
 }
 
-/// What doing a job took.
+/// The cost of a job.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Figures {
     pub(super) speed: Speed,

@@ -15,7 +15,7 @@ use super::shape::{CHAIN_STEPS, Job, Shape};
 
 /// Runs that have not ended by then never will.
 const WAIT_MAX: Duration = Duration::from_secs(180);
-/// How a run is told its input.
+/// The arguments that give a run its input.
 const INPUT: [&str; 2] = ["--input", "@input.json"];
 /// Looking takes a process, and has its share of what is measured.
 const PAUSE: Duration = Duration::from_millis(250);
@@ -23,11 +23,11 @@ const PAUSE: Duration = Duration::from_millis(250);
 pub(super) struct Project<'a> {
     pub(super) drawloom: &'a Drawloom,
     pub(super) folder: PathBuf,
-    /// That of PostgreSQL; the file in the project if there is none.
+    /// The address of PostgreSQL; `None` for the file in the project.
     pub(super) url: Option<String>,
 }
 
-/// How many workers do the work, and how many tasks each at a time.
+/// The number of workers, and of tasks that each does at a time.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Crew {
     pub(super) workers: usize,
@@ -152,8 +152,8 @@ impl Project<'_> {
         Ok(Worker { child: Some(child) })
     }
 
-    /// What `count` runs took, from the first that was started to the end of the last, as the database
-    /// has it; nothing while one is under way.
+    /// Returns the time that `count` runs took, from the first start to the last end, as the
+    /// database has it; `None` while one is in progress.
     fn took(&self, count: usize) -> Result<Option<Duration>> {
         let limit = (count + 1).to_string();
         let runs = self.json(&["runs", "list", "--json", "--limit", &limit])?;

@@ -1,4 +1,4 @@
-//! Whether the machine is quiet enough to be measured on.
+//! Checks whether the machine is quiet enough for measurements.
 
 /// More than this and others have a share of what is measured.
 const LOAD_MAX: f64 = 0.7;

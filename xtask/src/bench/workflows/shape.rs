@@ -65,7 +65,7 @@ pub(super) struct Jobs {
     pub(super) few: Job,
     pub(super) many: Job,
     pub(super) round: Job,
-    /// Each figure is the median of so many, whoever's it is.
+    /// The number of rounds; each figure of each contender is their median.
     pub(super) rounds: usize,
 }
 

@@ -117,7 +117,7 @@ impl Table {
     }
 }
 
-/// The median of each figure on its own, whoever's it is.
+/// Returns the median of each figure on its own.
 pub(super) fn median(found: &[Figures]) -> Option<Figures> {
     let mut speeds: Vec<Speed> = found.iter().map(|figures| figures.speed).collect();
     speeds.sort_by(|one, other| one.per_second().total_cmp(&other.per_second()));

@@ -1,8 +1,9 @@
-//! What is written for a step, counted in the database: the floor must write what our engine writes.
+//! Counts the database writes of a step: the floor must write what our engine writes.
 //!
-//! Triggers count in SQLite, outside of all that is timed. The rows of runs and foreachs are not compared:
-//! they are written once in a transaction, and how many transactions there are is what is measured. Nor is
-//! the chain: whether a step is written as it waits depends on what else waits.
+//! Triggers count in SQLite, outside of the timed part. The rows of runs and foreach steps are not
+//! compared: they are written once in a transaction, and the number of transactions is what the
+//! benchmark measures. Nor is the chain: whether a waiting step is written depends on what else
+//! waits.
 
 use std::path::Path;
 use std::process::Command;
@@ -25,7 +26,7 @@ const JOBS: [(Job, Grouping); 3] = [
 ];
 const KINDS: [&str; 5] = ["tasks", "events", "items", "runs", "groups"];
 const COMPARED: usize = 3;
-/// How far the floor may be off before it has to be mended.
+/// Limits the deviation of the floor before it has to be corrected.
 const DEVIATION_MAX: f64 = 0.05;
 
 const fn job(shape: Shape, count: usize) -> Job {

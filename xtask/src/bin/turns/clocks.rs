@@ -2,7 +2,10 @@
 
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use agent::{Clock, Event, History, Journal, Note, Observer, Stored, Turn};
+use agent::{
+    AgentClock, AgentEvent, AgentObserver, ConversationTurn, JournalFuture, TurnHistory,
+    TurnJournal, TurnNote,
+};
 
 pub(crate) fn median(times: &[f64]) -> f64 {
     let mut times = times.to_vec();
@@ -16,7 +19,7 @@ pub(crate) fn ms_since(began: Instant) -> f64 {
 
 pub(crate) struct Wall;
 
-impl Clock for Wall {
+impl AgentClock for Wall {
     fn now_ms(&self) -> u64 {
         let now = SystemTime::now()
             .duration_since(UNIX_EPOCH)
@@ -32,15 +35,15 @@ pub(crate) struct Watch {
     pub(crate) turns: Vec<f64>,
 }
 
-impl Observer for Watch {
+impl AgentObserver for Watch {
     fn wants_stream(&self) -> bool {
         false
     }
 
-    fn notice(&mut self, event: &Event<'_>) {
+    fn notice(&mut self, event: &AgentEvent<'_>) {
         match event {
-            Event::TurnStarted { .. } => self.began = Some(Instant::now()),
-            Event::Committed { .. } => self.turns.extend(self.began.take().map(ms_since)),
+            AgentEvent::TurnStarted { .. } => self.began = Some(Instant::now()),
+            AgentEvent::Committed { .. } => self.turns.extend(self.began.take().map(ms_since)),
             _ => {}
         }
     }
@@ -63,12 +66,12 @@ impl<J> Timed<J> {
     }
 }
 
-impl<J: Journal> Journal for Timed<J> {
-    fn load(&mut self) -> Stored<'_, History> {
+impl<J: TurnJournal> TurnJournal for Timed<J> {
+    fn load(&mut self) -> JournalFuture<'_, TurnHistory> {
         self.inner.load()
     }
 
-    fn note<'a>(&'a mut self, note: &'a Note) -> Stored<'a, ()> {
+    fn note<'a>(&'a mut self, note: &'a TurnNote) -> JournalFuture<'a, ()> {
         Box::pin(async {
             let began = Instant::now();
             let kept = self.inner.note(note).await;
@@ -77,7 +80,7 @@ impl<J: Journal> Journal for Timed<J> {
         })
     }
 
-    fn commit<'a>(&'a mut self, turn: &'a Turn) -> Stored<'a, ()> {
+    fn commit<'a>(&'a mut self, turn: &'a ConversationTurn) -> JournalFuture<'a, ()> {
         Box::pin(async {
             let began = Instant::now();
             let kept = self.inner.commit(turn).await;

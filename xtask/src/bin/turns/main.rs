@@ -19,16 +19,16 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use agent::{
-    Called, Cancel, Conversation, Effect, Given, History, Job, Limits, Output, Setting, Tool,
-    Toolset,
+    AgentTools, CallContext, CallEffect, CommandCancel, Conversation, ConversationConfig, Limits,
+    LoopConfig, Tool, ToolFuture, ToolOutput, TurnHistory,
 };
 use anyhow::{Context, Result};
-use llm::budget::{Budget, Limit, Meter, Metered, Spent};
-use llm::price::Prices;
-use llm::retry::{Retry, RetryLimits};
-use llm::{Block, Client, Endpoint, Provider, Secret};
+use llm::budget::{Meter, MeteredModel, SpendBudget, SpendLimit, SpentTotal};
+use llm::price::PriceList;
+use llm::retry::{RetryLimits, RetryingModel};
+use llm::{Provider, ProviderClient, ProviderEndpoint, Secret, SystemBlock};
 use serde_json::{Map, Value, json};
-use store::{NewRun, Options, RunKind, Store};
+use store::{NewRun, Options, RunKind, SqliteDatabase};
 
 use clocks::{Timed, Wall, Watch, median};
 use server::Server;
@@ -96,34 +96,34 @@ struct Figures {
     /// The same bytes there and back, with nothing around them.
     bare_ms: f64,
     turn_ms: f64,
-    /// What of the turn the journal took.
+    /// The share of the journal in the turn.
     journal_ms: f64,
 }
 
 async fn measure(provider: Provider, folder: &Path) -> Result<Figures> {
     let server = Server::start()?;
     let model = model(provider, &server)?;
-    let mut toolset = Toolset::new();
+    let mut toolset = AgentTools::new();
     toolset.add(Arc::new(Nothing::new()))?;
     let limits = Limits {
         turns_max: GROWING + TURNS,
         identical_calls_max: u32::MAX,
         ..Limits::default()
     };
-    let setting = Setting {
+    let setting = ConversationConfig {
         model: "scripted".to_owned(),
-        system: vec![Block::stable("You call a tool that does nothing.")],
+        system: vec![SystemBlock::stable("You call a tool that does nothing.")],
         max_tokens: 1_000,
         temperature: None,
     };
-    let mut conversation = Conversation::open(setting, History::default());
+    let mut conversation = Conversation::open(setting, TurnHistory::default());
     conversation.say("Call it again and again.");
-    let job = Job {
+    let job = LoopConfig {
         model: &model,
         toolset: &toolset,
         limits: &limits,
         clock: &Wall,
-        cancel: &Cancel::default(),
+        cancel: &CommandCancel::default(),
         phase: "bench",
     };
     let scratch = tempfile::tempdir_in(folder)?;
@@ -147,32 +147,35 @@ async fn measure(provider: Provider, folder: &Path) -> Result<Figures> {
 }
 
 /// As `app` puts a model together.
-fn model(provider: Provider, server: &Server) -> Result<Retry<Metered<Client>>> {
-    let mut endpoint = Endpoint::new(provider, Some(Secret::new("none")));
+fn model(
+    provider: Provider,
+    server: &Server,
+) -> Result<RetryingModel<MeteredModel<ProviderClient>>> {
+    let mut endpoint = ProviderEndpoint::new(provider, Some(Secret::new("none")));
     endpoint.base_url = Some(format!("http://{}", server.address));
-    let client = Client::new(&endpoint, llm::Limits::default())?;
-    let run = Limit {
+    let client = ProviderClient::new(&endpoint, llm::Limits::default())?;
+    let run = SpendLimit {
         tokens_max: Some(u64::MAX),
         micro_usd_max: None,
     };
-    let budget = Budget {
+    let budget = SpendBudget {
         run,
-        ..Budget::default()
+        ..SpendBudget::default()
     };
-    let prices = Prices::new(SystemTime::now(), BTreeMap::new());
-    let meter = Arc::new(Meter::new(budget, prices, Spent::default()));
-    let metered = Metered::new(client, meter, provider, endpoint.base_url);
-    Ok(Retry::new(metered, RetryLimits::default()))
+    let prices = PriceList::new(SystemTime::now(), BTreeMap::new());
+    let meter = Arc::new(Meter::new(budget, prices, SpentTotal::default()));
+    let metered = MeteredModel::new(client, meter, provider, endpoint.base_url);
+    Ok(RetryingModel::new(metered, RetryLimits::default()))
 }
 
-async fn begin(folder: &Path) -> Result<store::Run> {
+async fn begin(folder: &Path) -> Result<store::LockedRun> {
     let options = Options {
         clock: Arc::new(Wall),
         scrub: None,
         bytes_max: None,
         pid: std::process::id(),
     };
-    let store = Store::open(&folder.join("bench.db"), options).await?;
+    let store = SqliteDatabase::open(&folder.join("bench.db"), options).await?;
     let new = NewRun {
         kind: RunKind::Task,
         name: "bench.yml".to_owned(),
@@ -183,11 +186,11 @@ async fn begin(folder: &Path) -> Result<store::Run> {
 
 /// Gives the same lines whenever it is called, and counts as one that changes something: the journal
 /// then keeps the most.
-struct Nothing(llm::Tool);
+struct Nothing(llm::ToolDeclaration);
 
 impl Nothing {
     fn new() -> Nothing {
-        Nothing(llm::Tool {
+        Nothing(llm::ToolDeclaration {
             name: "nothing".to_owned(),
             description: "Does nothing.".to_owned(),
             schema: json!({"type": "object"}),
@@ -196,18 +199,18 @@ impl Nothing {
 }
 
 impl Tool for Nothing {
-    fn declaration(&self) -> &llm::Tool {
+    fn declaration(&self) -> &llm::ToolDeclaration {
         &self.0
     }
 
-    fn effect(&self) -> Effect {
-        Effect::Changes
+    fn effect(&self) -> CallEffect {
+        CallEffect::Changes
     }
 
-    fn call<'a>(&'a self, _given: Given<'a>) -> Called<'a> {
+    fn call<'a>(&'a self, _given: CallContext<'a>) -> ToolFuture<'a> {
         // A result goes into the conversation as JSON, quotes and line ends escaped.
         let line = "fn main() { println!(\"{}\", 1); }\n";
         let lines = line.repeat(MESSAGE_BYTES / (line.len() + 3));
-        Box::pin(std::future::ready(Ok(Output::new(Value::from(lines)))))
+        Box::pin(std::future::ready(Ok(ToolOutput::new(Value::from(lines)))))
     }
 }

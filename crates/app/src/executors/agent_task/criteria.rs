@@ -1,30 +1,30 @@
 //! `validation_criteria` with values: a command's values are data, and a value makes no command.
 
 use expr::shell;
-use flow::Step;
+use flow::WorkflowStep;
 use serde_json::{Map, Value, json};
 
-use super::super::{fill, setting};
+use super::super::{interpolate, setting};
 
-pub(super) const SETTING: &str = "validation_criteria";
+pub(crate) const SETTING: &str = "validation_criteria";
 
-/// The criteria with their values. `run` is a command line, in which values are quoted for their
-/// places. A text alone may be read as a command, so one with values is a description.
+/// Interpolates the criteria. `run` is a command line, in which values are quoted for their places.
+/// A text alone may be read as a command, so one with values is a description.
 pub(super) fn filled(criteria: &Value, state: &Map<String, Value>) -> Result<Value, String> {
     let Value::Array(items) = criteria else {
         return Err(format!("`{SETTING}` must be a list."));
     };
     let items = items.iter().map(|item| match item {
         Value::String(text) if text.contains("{{") => {
-            Ok(json!({ "describe": fill::text(text, state)? }))
+            Ok(json!({ "describe": interpolate::text(text, state)? }))
         }
         Value::Object(fields) => {
             let fields = fields.iter().map(|(key, value)| {
                 let value = match (key.as_str(), value) {
                     ("run", Value::String(line)) => {
-                        Value::String(fill::command(line, state)?.shown)
+                        Value::String(interpolate::command(line, state)?.shown)
                     }
-                    _ => fill::json(value, state)?,
+                    _ => interpolate::json(value, state)?,
                 };
                 Ok((key.clone(), value))
             });
@@ -35,8 +35,8 @@ pub(super) fn filled(criteria: &Value, state: &Map<String, Value>) -> Result<Val
     Ok(Value::Array(items.collect::<Result<_, String>>()?))
 }
 
-/// What is wrong with the command lines of a step's criteria.
-pub(super) fn problems(step: &Step) -> Vec<String> {
+/// Returns the problems of the command lines in a step's criteria.
+pub(super) fn problems(step: &WorkflowStep) -> Vec<String> {
     let items = setting(step, SETTING).and_then(Value::as_array);
     let lines = items.into_iter().flatten();
     let lines = lines.filter_map(|item| item.get("run")?.as_str());

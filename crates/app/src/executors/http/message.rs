@@ -1,10 +1,10 @@
-//! What a call sends beside its URL: headers and a body, with secrets from the diagram's own text.
+//! The message of a call: headers and a body, with secrets from the diagram's own text.
 
-use expr::Piece;
+use expr::InterpolationPiece;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::{Map, Value};
 
-use super::super::{Job, fill};
+use super::super::{StepAttempt, interpolate};
 use crate::workflows::token;
 
 /// Says which task calls; the same in every attempt.
@@ -12,23 +12,26 @@ const TASK_HEADER: &str = "idempotency-key";
 /// The token with which the answer is accepted.
 const TOKEN_HEADER: &str = "drawloom-callback-token";
 
+/// The address that takes the answer, where a server listens.
+const URL_HEADER: &str = "drawloom-callback-url";
+
 /// Headers and body, ready to be sent.
-pub(super) struct Message {
+pub(super) struct HttpMessage {
     pub(super) headers: HeaderMap,
     pub(super) body: Option<Value>,
     secrets: Vec<String>,
 }
 
 /// Fills texts, and remembers the secrets that got into them.
-struct Writer<'j> {
-    job: &'j Job,
+struct MessageWriter<'j> {
+    job: &'j StepAttempt,
     secrets: Vec<String>,
 }
 
-impl Message {
-    /// What a step sends. Fails before anything is sent when a variable is not set.
-    pub(super) fn of(job: &Job) -> Result<Message, String> {
-        let mut writer = Writer {
+impl HttpMessage {
+    /// Builds the message of a step. Fails before anything is sent if a variable is not set.
+    pub(super) fn of(job: &StepAttempt) -> Result<HttpMessage, String> {
+        let mut writer = MessageWriter {
             job,
             secrets: Vec::new(),
         };
@@ -36,11 +39,16 @@ impl Message {
         put(&mut headers, TASK_HEADER, &job.task.id.to_string())?;
         if job.step.config.await_callback == Some(true) {
             let token = token::sign(&job.hands.project, &job.task.id);
-            put(
-                &mut headers,
-                TOKEN_HEADER,
-                &token.map_err(|error| error.to_string())?,
-            )?;
+            let token = token.map_err(|error| error.to_string())?;
+            put(&mut headers, TOKEN_HEADER, &token)?;
+            if let Some(origin) = job.hands.callback_origin.get() {
+                let key = token::callback_key(&job.task.id, &token);
+                put(
+                    &mut headers,
+                    URL_HEADER,
+                    &format!("{origin}/callbacks/{key}"),
+                )?;
+            }
         }
         let given = job.setting("headers").and_then(Value::as_object);
         for (name, value) in given.into_iter().flatten() {
@@ -51,14 +59,14 @@ impl Message {
             .setting("body")
             .map(|body| writer.body(body))
             .transpose()?;
-        Ok(Message {
+        Ok(HttpMessage {
             headers,
             body,
             secrets: writer.secrets,
         })
     }
 
-    /// A text of the other side without the secrets that were sent to it.
+    /// Removes the secrets that were sent from a text of the other side.
     pub(super) fn without_secrets(&self, text: &str) -> String {
         let mut text = text.to_owned();
         for secret in self.secrets.iter().filter(|secret| !secret.is_empty()) {
@@ -68,7 +76,7 @@ impl Message {
     }
 }
 
-impl Writer<'_> {
+impl MessageWriter<'_> {
     fn header(&mut self, name: &str, value: &Value) -> Result<String, String> {
         let Value::String(text) = value else {
             return Ok(value.to_string());
@@ -91,22 +99,22 @@ impl Writer<'_> {
                 let fields = fields.map(|(key, value)| Ok((key.clone(), self.body(value)?)));
                 Value::Object(fields.collect::<Result<_, String>>()?)
             }
-            other => fill::json(other, &self.job.state)?,
+            other => interpolate::json(other, &self.job.state)?,
         })
     }
 
-    /// A text with its values and its secrets. Neither is looked at again.
+    /// Interpolates the values and secrets of a text. Neither is expanded again.
     fn text(&mut self, text: &str, place: &str) -> Result<String, String> {
         let mut filled = String::new();
         for piece in expr::pieces(text).map_err(|cause| format!("{place}: {cause}."))? {
             match piece {
-                Piece::Text(text) => filled.push_str(text),
-                Piece::Expression { source, .. } => match secret_name(source) {
+                InterpolationPiece::Text(text) => filled.push_str(text),
+                InterpolationPiece::Expression { source, .. } => match secret_name(source) {
                     Some(name) => filled.push_str(&self.secret(name, place)?),
                     None => {
-                        let value = fill::known(source, &self.job.state);
+                        let value = interpolate::known(source, &self.job.state);
                         let value = value.map_err(|problem| format!("In {place}: {problem}"))?;
-                        filled.push_str(&fill::printed(&value));
+                        filled.push_str(&interpolate::printed(&value));
                     }
                 },
             }
@@ -124,7 +132,7 @@ impl Writer<'_> {
     }
 }
 
-/// Which header names cannot be sent.
+/// Returns the header names that cannot be sent.
 pub(super) fn header_problems(headers: &Map<String, Value>) -> Vec<String> {
     let wrong = headers
         .keys()
@@ -148,11 +156,11 @@ fn put(headers: &mut HeaderMap, name: &str, value: &str) -> Result<(), String> {
 fn has_secret(text: &str) -> bool {
     let pieces = expr::pieces(text).unwrap_or_default();
     pieces.iter().any(
-        |piece| matches!(piece, Piece::Expression { source, .. } if secret_name(source).is_some()),
+        |piece| matches!(piece, InterpolationPiece::Expression { source, .. } if secret_name(source).is_some()),
     )
 }
 
-/// The name in `secrets.NAME`.
+/// Returns the name in `secrets.NAME`.
 fn secret_name(source: &str) -> Option<&str> {
     let name = source.trim().strip_prefix("secrets.")?;
     is_name(name).then_some(name)

@@ -1,22 +1,22 @@
-//! `drawloom ai`: one question to whoever is configured, and what the providers offer.
+//! `drawloom ai`: asks one question in the configured mode, and lists the providers' models.
 
 pub(crate) mod ask;
 pub(crate) mod models;
 
 use clap::Subcommand;
 
-use crate::exit::{Exit, Trouble};
-use crate::session::Session;
+use crate::exit::{CliError, CliExit};
+use crate::session::CliSession;
 
 /// Ask one question, list models
 #[derive(Debug, Subcommand)]
-pub(crate) enum Ai {
-    Ask(ask::Ask),
-    Models(models::Models),
+pub(crate) enum AiCommand {
+    Ask(ask::AiAskArgs),
+    Models(models::AiModelsArgs),
 }
 
-impl Ai {
-    pub(crate) fn run(&self, session: &Session) -> Result<Exit, Trouble> {
+impl AiCommand {
+    pub(crate) fn run(&self, session: &CliSession) -> Result<CliExit, CliError> {
         match self {
             Self::Ask(ask) => ask.run(session),
             Self::Models(models) => models.run(session),

@@ -2,35 +2,35 @@
 
 use clap::Args;
 use serde_json::{Value, json};
-use transport::Offered;
+use transport::ProviderOffers;
 
-use crate::exit::{Exit, Trouble};
+use crate::exit::{CliError, CliExit};
 use crate::output;
-use crate::progress::Progress;
-use crate::session::Session;
+use crate::progress::ProgressSpinner;
+use crate::session::CliSession;
 use crate::table;
 
 /// List the models of the configured providers
 ///
-/// Asks the provider of `drawloom.toml`, and every other one there is a key for. Costs nothing.
+/// Asks the provider of `drawloom.toml`, and every other one that has a key. Costs nothing.
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Examples:
   drawloom ai models
   drawloom ai models --json")]
-pub(crate) struct Models {
+pub(crate) struct AiModelsArgs {
     /// Print the list as one JSON document
     #[arg(long)]
     json: bool,
 }
 
-impl Models {
-    pub(crate) fn run(&self, session: &Session) -> Result<Exit, Trouble> {
+impl AiModelsArgs {
+    pub(crate) fn run(&self, session: &CliSession) -> Result<CliExit, CliError> {
         let project = session.project()?;
-        let progress = Progress::start("asking for the models");
+        let progress = ProgressSpinner::start("asking for the models");
         let mut offered = app::ai::models(&project, &session.surroundings)?;
         drop(progress);
-        // With nobody to list, what went wrong is the result.
+        // If no provider could be listed, the errors are the result.
         if offered.iter().all(|one| one.offers.is_err())
             && let Some(Err(error)) = offered.pop().map(|one| one.offers)
         {
@@ -39,7 +39,7 @@ impl Models {
         if self.json {
             let providers: Vec<Value> = offered.iter().map(as_json).collect();
             output::json(&json!({ "providers": providers }))?;
-            return Ok(Exit::Done);
+            return Ok(CliExit::Done);
         }
         let mut rows = Vec::new();
         for one in &offered {
@@ -58,11 +58,11 @@ impl Models {
             }
         }
         output::data(table::render(&rows).as_bytes())?;
-        Ok(Exit::Done)
+        Ok(CliExit::Done)
     }
 }
 
-fn as_json(one: &Offered) -> Value {
+fn as_json(one: &ProviderOffers) -> Value {
     let provider = one.provider.name();
     match &one.offers {
         Ok(offers) => {

@@ -1,29 +1,29 @@
-//! `drawloom builds approve|reject|cancel`: what becomes of a build. Of two decisions at once one
-//! holds, and the other is told so.
+//! `drawloom builds approve|reject|cancel`: decides about a build. Of two decisions at once one
+//! wins, and the other is refused.
 
 use app::builds;
-use builder::decide::Approval;
+use builder::decide::PlanApproval;
 use clap::Args;
 
-use crate::building::{Which, decided, document, report, watched};
-use crate::exit::{Exit, Trouble};
-use crate::output::{self, Form};
-use crate::session::Session;
-use crate::working::Hands;
+use crate::agent_args::AgentModeArgs;
+use crate::build_run::{BuildIdArgs, decided, document, report, watched};
+use crate::exit::{CliError, CliExit};
+use crate::output::{self, OutputFormat};
+use crate::session::CliSession;
 
 /// Approve a plan and build it
 ///
-/// Ends like `drawloom build`: with 1 if the build failed or ended as a draft. If somebody else
-/// decided meanwhile, nothing happens and the error is E_CONFLICT.
+/// Ends like `drawloom build`: with 1 if the build failed or ended as a draft. If another decision
+/// came first, nothing happens and the error is E_CONFLICT.
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Examples:
   drawloom builds approve last
   drawloom builds approve last --dry-run
   drawloom builds approve 1k8x2m9q4t7wd --json")]
-pub(crate) struct Approve {
+pub(crate) struct BuildsApproveArgs {
     #[command(flatten)]
-    which: Which,
+    which: BuildIdArgs,
     /// Do everything up to the review, and publish nothing
     #[arg(long)]
     dry_run: bool,
@@ -34,24 +34,24 @@ pub(crate) struct Approve {
     #[arg(long)]
     review: bool,
     #[command(flatten)]
-    hands: Hands,
+    hands: AgentModeArgs,
     /// Print every event as one line of JSON, the result last
     #[arg(long, help_heading = "Output")]
     json: bool,
 }
 
-impl Approve {
-    pub(crate) fn run(&self, session: &Session) -> Result<Exit, Trouble> {
+impl BuildsApproveArgs {
+    pub(crate) fn run(&self, session: &CliSession) -> Result<CliExit, CliError> {
         let project = session.project()?;
-        let form = Form::from(self.json);
-        let id = self.which.find(&project)?;
-        let done = watched(session, &project, (&self.hands, form), |order| {
-            let how = Approval {
+        let form = OutputFormat::from(self.json);
+        let id = self.which.find(session, &project)?;
+        let done = watched(session, &project, (&self.hands, form), async |order| {
+            let how = PlanApproval {
                 dry_run: self.dry_run,
                 is_local: self.no_pr,
                 review: self.review,
             };
-            builds::approve(order, &id, how)
+            builds::approve(order, &id, how).await
         })?;
         report(&done, form)
     }
@@ -62,58 +62,64 @@ impl Approve {
 #[command(after_long_help = "\
 Examples:
   drawloom builds reject last")]
-pub(crate) struct Reject {
+pub(crate) struct BuildsRejectArgs {
     #[command(flatten)]
-    which: Which,
+    which: BuildIdArgs,
     /// Print the build as one JSON document
     #[arg(long, help_heading = "Output")]
     json: bool,
 }
 
-impl Reject {
-    pub(crate) fn run(&self, session: &Session) -> Result<Exit, Trouble> {
+impl BuildsRejectArgs {
+    pub(crate) fn run(&self, session: &CliSession) -> Result<CliExit, CliError> {
         let project = session.project()?;
-        let form = Form::from(self.json);
-        let id = self.which.find(&project)?;
-        let done = decided(session, &project, form, |order| builds::reject(order, &id))?;
+        let form = OutputFormat::from(self.json);
+        let id = self.which.find(session, &project)?;
+        let done = decided(session, &project, form, async |order| {
+            builds::reject(order, &id).await
+        })?;
         match form {
-            Form::Json => output::json(&document(&done.job))?,
-            Form::Text => output::say(format!("the build {id} is dropped; nothing was pushed")),
+            OutputFormat::Json => output::json(&document(&done.job))?,
+            OutputFormat::Text => {
+                output::say(format!("the build {id} is dropped; nothing was pushed"))
+            }
         }
-        Ok(Exit::Done)
+        Ok(CliExit::Done)
     }
 }
 
-/// End a build wherever it is
+/// Cancel a build at any stage
 ///
-/// A process that works on it notices within a moment and stops. What was written so far is kept as
-/// a patch; `drawloom builds show` says where.
+/// The process that works on it stops within a moment. The files written so far are kept as a
+/// patch; `drawloom builds show` says where.
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Examples:
   drawloom builds cancel last")]
-pub(crate) struct Cancel {
+pub(crate) struct BuildsCancelArgs {
     #[command(flatten)]
-    which: Which,
+    which: BuildIdArgs,
     /// Print the build as one JSON document
     #[arg(long, help_heading = "Output")]
     json: bool,
 }
 
-impl Cancel {
-    pub(crate) fn run(&self, session: &Session) -> Result<Exit, Trouble> {
+impl BuildsCancelArgs {
+    pub(crate) fn run(&self, session: &CliSession) -> Result<CliExit, CliError> {
         let project = session.project()?;
-        let form = Form::from(self.json);
-        let id = self.which.find(&project)?;
-        let done = decided(session, &project, form, |order| builds::cancel(order, &id))?;
+        let form = OutputFormat::from(self.json);
+        let id = self.which.find(session, &project)?;
+        let done = decided(session, &project, form, async |order| {
+            builds::cancel(order, &id).await
+        })?;
         match form {
-            Form::Json => output::json(&document(&done.job))?,
-            Form::Text => {
+            OutputFormat::Json => output::json(&document(&done.job))?,
+            OutputFormat::Text => {
                 output::say(format!("the build {id} is cancelled"));
                 let notes = done.job.result.notes.iter();
                 notes.for_each(|note| output::say(format!("note: {}", output::harmless(note))));
             }
         }
-        Ok(Exit::Done)
+        Ok(CliExit::Done)
     }
 }

@@ -1,13 +1,13 @@
 //! `drawloom builds diff`: what a build changed.
 
 use app::builds;
-use builder::{FileDiff, Job};
+use builder::{BuildJob, FileDiff};
 use clap::Args;
 use serde_json::json;
 
-use crate::building::Which;
-use crate::exit::{Exit, Trouble};
-use crate::session::Session;
+use crate::build_run::BuildIdArgs;
+use crate::exit::{CliError, CliExit};
+use crate::session::CliSession;
 use crate::{diff, output};
 
 /// Show what a build changed, word by word
@@ -20,9 +20,9 @@ Examples:
   drawloom builds diff last src/login.ts
   drawloom builds diff last | git apply
   drawloom builds diff last --json")]
-pub(crate) struct Diff {
+pub(crate) struct BuildsDiffArgs {
     #[command(flatten)]
-    which: Which,
+    which: BuildIdArgs,
     /// Only these files, or those in these folders
     #[arg(value_name = "PATH")]
     paths: Vec<String>,
@@ -31,26 +31,26 @@ pub(crate) struct Diff {
     json: bool,
 }
 
-impl Diff {
-    pub(crate) fn run(&self, session: &Session) -> Result<Exit, Trouble> {
+impl BuildsDiffArgs {
+    pub(crate) fn run(&self, session: &CliSession) -> Result<CliExit, CliError> {
         let project = session.project()?;
-        let id = self.which.find(&project)?;
-        let job = builds::show(&project, &id)?.job;
+        let id = self.which.find(session, &project)?;
+        let job = session.wait(builds::show(&project, &id))?.job;
         let wanted: Vec<&FileDiff> = self.wanted(&job).collect();
         if wanted.is_empty() {
             return self.nothing(&job);
         }
         if self.json {
             output::json(&json!({ "id": id, "diffs": wanted }))?;
-            return Ok(Exit::Done);
+            return Ok(CliExit::Done);
         }
         for one in wanted {
             output::styled(&diff::colored(&one.diff))?;
         }
-        Ok(Exit::Done)
+        Ok(CliExit::Done)
     }
 
-    fn wanted<'j>(&'j self, job: &'j Job) -> impl Iterator<Item = &'j FileDiff> {
+    fn wanted<'j>(&'j self, job: &'j BuildJob) -> impl Iterator<Item = &'j FileDiff> {
         job.result.diffs.iter().filter(|one| {
             let path = one.path.as_str();
             let is_below = |wanted: &String| {
@@ -61,13 +61,13 @@ impl Diff {
         })
     }
 
-    /// A build that did not come to its review may have a patch all the same.
-    fn nothing(&self, job: &Job) -> Result<Exit, Trouble> {
+    /// Shows the patch of a build that did not reach its review, or reports that nothing changed.
+    fn nothing(&self, job: &BuildJob) -> Result<CliExit, CliError> {
         let id = &job.id;
         if !self.paths.is_empty() && !job.result.diffs.is_empty() {
             let paths = self.paths.join(", ");
             let message = format!("the build {id} changed nothing in {paths}");
-            return Err(Trouble::failed("E_NOT_FOUND", message).hint(format!(
+            return Err(CliError::failed("E_NOT_FOUND", message).hint(format!(
                 "`drawloom builds show {id}` lists the files it changed"
             )));
         }
@@ -81,6 +81,6 @@ impl Diff {
             None if self.json => output::json(&json!({ "id": id, "diffs": [] }))?,
             None => output::say(format!("the build {id} has changed nothing")),
         }
-        Ok(Exit::Done)
+        Ok(CliExit::Done)
     }
 }

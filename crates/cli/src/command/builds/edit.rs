@@ -2,31 +2,31 @@
 
 use std::path::PathBuf;
 
-use app::builds::{self, Done};
-use app::{Code, Project};
+use app::builds::{self, BuildOutcome};
+use app::{AppErrorCode, Project};
 use clap::Args;
 use dialoguer::theme::ColorfulTheme;
 use dialoguer::{Confirm, Editor};
 
-use crate::building::{Which, decided, document};
-use crate::exit::{Exit, Trouble};
-use crate::output::{self, Form};
-use crate::session::Session;
-use crate::{input, interrupt, report, sheet};
+use crate::build_run::{BuildIdArgs, decided, document};
+use crate::exit::{CliError, CliExit};
+use crate::output::{self, OutputFormat};
+use crate::session::CliSession;
+use crate::{build_report, error_report, input, interrupt};
 
 /// Edit a plan that waits for a decision
 ///
-/// Opens it in your editor ($VISUAL or $EDITOR), or takes it from a file. A plan that could not be
-/// carried out is refused with everything that is wrong with it, and the old one waits on.
-/// `drawloom schema build-plan` prints the schema.
+/// Opens it in your editor ($VISUAL or $EDITOR), or takes it from a file. An invalid plan is
+/// refused with all its problems, and the old one keeps waiting. `drawloom schema build-plan`
+/// prints the schema.
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Examples:
   drawloom builds edit last
   drawloom builds show last --plan > plan.json && drawloom builds edit last --plan plan.json")]
-pub(crate) struct Edit {
+pub(crate) struct BuildsEditArgs {
     #[command(flatten)]
-    which: Which,
+    which: BuildIdArgs,
     /// The edited plan; `-` is stdin
     #[arg(long, value_name = "FILE")]
     plan: Option<PathBuf>,
@@ -35,57 +35,57 @@ pub(crate) struct Edit {
     json: bool,
 }
 
-impl Edit {
-    pub(crate) fn run(&self, session: &Session) -> Result<Exit, Trouble> {
+impl BuildsEditArgs {
+    pub(crate) fn run(&self, session: &CliSession) -> Result<CliExit, CliError> {
         let project = session.project()?;
-        let form = Form::from(self.json);
-        let id = self.which.find(&project)?;
+        let form = OutputFormat::from(self.json);
+        let id = self.which.find(session, &project)?;
         let done = match &self.plan {
             Some(file) => {
                 let text = input::file_text(session, file)?;
-                decided(session, &project, form, |order| {
-                    builds::edit(order, &id, &text)
+                decided(session, &project, form, async |order| {
+                    builds::edit(order, &id, &text).await
                 })?
             }
-            None if form == Form::Text && output::has_person() => {
-                let job = builds::show(&project, &id)?.job;
+            None if form == OutputFormat::Text && output::has_person() => {
+                let job = session.wait(builds::show(&project, &id))?.job;
                 let warnings = Vec::new();
-                let mut done = Done { job, warnings };
+                let mut done = BuildOutcome { job, warnings };
                 in_editor(session, &project, &mut done)?;
                 done
             }
             None => {
                 let message = "there is no terminal for an editor; give the edited plan with \
                                `--plan FILE`";
-                return Err(Trouble::usage(message).hint(format!(
+                return Err(CliError::usage(message).hint(format!(
                     "`drawloom builds show {id} --plan > plan.json` prints the one that waits"
                 )));
             }
         };
         match form {
-            Form::Json => output::json(&document(&done.job))?,
-            Form::Text => {
-                output::styled(&sheet::whole(&done.job))?;
+            OutputFormat::Json => output::json(&document(&done.job))?,
+            OutputFormat::Text => {
+                output::styled(&build_report::whole(&done.job))?;
                 output::say(format!("to build it:  drawloom builds approve {id}"));
             }
         }
-        Ok(Exit::Done)
+        Ok(CliExit::Done)
     }
 }
 
 /// Lets the person at the terminal edit the plan until it can be carried out or they give up.
 pub(crate) fn in_editor(
-    session: &Session,
+    session: &CliSession,
     project: &Project,
-    done: &mut Done,
-) -> Result<(), Trouble> {
+    done: &mut BuildOutcome,
+) -> Result<(), CliError> {
     interrupt::watch();
     let id = done.job.id.clone();
     let mut text = match &done.job.plan {
         Some(plan) => plan.to_json(),
         None => {
             let message = format!("the build {id} is `{}` and has no plan", done.job.status());
-            return Err(Trouble::failed("E_CONFLICT", message));
+            return Err(CliError::failed("E_CONFLICT", message));
         }
     };
     loop {
@@ -95,24 +95,24 @@ pub(crate) fn in_editor(
             editor.executable(chosen);
         }
         let saved = editor.edit(&text).map_err(|cause| {
-            Trouble::failed("E_COMMAND", format!("the editor cannot be opened: {cause}"))
+            CliError::failed("E_COMMAND", format!("the editor cannot be opened: {cause}"))
                 .hint("set EDITOR, or give the edited plan with `--plan FILE`")
         })?;
         let Some(saved) = saved.filter(|saved| *saved != text) else {
-            output::say("the plan is as it was");
+            output::say("the plan is unchanged");
             return Ok(());
         };
         text = saved;
-        let edited = decided(session, project, Form::Text, |order| {
-            builds::edit(order, &id, &text)
+        let edited = decided(session, project, OutputFormat::Text, async |order| {
+            builds::edit(order, &id, &text).await
         });
         match edited {
             Ok(edited) => {
                 *done = edited;
                 return Ok(());
             }
-            Err(trouble) if trouble.code == Code::BuildPlan.as_str() => {
-                output::say(report::render(&trouble));
+            Err(trouble) if trouble.code == AppErrorCode::BuildPlan.as_str() => {
+                output::say(error_report::render(&trouble));
                 if !again() {
                     return Ok(());
                 }

@@ -1,33 +1,33 @@
 //! `drawloom builds list`: the builds of this project, the newest first.
 
-use app::builds::{self, Shown};
-use builder::Status;
+use app::builds::{self, BuildSnapshot};
+use builder::JobStatus;
 use clap::Args;
 use serde_json::{Value, json};
 
-use crate::exit::{Exit, Trouble};
-use crate::live::shown as line;
+use crate::agent_progress::shown as line;
+use crate::exit::{CliError, CliExit};
 use crate::output;
-use crate::session::Session;
+use crate::session::CliSession;
 use crate::table;
 
-/// How much of a sentence the list shows.
+/// Characters of a request that the list shows.
 const PROMPT_CHARS_MAX: usize = 48;
 
 /// List the builds of this project, the newest first
 ///
-/// A build that is `interrupted` has lost its process; `drawloom build --resume ID` goes on with it.
+/// A build that is `interrupted` has lost its process; `drawloom build --resume ID` continues it.
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Examples:
   drawloom builds list
   drawloom builds list --status plan_ready
   drawloom builds list --json | jq '.builds[0].id'")]
-pub(crate) struct List {
-    /// Only those of this status, such as plan_ready or failed
+pub(crate) struct BuildsListArgs {
+    /// Only builds with this status, such as plan_ready or failed
     #[arg(long, value_name = "STATUS", value_parser = status)]
-    status: Option<Status>,
-    /// At most so many
+    status: Option<JobStatus>,
+    /// Maximum number to list
     #[arg(long, value_name = "N", default_value_t = 20)]
     limit: usize,
     /// Print the list as one JSON document
@@ -35,14 +35,14 @@ pub(crate) struct List {
     json: bool,
 }
 
-impl List {
-    pub(crate) fn run(&self, session: &Session) -> Result<Exit, Trouble> {
+impl BuildsListArgs {
+    pub(crate) fn run(&self, session: &CliSession) -> Result<CliExit, CliError> {
         let project = session.project()?;
-        let listed = builds::list(&project, self.status, self.limit)?;
+        let listed = session.wait(builds::list(&project, self.status, self.limit))?;
         if self.json {
             let builds: Vec<Value> = listed.iter().map(as_json).collect();
             output::json(&json!({ "builds": builds }))?;
-            return Ok(Exit::Done);
+            return Ok(CliExit::Done);
         }
         if listed.is_empty() {
             output::say(match self.status {
@@ -53,7 +53,7 @@ impl List {
         let now_ms = session.surroundings.now_ms as u64;
         let rows: Vec<Vec<String>> = listed.iter().map(|shown| row(shown, now_ms)).collect();
         output::styled(&table::render(&fitting(rows, output::width())))?;
-        Ok(Exit::Done)
+        Ok(CliExit::Done)
     }
 }
 
@@ -89,14 +89,14 @@ fn fitting(mut rows: Vec<Vec<String>>, width: Option<usize>) -> Vec<Vec<String>>
     rows
 }
 
-/// How many columns there are, and which of them hold what.
+/// Number of columns, and the index of two of them.
 const COLUMNS: usize = 6;
 const KIND_COLUMN: usize = 2;
 const PROMPT_COLUMN: usize = 4;
-/// How much of a sentence is shown on the narrowest terminal.
+/// Characters of a request shown on the narrowest terminal.
 const PROMPT_CHARS_MIN: usize = 12;
 
-fn row(shown: &Shown, now_ms: u64) -> Vec<String> {
+fn row(shown: &BuildSnapshot, now_ms: u64) -> Vec<String> {
     let job = &shown.job;
     let result = &job.result;
     let place = result.pr_url.as_ref().or(result.branch.as_ref());
@@ -115,7 +115,7 @@ fn row(shown: &Shown, now_ms: u64) -> Vec<String> {
     ]
 }
 
-fn as_json(shown: &Shown) -> Value {
+fn as_json(shown: &BuildSnapshot) -> Value {
     let job = &shown.job;
     json!({
         "id": job.id,
@@ -131,7 +131,7 @@ fn as_json(shown: &Shown) -> Value {
     })
 }
 
-/// How long ago, in the largest unit that fits.
+/// Returns the age in the largest unit that fits.
 fn age(ms: u64) -> String {
     let seconds = ms / 1_000;
     match seconds {
@@ -142,10 +142,10 @@ fn age(ms: u64) -> String {
     }
 }
 
-/// A status as it is typed.
-fn status(word: &str) -> Result<Status, String> {
-    Status::read(word).ok_or_else(|| {
-        let all = Status::ALL.map(Status::as_str).join(", ");
+/// Parses a status as it is typed.
+fn status(word: &str) -> Result<JobStatus, String> {
+    JobStatus::read(word).ok_or_else(|| {
+        let all = JobStatus::ALL.map(JobStatus::as_str).join(", ");
         format!("there are: {all}")
     })
 }

@@ -1,4 +1,4 @@
-//! `drawloom builds`: the builds that are kept, and what a person decides about them.
+//! `drawloom builds`: the stored builds, and a person's decisions about them.
 
 pub(crate) mod decide;
 pub(crate) mod diff;
@@ -10,25 +10,25 @@ pub(crate) mod show;
 
 use clap::Subcommand;
 
-use crate::exit::{Exit, Trouble};
-use crate::session::Session;
+use crate::exit::{CliError, CliExit};
+use crate::session::CliSession;
 
-/// List builds, look at them, and decide about them
+/// List and show builds, and decide about them
 #[derive(Debug, Subcommand)]
-pub(crate) enum Builds {
-    List(list::List),
-    Show(show::Show),
-    Diff(diff::Diff),
-    Approve(decide::Approve),
-    Review(review::ReviewWork),
-    Edit(edit::Edit),
-    Reject(decide::Reject),
-    Cancel(decide::Cancel),
-    Publish(publish::Publish),
+pub(crate) enum BuildsCommand {
+    List(list::BuildsListArgs),
+    Show(show::BuildsShowArgs),
+    Diff(diff::BuildsDiffArgs),
+    Approve(decide::BuildsApproveArgs),
+    Review(review::BuildsReviewArgs),
+    Edit(edit::BuildsEditArgs),
+    Reject(decide::BuildsRejectArgs),
+    Cancel(decide::BuildsCancelArgs),
+    Publish(publish::BuildsPublishArgs),
 }
 
-impl Builds {
-    pub(crate) fn run(&self, session: &Session) -> Result<Exit, Trouble> {
+impl BuildsCommand {
+    pub(crate) fn run(&self, session: &CliSession) -> Result<CliExit, CliError> {
         match self {
             Self::List(list) => list.run(session),
             Self::Show(show) => show.run(session),

@@ -3,37 +3,36 @@
 use app::builds;
 use clap::Args;
 
-use crate::building::{Which, report, watched};
-use crate::exit::{Exit, Trouble};
-use crate::output::Form;
-use crate::session::Session;
-use crate::working::Hands;
+use crate::agent_args::AgentModeArgs;
+use crate::build_run::{BuildIdArgs, report, watched};
+use crate::exit::{CliError, CliExit};
+use crate::output::OutputFormat;
+use crate::session::CliSession;
 
 /// Push the branch of a build and open its pull request
 ///
-/// For a build whose push or pull request failed, or that was kept local with `--no-pr`. No model is
-/// asked. Publishing twice is publishing once: an open pull request of the branch is brought up to
-/// date.
+/// For a build whose push or pull request failed, or that was kept local with `--no-pr`. No model
+/// is asked. Publishing again updates the open pull request of the branch.
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Examples:
   drawloom builds publish last")]
-pub(crate) struct Publish {
+pub(crate) struct BuildsPublishArgs {
     #[command(flatten)]
-    which: Which,
+    which: BuildIdArgs,
     /// Print every event as one line of JSON, the result last
     #[arg(long, help_heading = "Output")]
     json: bool,
 }
 
-impl Publish {
-    pub(crate) fn run(&self, session: &Session) -> Result<Exit, Trouble> {
+impl BuildsPublishArgs {
+    pub(crate) fn run(&self, session: &CliSession) -> Result<CliExit, CliError> {
         let project = session.project()?;
-        let form = Form::from(self.json);
-        let id = self.which.find(&project)?;
-        let nobody = Hands::default();
-        let done = watched(session, &project, (&nobody, form), |order| {
-            builds::publish(order, &id)
+        let form = OutputFormat::from(self.json);
+        let id = self.which.find(session, &project)?;
+        let nobody = AgentModeArgs::default();
+        let done = watched(session, &project, (&nobody, form), async |order| {
+            builds::publish(order, &id).await
         })?;
         report(&done, form)
     }

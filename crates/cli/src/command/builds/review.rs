@@ -1,27 +1,27 @@
 //! `drawloom builds review`: a person looks at the work of a build, hunk by hunk, before it is pushed.
 
 use app::builds;
-use builder::review::{Hunk, HunkDecision, HunkRemark, Review, hunks};
-use builder::{Job, Status};
+use builder::review::{BuildReview, HunkDecision, HunkRemark, ReviewHunk, hunks};
+use builder::{BuildJob, JobStatus};
 use clap::Args;
 use dialoguer::Input;
 use dialoguer::theme::ColorfulTheme;
 use serde_json::json;
 use workspace::RelPath;
 
-use crate::building::{Which, report, watched};
-use crate::exit::{Exit, Trouble};
-use crate::output::{self, Form};
-use crate::session::Session;
-use crate::working::Hands;
+use crate::agent_args::AgentModeArgs;
+use crate::build_run::{BuildIdArgs, report, watched};
+use crate::exit::{CliError, CliExit};
+use crate::output::{self, OutputFormat};
+use crate::session::CliSession;
 use crate::{diff, interrupt};
 
-/// Look at the work of a build before it is pushed: accept, reject or comment hunk by hunk
+/// Review the work of a build before it is pushed: accept, reject or comment hunk by hunk
 ///
-/// For a build that was begun with `--review`, or at a terminal. What you accept is published. What you
-/// reject is taken out, and a comment goes back to the model; then the checks are run again, and the
-/// build waits for you once more. Without a terminal say it with the options; without any of them the
-/// hunks are listed.
+/// For a build that was started with `--review`, or at a terminal. Accepted hunks are published.
+/// Rejected hunks are taken out, and comments go back to the model; then the checks run again, and
+/// the build waits for another review. Without a terminal, decide with the options; without any of
+/// them the hunks are listed.
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Examples:
@@ -29,9 +29,9 @@ Examples:
   drawloom builds review last --accept
   drawloom builds review last --reject src/login.ts:2 --comment \"use the limiter of src/limit.ts\"
   drawloom builds review last --json | jq '.hunks[].path'")]
-pub(crate) struct ReviewWork {
+pub(crate) struct BuildsReviewArgs {
     #[command(flatten)]
-    which: Which,
+    which: BuildIdArgs,
     /// Publish the work as it is
     #[arg(long, conflicts_with_all = ["reject", "comment"])]
     accept: bool,
@@ -42,59 +42,59 @@ pub(crate) struct ReviewWork {
     #[arg(long, value_name = "TEXT")]
     comment: Option<String>,
     #[command(flatten)]
-    hands: Hands,
+    hands: AgentModeArgs,
     /// Print every event as one line of JSON, the result last; without a decision, the hunks
     #[arg(long, help_heading = "Output")]
     json: bool,
 }
 
-impl ReviewWork {
-    pub(crate) fn run(&self, session: &Session) -> Result<Exit, Trouble> {
+impl BuildsReviewArgs {
+    pub(crate) fn run(&self, session: &CliSession) -> Result<CliExit, CliError> {
         let project = session.project()?;
-        let form = Form::from(self.json);
-        let id = self.which.find(&project)?;
-        let job = builds::show(&project, &id)?.job;
-        if job.status() != Status::ReviewReady {
+        let form = OutputFormat::from(self.json);
+        let id = self.which.find(session, &project)?;
+        let job = session.wait(builds::show(&project, &id))?.job;
+        if job.status() != JobStatus::ReviewReady {
             let message = format!(
                 "the build {id} is `{}` and waits for no review",
                 job.status()
             );
-            return Err(Trouble::failed("E_CONFLICT", message)
+            return Err(CliError::failed("E_CONFLICT", message)
                 .hint("`drawloom build --review` stops before anything is pushed"));
         }
         let review = match self.said()? {
             Some(review) => Some(review),
-            None if form == Form::Text && output::has_person() => at_terminal(&job)?,
+            None if form == OutputFormat::Text && output::has_person() => at_terminal(&job)?,
             None => {
                 list(&job, form)?;
-                return Ok(Exit::Done);
+                return Ok(CliExit::Done);
             }
         };
         let Some(review) = review else {
-            output::say(format!("the build {id} waits on; nothing was pushed"));
-            return Ok(Exit::Done);
+            output::say(format!("the build {id} still waits; nothing was pushed"));
+            return Ok(CliExit::Done);
         };
-        let done = watched(session, &project, (&self.hands, form), |order| {
-            builds::review(order, &id, review)
+        let done = watched(session, &project, (&self.hands, form), async |order| {
+            builds::review(order, &id, review).await
         })?;
         report(&done, form)
     }
 
-    /// What the options say; `None` if they say nothing.
-    fn said(&self) -> Result<Option<Review>, Trouble> {
+    /// Returns the review given by options; `None` without any.
+    fn said(&self) -> Result<Option<BuildReview>, CliError> {
         if !self.accept && self.reject.is_empty() && self.comment.is_none() {
             return Ok(None);
         }
         let remarks = self.reject.iter().map(|text| rejected(text));
-        Ok(Some(Review {
+        Ok(Some(BuildReview {
             remarks: remarks.collect::<Result<_, _>>()?,
             comment: self.comment.clone(),
         }))
     }
 }
 
-/// `src/a.ts`, or `src/a.ts:2` for its second hunk.
-fn rejected(text: &str) -> Result<HunkRemark, Trouble> {
+/// Parses `src/a.ts`, or `src/a.ts:2` for its second hunk.
+fn rejected(text: &str) -> Result<HunkRemark, CliError> {
     let numbered = text.rsplit_once(':').and_then(|(path, number)| {
         let number: usize = number.parse().ok()?;
         Some((path, number))
@@ -104,7 +104,7 @@ fn rejected(text: &str) -> Result<HunkRemark, Trouble> {
         None => (text, None),
     };
     let path = RelPath::parse(path)
-        .map_err(|error| Trouble::usage(format!("`--reject {text}`: {error}")))?;
+        .map_err(|error| CliError::usage(format!("`--reject {text}`: {error}")))?;
     Ok(HunkRemark {
         path,
         number,
@@ -112,11 +112,11 @@ fn rejected(text: &str) -> Result<HunkRemark, Trouble> {
     })
 }
 
-fn list(job: &Job, form: Form) -> Result<(), Trouble> {
+fn list(job: &BuildJob, form: OutputFormat) -> Result<(), CliError> {
     let hunks = hunks(&job.result.diffs);
     match form {
-        Form::Json => output::json(&json!({ "id": job.id, "hunks": hunks })),
-        Form::Text => {
+        OutputFormat::Json => output::json(&json!({ "id": job.id, "hunks": hunks })),
+        OutputFormat::Text => {
             for hunk in &hunks {
                 output::styled(&shown(hunk))?;
             }
@@ -131,18 +131,18 @@ fn list(job: &Job, form: Form) -> Result<(), Trouble> {
 
 /// Asks the person at the terminal about one hunk after the other; `None` if they would rather decide
 /// later.
-pub(crate) fn at_terminal(job: &Job) -> Result<Option<Review>, Trouble> {
+pub(crate) fn at_terminal(job: &BuildJob) -> Result<Option<BuildReview>, CliError> {
     interrupt::watch();
-    let mut review = Review::default();
+    let mut review = BuildReview::default();
     let hunks = hunks(&job.result.diffs);
     for hunk in &hunks {
         output::say(shown(hunk));
         let decision = match ask(hunk) {
-            Answer::Accept => HunkDecision::Accept,
-            Answer::Reject => HunkDecision::Reject,
-            Answer::Comment(text) => HunkDecision::Comment { text },
-            Answer::AcceptRest => break,
-            Answer::Later => return Ok(None),
+            HunkAnswer::Accept => HunkDecision::Accept,
+            HunkAnswer::Reject => HunkDecision::Reject,
+            HunkAnswer::Comment(text) => HunkDecision::Comment { text },
+            HunkAnswer::AcceptRest => break,
+            HunkAnswer::Later => return Ok(None),
         };
         review.remarks.push(HunkRemark {
             path: hunk.path.clone(),
@@ -153,7 +153,7 @@ pub(crate) fn at_terminal(job: &Job) -> Result<Option<Review>, Trouble> {
     Ok(Some(review))
 }
 
-enum Answer {
+enum HunkAnswer {
     Accept,
     Reject,
     Comment(String),
@@ -162,7 +162,7 @@ enum Answer {
 }
 
 /// Asks until one of the letters is typed: an Enter alone decides nothing.
-fn ask(hunk: &Hunk) -> Answer {
+fn ask(hunk: &ReviewHunk) -> HunkAnswer {
     let theme = ColorfulTheme::default();
     let typed = |prompt: &str| {
         Input::<String>::with_theme(&theme)
@@ -174,25 +174,25 @@ fn ask(hunk: &Hunk) -> Answer {
     let prompt = format!("{path}: accept, reject, comment, all, later? (a/r/c/all/l)");
     loop {
         let Ok(word) = typed(&prompt) else {
-            return Answer::Later;
+            return HunkAnswer::Later;
         };
         match word.trim() {
-            "a" | "accept" => return Answer::Accept,
-            "r" | "reject" => return Answer::Reject,
-            "all" => return Answer::AcceptRest,
-            "l" | "later" | "q" => return Answer::Later,
+            "a" | "accept" => return HunkAnswer::Accept,
+            "r" | "reject" => return HunkAnswer::Reject,
+            "all" => return HunkAnswer::AcceptRest,
+            "l" | "later" | "q" => return HunkAnswer::Later,
             "c" | "comment" => match typed("What should the model change?") {
-                Ok(text) if !text.trim().is_empty() => return Answer::Comment(text),
+                Ok(text) if !text.trim().is_empty() => return HunkAnswer::Comment(text),
                 Ok(_) => {}
-                Err(_) => return Answer::Later,
+                Err(_) => return HunkAnswer::Later,
             },
             _ => {}
         }
     }
 }
 
-/// A hunk with its place, coloured as a diff.
-fn shown(hunk: &Hunk) -> String {
+/// Shows a hunk with its place, coloured as a diff.
+fn shown(hunk: &ReviewHunk) -> String {
     let path = output::harmless(hunk.path.as_str());
     let place = format!("{path}, {} of {}", hunk.number, hunk.count);
     format!("\n{place}\n{}", diff::colored(&hunk.text))

@@ -4,13 +4,13 @@ use app::builds;
 use clap::Args;
 use serde_json::json;
 
-use crate::building::{Which, document};
-use crate::exit::{Exit, Trouble};
+use crate::build_report;
+use crate::build_run::{BuildIdArgs, document};
+use crate::exit::{CliError, CliExit};
 use crate::output;
-use crate::session::Session;
-use crate::sheet;
+use crate::session::CliSession;
 
-/// Show a build: what was asked, its plan, its checks, and what came of it
+/// Show a build: its request, plan, checks and result
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Examples:
@@ -18,10 +18,10 @@ Examples:
   drawloom builds show last --history
   drawloom builds show last --plan > plan.json
   drawloom builds show last --json | jq .result.tokenUsage")]
-pub(crate) struct Show {
+pub(crate) struct BuildsShowArgs {
     #[command(flatten)]
-    which: Which,
-    /// Tell what happened to it, step by step
+    which: BuildIdArgs,
+    /// Show its history, step by step
     #[arg(long)]
     history: bool,
     /// Print the plan alone, as JSON that `drawloom builds edit --plan` takes
@@ -32,21 +32,21 @@ pub(crate) struct Show {
     json: bool,
 }
 
-impl Show {
-    pub(crate) fn run(&self, session: &Session) -> Result<Exit, Trouble> {
+impl BuildsShowArgs {
+    pub(crate) fn run(&self, session: &CliSession) -> Result<CliExit, CliError> {
         let project = session.project()?;
-        let id = self.which.find(&project)?;
-        let shown = builds::show(&project, &id)?;
+        let id = self.which.find(session, &project)?;
+        let shown = session.wait(builds::show(&project, &id))?;
         if self.plan {
             let Some(plan) = &shown.job.plan else {
                 let message = format!("the build {id} has no plan yet");
-                return Err(Trouble::failed("E_CONFLICT", message));
+                return Err(CliError::failed("E_CONFLICT", message));
             };
             output::data(plan.to_json().as_bytes())?;
-            return Ok(Exit::Done);
+            return Ok(CliExit::Done);
         }
         let progress = match self.history || self.json {
-            true => builds::progress(&project, &id)?,
+            true => session.wait(builds::progress(&project, &id))?,
             false => Vec::new(),
         };
         if self.json {
@@ -55,9 +55,9 @@ impl Show {
             value["isHeld"] = json!(shown.is_held);
             value["progress"] = json!(progress);
             output::json(&value)?;
-            return Ok(Exit::Done);
+            return Ok(CliExit::Done);
         }
-        let mut text = sheet::whole(&shown.job);
+        let mut text = build_report::whole(&shown.job);
         if let Some(failure) = &shown.job.error {
             let message = output::harmless(&failure.message);
             text.push_str(&format!("\nfailed at `{}`: {message}\n", failure.step));
@@ -67,17 +67,17 @@ impl Show {
         }
         for told in &progress {
             let (status, message) = (told.status.as_str(), output::harmless(&told.message));
-            let detail = told.detail.as_deref().map(crate::live::shown);
+            let detail = told.detail.as_deref().map(crate::agent_progress::shown);
             let detail = detail.map_or(String::new(), |detail| format!("  {detail}"));
             text.push_str(&format!("{status:<15} {message}{detail}\n"));
         }
         output::styled(&text)?;
         if shown.is_interrupted() {
             output::say(format!(
-                "nobody works on it: its process ended. `drawloom build --resume {id}` goes on, \
+                "no process works on it any more. `drawloom build --resume {id}` continues it, \
                  `drawloom builds cancel {id}` ends it"
             ));
         }
-        Ok(Exit::Done)
+        Ok(CliExit::Done)
     }
 }

@@ -1,12 +1,12 @@
 //! `drawloom kit add`: a kit from a folder or a git repository.
 
-use app::kits::{Addition, Existing};
+use app::kits::{ExistingKit, KitAddition};
 use clap::Args;
 use serde_json::json;
 
-use crate::exit::{Exit, Trouble};
-use crate::progress::Progress;
-use crate::session::Session;
+use crate::exit::{CliError, CliExit};
+use crate::progress::ProgressSpinner;
+use crate::session::CliSession;
 use crate::{interrupt, output};
 
 /// Add a kit from a folder or a git repository
@@ -19,7 +19,7 @@ Examples:
   drawloom kit add ../our-kit
   drawloom kit add https://example.org/team/kit.git --rev v1.2
   drawloom kit add https://example.org/team/kit.git --force   fetch it anew")]
-pub(crate) struct Add {
+pub(crate) struct KitAddArgs {
     /// A folder, or the URL of a git repository
     source: String,
     /// A branch, tag or commit of the repository
@@ -36,21 +36,21 @@ pub(crate) struct Add {
     json: bool,
 }
 
-impl Add {
-    pub(crate) fn run(&self, session: &Session) -> Result<Exit, Trouble> {
+impl KitAddArgs {
+    pub(crate) fn run(&self, session: &CliSession) -> Result<CliExit, CliError> {
         let project = session.project()?;
-        let addition = Addition {
+        let addition = KitAddition {
             source: &self.source,
             rev: self.rev.as_deref(),
             name: self.name.as_deref(),
             existing: if self.force {
-                Existing::Replace
+                ExistingKit::Replace
             } else {
-                Existing::Refuse
+                ExistingKit::Refuse
             },
         };
         interrupt::command_started();
-        let progress = Progress::start(format!("fetching {}", self.source));
+        let progress = ProgressSpinner::start(format!("fetching {}", self.source));
         let cwd = &session.surroundings.cwd;
         let added = app::kits::add(&project, cwd, &addition, &interrupt::cancel());
         drop(progress);
@@ -65,7 +65,7 @@ impl Add {
                 "replaced": added.replaced,
                 "recipes": added.recipes,
             }))?;
-            return Ok(Exit::Done);
+            return Ok(CliExit::Done);
         }
         let verb = if added.replaced { "replaced" } else { "added" };
         let commit = added.commit.as_deref().and_then(|commit| commit.get(..12));
@@ -76,6 +76,6 @@ impl Add {
         for id in &added.recipes {
             output::say(format!("  drawloom run {id}"));
         }
-        Ok(Exit::Done)
+        Ok(CliExit::Done)
     }
 }

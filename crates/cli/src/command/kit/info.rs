@@ -3,19 +3,19 @@
 use std::fmt::Write as _;
 
 use clap::Args;
-use recipe::kits::Lock;
+use recipe::kits::KitLock;
 
 use super::{as_json, origin};
-use crate::exit::{Exit, Trouble};
-use crate::session::Session;
+use crate::exit::{CliError, CliExit};
+use crate::session::CliSession;
 use crate::{output, table};
 
-/// Show a kit, where it came from, and its recipes
+/// Show a kit, its source and its recipes
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Examples:
   drawloom kit info our-kit")]
-pub(crate) struct Info {
+pub(crate) struct KitInfoArgs {
     /// The kit's name
     kit: String,
     /// Print it as one JSON document
@@ -23,17 +23,17 @@ pub(crate) struct Info {
     json: bool,
 }
 
-impl Info {
-    pub(crate) fn run(&self, session: &Session) -> Result<Exit, Trouble> {
+impl KitInfoArgs {
+    pub(crate) fn run(&self, session: &CliSession) -> Result<CliExit, CliError> {
         let project = session.project()?;
-        let lock = Lock::read(&project.root)?;
+        let lock = KitLock::read(&project.root)?;
         let locked = lock.kits.get(&self.kit);
         let catalog = app::recipes::catalog(&project)?;
         let kit = catalog.kits.iter().find(|kit| kit.name == self.kit);
         let kit = kit.ok_or_else(|| app::kits::unknown(&project, &self.kit))?;
         if self.json {
             output::json(&as_json(kit, locked))?;
-            return Ok(Exit::Done);
+            return Ok(CliExit::Done);
         }
         let mut text = kit.name.clone();
         if let Some(version) = &kit.manifest.version {
@@ -54,6 +54,6 @@ impl Info {
             .collect();
         text.push_str(&table::render(&rows));
         output::styled(&text)?;
-        Ok(Exit::Done)
+        Ok(CliExit::Done)
     }
 }

@@ -1,32 +1,32 @@
 //! `drawloom kit list`: the kits of this project.
 
 use clap::Args;
-use recipe::kits::Lock;
+use recipe::kits::KitLock;
 use serde_json::{Value, json};
 
 use super::{as_json, origin};
-use crate::exit::{Exit, Trouble};
-use crate::session::Session;
+use crate::exit::{CliError, CliExit};
+use crate::session::CliSession;
 use crate::{output, table};
 
 /// List the kits of this project
 ///
-/// With where each came from, its commit, and its recipes.
+/// With the source, the commit and the recipes of each.
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Examples:
   drawloom kit list
   drawloom kit list --json")]
-pub(crate) struct List {
+pub(crate) struct KitListArgs {
     /// Print the list as one JSON document
     #[arg(long)]
     json: bool,
 }
 
-impl List {
-    pub(crate) fn run(&self, session: &Session) -> Result<Exit, Trouble> {
+impl KitListArgs {
+    pub(crate) fn run(&self, session: &CliSession) -> Result<CliExit, CliError> {
         let project = session.project()?;
-        let lock = Lock::read(&project.root)?;
+        let lock = KitLock::read(&project.root)?;
         let catalog = app::recipes::catalog(&project)?;
         let kits = || {
             catalog
@@ -37,7 +37,7 @@ impl List {
         if self.json {
             let kits: Vec<Value> = kits().map(|(kit, locked)| as_json(kit, locked)).collect();
             output::json(&json!({ "kits": kits }))?;
-            return Ok(Exit::Done);
+            return Ok(CliExit::Done);
         }
         let rows: Vec<Vec<String>> = kits()
             .map(|(kit, locked)| {
@@ -49,6 +49,6 @@ impl List {
             output::say("There are no kits here; `drawloom kit add SOURCE` adds one.");
         }
         output::styled(&table::render(&rows))?;
-        Ok(Exit::Done)
+        Ok(CliExit::Done)
     }
 }

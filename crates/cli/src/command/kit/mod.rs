@@ -7,28 +7,28 @@ pub(crate) mod refresh;
 pub(crate) mod remove;
 
 use clap::Subcommand;
-use recipe::kits::{Kit as Found, Locked};
+use recipe::kits::{Kit as Found, LockedKit};
 use serde_json::{Value, json};
 
-use crate::exit::{Exit, Trouble};
-use crate::session::Session;
+use crate::exit::{CliError, CliExit};
+use crate::session::CliSession;
 
 /// Add, list and remove kits of recipes
 ///
-/// A kit is a folder with a `kit.yml` and recipes. Kits live in `.drawloom/kits`; where each came from
-/// and at which commit is kept in `.drawloom/kits.lock`. Commit both.
+/// A kit is a folder with a `kit.yml` and recipes. Kits live in `.drawloom/kits`;
+/// `.drawloom/kits.lock` records the source and the commit of each. Commit both.
 #[derive(Debug, Subcommand)]
-pub(crate) enum Kit {
-    Add(add::Add),
-    List(list::List),
-    Info(info::Info),
-    Update(refresh::Update),
-    Restore(refresh::Restore),
-    Remove(remove::Remove),
+pub(crate) enum KitCommand {
+    Add(add::KitAddArgs),
+    List(list::KitListArgs),
+    Info(info::KitInfoArgs),
+    Update(refresh::KitUpdateArgs),
+    Restore(refresh::KitRestoreArgs),
+    Remove(remove::KitRemoveArgs),
 }
 
-impl Kit {
-    pub(crate) fn run(&self, session: &Session) -> Result<Exit, Trouble> {
+impl KitCommand {
+    pub(crate) fn run(&self, session: &CliSession) -> Result<CliExit, CliError> {
         match self {
             Self::Add(add) => add.run(session),
             Self::List(list) => list.run(session),
@@ -40,8 +40,8 @@ impl Kit {
     }
 }
 
-/// A kit as data; one that was put there by hand has no lock.
-fn as_json(kit: &Found, locked: Option<&Locked>) -> Value {
+/// Returns a kit as data; one that was put there by hand has no lock.
+fn as_json(kit: &Found, locked: Option<&LockedKit>) -> Value {
     json!({
         "name": kit.name,
         "description": kit.manifest.description,
@@ -54,8 +54,8 @@ fn as_json(kit: &Found, locked: Option<&Locked>) -> Value {
     })
 }
 
-/// Where a kit came from, in a few words.
-fn origin(locked: Option<&Locked>) -> String {
+/// Describes the origin of a kit in a few words.
+fn origin(locked: Option<&LockedKit>) -> String {
     let Some(locked) = locked else {
         return "not in the lock file".to_owned();
     };

@@ -1,25 +1,25 @@
 //! `drawloom kit update` and `drawloom kit restore`: kits fetched again.
 
-use app::kit_refresh::{self, Refreshed};
+use app::kit_refresh::{self, RefreshedKit};
 use clap::Args;
 use serde_json::{Value, json};
 
-use crate::exit::{Exit, Trouble};
-use crate::progress::Progress;
-use crate::session::Session;
+use crate::exit::{CliError, CliExit};
+use crate::progress::ProgressSpinner;
+use crate::session::CliSession;
 use crate::{interrupt, output};
 
-/// Fetch kits as their source has them now
+/// Fetch the newest version of kits from their source
 ///
-/// Takes the branch or tag that was asked for when the kit was added, else the default branch, and pins
-/// what came in `.drawloom/kits.lock`. Then `drawloom update RECIPE` merges a newer recipe into the files
-/// it generated.
+/// Takes the branch or tag that the kit was added with, else the default branch, and pins the new
+/// commit in `.drawloom/kits.lock`. Then `drawloom update RECIPE` merges a newer recipe into the
+/// files it generated.
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Examples:
   drawloom kit update           all kits
   drawloom kit update nextjs    one kit")]
-pub(crate) struct Update {
+pub(crate) struct KitUpdateArgs {
     /// A kit's name; all kits without one
     kit: Option<String>,
     /// Print the result as one JSON document
@@ -29,17 +29,17 @@ pub(crate) struct Update {
 
 /// Bring back the kits that the lock file pins
 ///
-/// For a checkout that has `.drawloom/kits.lock` and not the kits themselves. Each is fetched at its
-/// commit and must have the content that was pinned.
+/// For a checkout with a `.drawloom/kits.lock` but without the kits. Each kit is fetched at its
+/// commit and must have the pinned content.
 #[derive(Args, Debug)]
-pub(crate) struct Restore {
+pub(crate) struct KitRestoreArgs {
     /// Print the result as one JSON document
     #[arg(long)]
     json: bool,
 }
 
-impl Update {
-    pub(crate) fn run(&self, session: &Session) -> Result<Exit, Trouble> {
+impl KitUpdateArgs {
+    pub(crate) fn run(&self, session: &CliSession) -> Result<CliExit, CliError> {
         let project = session.project()?;
         let cwd = &session.surroundings.cwd;
         let kit = self.kit.as_deref();
@@ -48,8 +48,8 @@ impl Update {
     }
 }
 
-impl Restore {
-    pub(crate) fn run(&self, session: &Session) -> Result<Exit, Trouble> {
+impl KitRestoreArgs {
+    pub(crate) fn run(&self, session: &CliSession) -> Result<CliExit, CliError> {
         let project = session.project()?;
         let cwd = project.folder();
         let refreshed = fetching(|| kit_refresh::restore(&project, cwd, &interrupt::cancel()))?;
@@ -58,22 +58,22 @@ impl Restore {
 }
 
 fn fetching(
-    fetch: impl FnOnce() -> Result<Vec<Refreshed>, app::Error>,
-) -> Result<Vec<Refreshed>, Trouble> {
+    fetch: impl FnOnce() -> Result<Vec<RefreshedKit>, app::Error>,
+) -> Result<Vec<RefreshedKit>, CliError> {
     interrupt::command_started();
-    let progress = Progress::start("fetching kits");
+    let progress = ProgressSpinner::start("fetching kits");
     let refreshed = fetch();
     drop(progress);
     interrupt::command_finished();
     Ok(refreshed?)
 }
 
-fn told(refreshed: &[Refreshed], json: bool) -> Result<Exit, Trouble> {
+fn told(refreshed: &[RefreshedKit], json: bool) -> Result<CliExit, CliError> {
     if json {
         let kits: Vec<Value> = refreshed
             .iter()
             .map(|kit| {
-                let Refreshed {
+                let RefreshedKit {
                     name,
                     before,
                     after,
@@ -83,7 +83,7 @@ fn told(refreshed: &[Refreshed], json: bool) -> Result<Exit, Trouble> {
             })
             .collect();
         output::json(&json!({ "kits": kits }))?;
-        return Ok(Exit::Done);
+        return Ok(CliExit::Done);
     }
     for kit in refreshed {
         let short = |commit: &Option<String>| {
@@ -106,5 +106,5 @@ fn told(refreshed: &[Refreshed], json: bool) -> Result<Exit, Trouble> {
     if refreshed.is_empty() {
         output::say("nothing to do");
     }
-    Ok(Exit::Done)
+    Ok(CliExit::Done)
 }

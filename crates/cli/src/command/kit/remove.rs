@@ -3,18 +3,18 @@
 use clap::Args;
 use serde_json::json;
 
-use crate::exit::{Exit, Trouble};
+use crate::exit::{CliError, CliExit};
 use crate::output;
-use crate::session::Session;
+use crate::session::CliSession;
 
 /// Remove a kit
 ///
-/// Its folder and its line in the lock file go; files that its recipes generated stay.
+/// Deletes its folder and its line in the lock file; files that its recipes generated stay.
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Examples:
   drawloom kit remove our-kit")]
-pub(crate) struct Remove {
+pub(crate) struct KitRemoveArgs {
     /// The kit's name
     kit: String,
     /// Print the result as one JSON document
@@ -22,14 +22,14 @@ pub(crate) struct Remove {
     json: bool,
 }
 
-impl Remove {
-    pub(crate) fn run(&self, session: &Session) -> Result<Exit, Trouble> {
+impl KitRemoveArgs {
+    pub(crate) fn run(&self, session: &CliSession) -> Result<CliExit, CliError> {
         let project = session.project()?;
         app::kits::remove(&project, &self.kit)?;
         match self.json {
             true => output::json(&json!({ "removed": self.kit }))?,
             false => output::say(format!("removed {}", self.kit)),
         }
-        Ok(Exit::Done)
+        Ok(CliExit::Done)
     }
 }

@@ -4,14 +4,14 @@ use std::fmt::Write as _;
 
 use clap::Args;
 use indexmap::IndexMap;
-use recipe::manifest::{Manifest, Step, Type, Variable};
-use recipe::{Origin, Recipe};
+use recipe::manifest::{RecipeManifest, RecipeStep, RecipeVariable, VariableType};
+use recipe::{Recipe, RecipeOrigin};
 use serde_json::{Map, Value, json};
 
 use crate::arguments::HEADING;
-use crate::exit::{Exit, Trouble};
-use crate::rerun::quote;
-use crate::session::Session;
+use crate::exit::{CliError, CliExit};
+use crate::retry_command::quote;
+use crate::session::CliSession;
 use crate::{arguments, output, table};
 
 /// Show a recipe's variables, steps and examples
@@ -20,7 +20,7 @@ use crate::{arguments, output, table};
 Examples:
   drawloom recipe info hello
   drawloom recipe info ./recipes/model.yml --json")]
-pub(crate) struct Info {
+pub(crate) struct RecipeInfoArgs {
     /// A recipe's name or path
     recipe: String,
     /// Print it as one JSON document
@@ -28,8 +28,8 @@ pub(crate) struct Info {
     json: bool,
 }
 
-impl Info {
-    pub(crate) fn run(&self, session: &Session) -> Result<Exit, Trouble> {
+impl RecipeInfoArgs {
+    pub(crate) fn run(&self, session: &CliSession) -> Result<CliExit, CliError> {
         let project = session.project()?;
         let words = [self.recipe.clone()];
         let found = app::recipes::find(&project, &session.surroundings.cwd, &words)?;
@@ -37,24 +37,24 @@ impl Info {
             true => output::json(&as_json(&found.recipe))?,
             false => output::styled(&as_text(&found.recipe, &self.recipe))?,
         }
-        Ok(Exit::Done)
+        Ok(CliExit::Done)
     }
 }
 
-/// The recipe for people; `name` is how it was called on the command line.
+/// Describes the recipe for people; `name` is its name on the command line.
 pub(crate) fn as_text(recipe: &Recipe, name: &str) -> String {
     let manifest = &recipe.manifest;
-    let mut text = manifest.name.clone();
+    let mut text = output::quoted(&manifest.name).into_owned();
     if let Some(version) = &manifest.version {
         text.push(' ');
-        text.push_str(version);
+        text.push_str(&output::quoted(version));
     }
     // Writing to a String cannot fail.
     if let Some(description) = &manifest.description {
-        let _ = write!(text, ": {description}");
+        let _ = write!(text, ": {}", output::quoted(description));
     }
     let _ = write!(text, "\n{}\n", recipe.file);
-    if let Origin::Outside { .. } = recipe.origin {
+    if let RecipeOrigin::Outside { .. } = recipe.origin {
         text.push_str("From outside the project: its commands need `--trust`.\n");
     }
     let _ = write!(
@@ -76,7 +76,8 @@ pub(crate) fn as_text(recipe: &Recipe, name: &str) -> String {
         let _ = write!(text, "\n{HEADING}Examples:{HEADING:#}\n");
         for example in &manifest.examples {
             let line = example_line(name, &example.variables);
-            let _ = writeln!(text, "  {line}  # {}", example.title);
+            let (line, title) = (output::quoted(&line), output::quoted(&example.title));
+            let _ = writeln!(text, "  {line}  # {title}");
         }
     }
     text
@@ -89,8 +90,8 @@ fn indented(rows: &[Vec<String>]) -> String {
         .collect()
 }
 
-fn usage(manifest: &Manifest, name: &str) -> String {
-    let mut positional: Vec<(&String, &Variable)> = manifest
+fn usage(manifest: &RecipeManifest, name: &str) -> String {
+    let mut positional: Vec<(&String, &RecipeVariable)> = manifest
         .variables
         .iter()
         .filter(|(_, variable)| variable.position.is_some())
@@ -111,11 +112,11 @@ fn usage(manifest: &Manifest, name: &str) -> String {
     words.join(" ")
 }
 
-fn variable_rows(variables: &IndexMap<String, Variable>) -> Vec<Vec<String>> {
-    let row = |(name, variable): (&String, &Variable)| {
+fn variable_rows(variables: &IndexMap<String, RecipeVariable>) -> Vec<Vec<String>> {
+    let row = |(name, variable): (&String, &RecipeVariable)| {
         let option = match variable.kind {
             _ if arguments::needs_set(name) => format!("--set {name}={}", kind(variable)),
-            Type::Boolean => format!("--{name}"),
+            VariableType::Boolean => format!("--{name}"),
             _ => format!("--{name} {}", kind(variable)),
         };
         let mut about = about(variable);
@@ -131,7 +132,7 @@ fn variable_rows(variables: &IndexMap<String, Variable>) -> Vec<Vec<String>> {
     variables.iter().map(row).collect()
 }
 
-/// What to know about variables that are named like options of drawloom.
+/// Returns notes on variables that are named like options of drawloom.
 pub(crate) fn notes_on_names(recipe: &Recipe) -> Vec<String> {
     let variables = recipe.variables();
     let names = variables.keys().filter_map(|name| {
@@ -150,14 +151,14 @@ pub(crate) fn notes_on_names(recipe: &Recipe) -> Vec<String> {
     names.collect()
 }
 
-fn kind(variable: &Variable) -> String {
+fn kind(variable: &RecipeVariable) -> String {
     match variable.kind {
-        Type::Enum => variable.values.join("|"),
+        VariableType::Enum => variable.values.join("|"),
         kind => kind.as_str().to_uppercase(),
     }
 }
 
-fn about(variable: &Variable) -> String {
+fn about(variable: &RecipeVariable) -> String {
     let text = variable.description.as_ref().or(variable.prompt.as_ref());
     let mut notes = Vec::new();
     if variable.required {
@@ -178,7 +179,7 @@ fn about(variable: &Variable) -> String {
             .into_iter()
             .filter_map(|(word, at)| Some(format!("{word} {}", at?))),
     );
-    if variable.multiple || variable.kind == Type::Array {
+    if variable.multiple || variable.kind == VariableType::Array {
         notes.push("repeatable".to_owned());
     }
     let notes = notes.join(", ");
@@ -195,7 +196,7 @@ fn shown(value: &Value) -> String {
         .map_or_else(|| value.to_string(), str::to_owned)
 }
 
-fn step_row(step: &Step) -> Vec<String> {
+fn step_row(step: &RecipeStep) -> Vec<String> {
     let condition = step.when.as_ref().map(|when| format!("when {}", when.text));
     vec![
         step.name.clone(),

@@ -3,8 +3,8 @@
 use clap::Args;
 use serde_json::{Value, json};
 
-use crate::exit::{Exit, Trouble};
-use crate::session::Session;
+use crate::exit::{CliError, CliExit};
+use crate::session::CliSession;
 use crate::{output, table};
 
 /// List the recipes of this project and its kits
@@ -13,20 +13,20 @@ use crate::{output, table};
 Examples:
   drawloom recipe list
   drawloom recipe list --json")]
-pub(crate) struct List {
+pub(crate) struct RecipeListArgs {
     /// Print the list as one JSON document
     #[arg(long)]
     json: bool,
 }
 
-impl List {
-    pub(crate) fn run(&self, session: &Session) -> Result<Exit, Trouble> {
+impl RecipeListArgs {
+    pub(crate) fn run(&self, session: &CliSession) -> Result<CliExit, CliError> {
         let project = session.project()?;
         let catalog = app::recipes::catalog(&project)?;
         if self.json {
             let recipes: Vec<Value> = catalog.all().map(|listing| json!(listing)).collect();
             output::json(&json!({ "recipes": recipes }))?;
-            return Ok(Exit::Done);
+            return Ok(CliExit::Done);
         }
         let rows: Vec<Vec<String>> = catalog
             .all()
@@ -42,6 +42,6 @@ impl List {
             output::say("There are no recipes here; `drawloom init` writes two examples.");
         }
         output::styled(&table::render(&rows))?;
-        Ok(Exit::Done)
+        Ok(CliExit::Done)
     }
 }

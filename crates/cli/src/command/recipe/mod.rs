@@ -7,22 +7,22 @@ pub(crate) mod validate;
 
 use clap::Subcommand;
 
-use super::run::Run;
-use crate::exit::{Exit, Trouble};
-use crate::session::Session;
+use super::run::RunArgs;
+use crate::exit::{CliError, CliExit};
+use crate::session::CliSession;
 
 /// List, explain, check and run recipes
 #[derive(Debug, Subcommand)]
-pub(crate) enum Recipe {
-    List(list::List),
-    Info(info::Info),
-    Validate(validate::Validate),
-    New(new::New),
-    Run(Box<Run>),
+pub(crate) enum RecipeCommand {
+    List(list::RecipeListArgs),
+    Info(info::RecipeInfoArgs),
+    Validate(validate::RecipeValidateArgs),
+    New(new::RecipeNewArgs),
+    Run(Box<RunArgs>),
 }
 
-impl Recipe {
-    pub(crate) fn run(&self, session: &Session) -> Result<Exit, Trouble> {
+impl RecipeCommand {
+    pub(crate) fn run(&self, session: &CliSession) -> Result<CliExit, CliError> {
         match self {
             Self::List(list) => list.run(session),
             Self::Info(info) => info.run(session),

@@ -4,31 +4,31 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::exit::{Exit, Trouble};
+use crate::exit::{CliError, CliExit};
 use crate::output;
-use crate::session::Session;
+use crate::session::CliSession;
 
-/// Begin a recipe, or make one of a file
+/// Create a recipe, empty or from a file
 ///
-/// Writes `.drawloom/recipes/NAME` with a `recipe.yml` and a template. With `--from FILE` the template is
-/// that file: wherever it says the name it is called by (`UserCard`, `userCard`, `user-card`), the
-/// template has the recipe's variable `name` in the same spelling.
+/// Writes `.drawloom/recipes/NAME` with a `recipe.yml` and a template. With `--from FILE` the
+/// template is that file: the recipe's variable `name` replaces the file's own name (`UserCard`,
+/// `userCard`, `user-card`) in the same spelling.
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Examples:
   drawloom recipe new page
   drawloom recipe new component --from src/components/UserCard.tsx
   drawloom run component OrderList")]
-pub(crate) struct New {
-    /// What the recipe is called
+pub(crate) struct RecipeNewArgs {
+    /// The recipe's name
     name: String,
-    /// A file of the project to make the template of
+    /// A file of the project to turn into the template
     #[arg(long, value_name = "FILE")]
     from: Option<PathBuf>,
 }
 
-impl New {
-    pub(crate) fn run(&self, session: &Session) -> Result<Exit, Trouble> {
+impl RecipeNewArgs {
+    pub(crate) fn run(&self, session: &CliSession) -> Result<CliExit, CliError> {
         let project = session.project()?;
         let from = self.from.as_ref().map(|file| session.path(file));
         let written = app::recipes::begin(&project, &self.name, from.as_deref())?;
@@ -40,6 +40,6 @@ impl New {
              drawloom recipe validate {0}    check it after a change",
             self.name
         ));
-        Ok(Exit::Done)
+        Ok(CliExit::Done)
     }
 }

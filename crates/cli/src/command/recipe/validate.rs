@@ -4,20 +4,20 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use crate::command::recipe::info;
-use crate::exit::{Exit, Trouble};
+use crate::exit::{CliError, CliExit};
 use crate::output;
-use crate::session::Session;
+use crate::session::CliSession;
 
 /// Check recipes without running them
 ///
-/// Reads the manifest and every template it names, and reports everything that is wrong with file and
-/// line. Without a name, all recipes of the project and its kits are checked.
+/// Reads the manifest and every template it names, and reports every problem with file and line.
+/// Without a name, all recipes of the project and its kits are checked.
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Examples:
   drawloom recipe validate
   drawloom recipe validate hello --json")]
-pub(crate) struct Validate {
+pub(crate) struct RecipeValidateArgs {
     /// Recipes' names or paths
     recipes: Vec<String>,
     /// Print the result as one JSON document
@@ -25,8 +25,8 @@ pub(crate) struct Validate {
     json: bool,
 }
 
-impl Validate {
-    pub(crate) fn run(&self, session: &Session) -> Result<Exit, Trouble> {
+impl RecipeValidateArgs {
+    pub(crate) fn run(&self, session: &CliSession) -> Result<CliExit, CliError> {
         let project = session.project()?;
         let names = match self.recipes.as_slice() {
             [] => app::recipes::catalog(&project)?
@@ -39,7 +39,7 @@ impl Validate {
         let mut wrong = 0;
         let mut results = Vec::new();
         for name in &names {
-            let checked = app::recipes::check(&project, cwd, name).map_err(Trouble::from);
+            let checked = app::recipes::check(&project, cwd, name).map_err(CliError::from);
             wrong += usize::from(checked.is_err());
             match checked {
                 Ok(()) if !self.json => {
@@ -49,7 +49,7 @@ impl Validate {
                         output::say(format!("  note: {note}"));
                     }
                 }
-                Err(trouble) if !self.json => output::trouble(&trouble, output::Form::Text),
+                Err(trouble) if !self.json => output::trouble(&trouble, output::OutputFormat::Text),
                 checked => results.push(result(name, checked.err())),
             }
         }
@@ -58,11 +58,15 @@ impl Validate {
         } else if names.is_empty() {
             output::say("There are no recipes here; `drawloom init` writes two examples.");
         }
-        Ok(if wrong == 0 { Exit::Done } else { Exit::Failed })
+        Ok(if wrong == 0 {
+            CliExit::Done
+        } else {
+            CliExit::Failed
+        })
     }
 }
 
-fn result(name: &str, trouble: Option<Trouble>) -> Value {
+fn result(name: &str, trouble: Option<CliError>) -> Value {
     match trouble {
         None => json!({ "recipe": name, "valid": true }),
         Some(trouble) => {

@@ -4,15 +4,19 @@ use app::Project;
 use dialoguer::Select;
 use dialoguer::theme::ColorfulTheme;
 
-use super::Run;
-use crate::exit::{Exit, Trouble};
-use crate::session::Session;
+use super::RunArgs;
+use crate::exit::{CliError, CliExit};
+use crate::session::CliSession;
 use crate::{interrupt, output};
 
 /// More recipes than this are on further pages of the list.
 const LISTED_MAX: usize = 20;
 
-pub(super) fn pick(run: &Run, session: &Session, project: &Project) -> Result<Exit, Trouble> {
+pub(super) fn pick(
+    run: &RunArgs,
+    session: &CliSession,
+    project: &Project,
+) -> Result<CliExit, CliError> {
     let catalog = app::recipes::catalog(project)?;
     let listed: Vec<(String, String)> = catalog
         .all()
@@ -23,12 +27,12 @@ pub(super) fn pick(run: &Run, session: &Session, project: &Project) -> Result<Ex
         })
         .collect();
     if listed.is_empty() {
-        return Err(Trouble::usage("there are no recipes here")
+        return Err(CliError::usage("there are no recipes here")
             .hint("`drawloom init` writes two examples, `drawloom recipe new NAME` begins one"));
     }
     if !output::has_person() || run.json {
         let names: Vec<&str> = listed.iter().map(|(name, _)| name.as_str()).collect();
-        return Err(Trouble::usage("a recipe's name is missing")
+        return Err(CliError::usage("a recipe's name is missing")
             .hint(format!("there are: {}", names.join(", "))));
     }
     let width = listed
@@ -47,16 +51,13 @@ pub(super) fn pick(run: &Run, session: &Session, project: &Project) -> Result<Ex
         .max_length(LISTED_MAX)
         .interact_opt();
     let Ok(Some(chosen)) = chosen else {
-        return Ok(Exit::Interrupted);
+        interrupt::cancel().cancel();
+        return Ok(CliExit::Interrupted);
     };
     let name = listed[chosen].0.clone();
     output::say(format!("running   drawloom run {name}"));
-    let found = app::recipes::find(
-        project,
-        &session.surroundings.cwd,
-        std::slice::from_ref(&name),
-    )?;
     let mut run = run.clone();
-    run.words.push(name.into());
-    run.run_recipe(session, project, (&found.recipe, &[]))
+    run.words.push(name.clone().into());
+    run.recipe = Some(name);
+    run.run(session)
 }

@@ -1,34 +1,36 @@
 //! `drawloom runs`: runs of workflows, looked at and steered.
 
+mod control;
 mod delete;
 mod list;
+mod relocate;
 mod rerun;
 mod show;
 mod signal;
-mod steer;
 
 use clap::Subcommand;
 
 pub(crate) use list::{COUNTED_MAX, and_more, when};
 
-use crate::exit::{Exit, Trouble};
-use crate::session::Session;
+use crate::exit::{CliError, CliExit};
+use crate::session::CliSession;
 
-/// Look at runs of workflows, and steer them
+/// List, show and control runs of workflows
 #[derive(Debug, Subcommand)]
-pub(crate) enum Runs {
-    List(list::List),
-    Show(show::Show),
-    Cancel(steer::Cancel),
-    Pause(steer::Pause),
-    Resume(steer::Resume),
-    Rerun(rerun::Rerun),
-    Delete(delete::Delete),
-    Signal(signal::Signal),
+pub(crate) enum RunsCommand {
+    List(list::RunsListArgs),
+    Show(show::RunsShowArgs),
+    Cancel(control::RunsCancelArgs),
+    Pause(control::RunsPauseArgs),
+    Resume(control::RunsResumeArgs),
+    Rerun(rerun::RunsRerunArgs),
+    Delete(delete::RunsDeleteArgs),
+    Signal(signal::RunsSignalArgs),
+    Move(relocate::RunsMoveArgs),
 }
 
-impl Runs {
-    pub(crate) fn run(&self, session: &Session) -> Result<Exit, Trouble> {
+impl RunsCommand {
+    pub(crate) fn run(&self, session: &CliSession) -> Result<CliExit, CliError> {
         match self {
             Self::List(list) => list.run(session),
             Self::Show(show) => show.run(session),
@@ -38,6 +40,7 @@ impl Runs {
             Self::Rerun(rerun) => rerun.run(session),
             Self::Delete(delete) => delete.run(session),
             Self::Signal(signal) => signal.run(session),
+            Self::Move(relocate) => relocate.run(session),
         }
     }
 }

@@ -1,58 +1,60 @@
 //! `drawloom runs rerun`: a part of a run once more.
 
 use clap::Args;
-use flow::engine::Command;
+use flow::engine::EngineCommand;
 use serde_json::json;
 
-use crate::answering::Answering;
+use crate::ai_args::AiArgs;
 use crate::command::tasks::named;
-use crate::command::workflow::{Keeping, Past, settle};
-use crate::exit::{Exit, Trouble};
-use crate::output::{self, Form};
-use crate::session::Session;
+use crate::command::workflow::{DatabaseArgs, SeenEvents, settle};
+use crate::exit::{CliError, CliExit};
+use crate::output::{self, OutputFormat};
+use crate::session::CliSession;
 
-/// Run a step of a run once more, and everything after it; what it gave before is kept
+/// Run a step of a run again, and everything after it; its earlier outputs are kept
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Examples:
   drawloom runs rerun last/B
   drawloom runs rerun '19a8c/C[2]/C' --wait")]
-pub(crate) struct Rerun {
+pub(crate) struct RunsRerunArgs {
     /// The task: `RUN/STEP`, `RUN/STEP~VISIT` or `RUN/FOREACH[INDEX]/STEP`
     task: String,
-    /// Work on the run here, until it has ended or waits for somebody
+    /// Work on the run here, until it has ended or waits for a person
     #[arg(long)]
     wait: bool,
     #[command(flatten)]
-    answering: Answering,
+    answering: AiArgs,
     #[command(flatten)]
-    keeping: Keeping,
+    keeping: DatabaseArgs,
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
-impl Rerun {
-    pub(super) fn run(&self, session: &Session) -> Result<Exit, Trouble> {
-        let loom = self.keeping.open(session, self.answering.wish())?;
-        let task = named(&loom, &self.task)?;
+impl RunsRerunArgs {
+    pub(super) fn run(&self, session: &CliSession) -> Result<CliExit, CliError> {
+        let use_cases = self.keeping.open(session, self.answering.wish())?;
+        let task = named(&use_cases, &self.task)?;
         let run = task.id.run.clone();
-        let past = Past::of(&loom, &run)?;
-        let rerun = Command::Rerun {
+        let past = SeenEvents::of(&use_cases, &run)?;
+        let rerun = EngineCommand::Rerun {
             task: task.id.clone(),
         };
         let refused = |error| {
-            Trouble::from(error).or_hint(format!("`drawloom runs show {run}` shows how it stands"))
+            CliError::from(error).or_hint(format!("`drawloom runs show {run}` shows its status"))
         };
-        loom.execute(rerun).map_err(refused)?;
-        let form = Form::from(self.json);
+        use_cases.wait(use_cases.execute(rerun)).map_err(refused)?;
+        let form = OutputFormat::from(self.json);
         if self.wait {
-            return settle(session, &loom, (&run, past), form);
+            return settle(session, &use_cases, (&run, past), form);
         }
         match form {
-            Form::Json => output::json(&json!({ "run": run, "did": "rerun", "task": task.id }))?,
-            Form::Text => output::say(format!("{} runs again", task.id)),
+            OutputFormat::Json => {
+                output::json(&json!({ "run": run, "did": "rerun", "task": task.id }))?
+            }
+            OutputFormat::Text => output::say(format!("{} runs again", task.id)),
         }
-        Ok(Exit::Done)
+        Ok(CliExit::Done)
     }
 }

@@ -4,69 +4,73 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write as _;
 
-use app::workflows::{Loom, Standing};
+use app::workflows::RunActivity;
 use clap::Args;
-use flow::engine::{Event, RunRow, Spent, TaskKind, TaskRow, TaskStatus, What};
-use flow::{RunId, TaskId, Which, Workflow};
+use flow::engine::{
+    EventKind, RunEvent, RunRow, SpentAmount, TaskRow, TaskStatus, WorkflowTaskKind,
+};
+use flow::{RunId, TaskId, TaskSelection, Workflow};
 use serde_json::{Value, json};
 
 use super::list::{name_of, when};
+use crate::agent_progress::shown;
 use crate::command::workflow::{
-    Detail, Keeping, Picture, event_json, how_to_answer, is_for_people, place, span, told, width,
+    DatabaseArgs, EventDetail, RunPicture, event_json, how_to_answer, is_for_people, place, span,
+    told, width,
 };
-use crate::exit::{Exit, Trouble};
-use crate::live::shown;
+use crate::exit::{CliError, CliExit};
 use crate::output;
-use crate::session::Session;
+use crate::session::CliSession;
 use crate::table;
+use crate::use_cases::TerminalUseCases;
 
-/// How many tasks of one step under foreaches are listed; of more, only those that are not just done.
+/// Number of tasks listed for one step under foreaches; of more, only those that are not just done.
 const ITEMS_MAX: usize = 5;
-/// How much of an output is shown; `drawloom tasks show` shows all of it.
+/// Characters of an output that are shown; `drawloom tasks show` shows all of it.
 const OUTPUT_CHARS_MAX: usize = 72;
-/// How many tasks that wait for a person are shown with what they ask.
+/// Number of tasks that wait for a person and are shown with their question.
 const WAITING_MAX: usize = 3;
 
-/// Show a run: its graph, its tasks, why each branch was taken, and what it waits for
+/// Show a run: its graph, its tasks, the reason for each branch taken, and what it waits for
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Examples:
   drawloom runs show last
   drawloom runs show last --events
   drawloom runs show 19a8c --json | jq '.tasks[] | {id, status}'")]
-pub(crate) struct Show {
-    /// The run: its id, the begin of it, or `last`
+pub(crate) struct RunsShowArgs {
+    /// Run id, unique prefix, or `last`
     run: String,
-    /// Everything that happened, in order, and every task of a foreach
+    /// Show all events in order, and every task of a foreach
     #[arg(long)]
     events: bool,
     #[command(flatten)]
-    keeping: Keeping,
+    keeping: DatabaseArgs,
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
-/// What is known of a run.
-struct Story {
+/// A run with its tasks and events.
+struct RunDetails {
     run: RunRow,
     name: String,
     input: Value,
     workflow: std::sync::Arc<Workflow>,
     tasks: Vec<TaskRow>,
-    events: Vec<Event>,
+    events: Vec<RunEvent>,
 }
 
-impl Show {
-    pub(super) fn run(&self, session: &Session) -> Result<Exit, Trouble> {
-        let loom = self.keeping.look(session)?;
-        let run = loom.find(&self.run)?;
-        let story = Story {
-            name: name_of(&loom, &run)?,
-            input: loom.input(&run.id)?,
-            workflow: loom.workflow(&run)?,
-            tasks: loom.tasks(Some(&run.id), Which::All)?,
-            events: loom.events(&run.id)?,
+impl RunsShowArgs {
+    pub(super) fn run(&self, session: &CliSession) -> Result<CliExit, CliError> {
+        let use_cases = self.keeping.look(session)?;
+        let run = use_cases.wait(use_cases.find(&self.run))?;
+        let story = RunDetails {
+            name: name_of(&use_cases, &run)?,
+            input: use_cases.wait(use_cases.input(&run.id))?,
+            workflow: use_cases.wait(use_cases.workflow(&run))?,
+            tasks: use_cases.wait(use_cases.tasks(Some(&run.id), TaskSelection::All))?,
+            events: use_cases.wait(use_cases.events(&run.id))?,
             run,
         };
         if self.json {
@@ -74,10 +78,10 @@ impl Show {
             output::json(&json!({
                 "run": story.run, "input": story.input, "tasks": story.tasks, "events": told,
             }))?;
-            return Ok(Exit::Done);
+            return Ok(CliExit::Done);
         }
         let mut text = story.heading(session.surroundings.now_ms as u64);
-        let picture = Picture::of(&story.run.id, &story.workflow, &story.events);
+        let picture = RunPicture::of(&story.run.id, &story.workflow, &story.events);
         let diagram = story.workflow.document().diagram();
         // Writing to a String cannot fail.
         let _ = write!(
@@ -94,15 +98,15 @@ impl Show {
         if !lines.is_empty() {
             let _ = write!(text, "\n{}\n", lines.join("\n"));
         }
-        if let Some(next) = next(&loom, &story.run.id)? {
+        if let Some(next) = next(&use_cases, &story.run.id)? {
             let _ = write!(text, "\n{next}\n");
         }
         output::styled(&output::harmless(&text))?;
-        Ok(Exit::Done)
+        Ok(CliExit::Done)
     }
 }
 
-impl Story {
+impl RunDetails {
     fn heading(&self, now_ms: u64) -> String {
         let run = &self.run;
         let mut text = format!("run {} of {} is {}", run.id, self.name, run.status.name());
@@ -129,7 +133,8 @@ impl Story {
         text
     }
 
-    /// A row for every task; of the many of a foreach, for those that are not just done.
+    /// Returns a row for every task; of the many of a foreach, only for those that are not just
+    /// done.
     fn rows(&self, all: bool) -> Vec<Vec<String>> {
         let times = times(&self.events);
         let mut done: BTreeMap<&str, usize> = BTreeMap::new();
@@ -154,11 +159,11 @@ impl Story {
         rows
     }
 
-    /// What happened, each with its time since the begin.
+    /// Describes the events, each with its time since the beginning.
     fn lines(&self, all: bool) -> Vec<String> {
         let detail = match all {
-            true => Detail::Everything,
-            false => Detail::BesidePicture,
+            true => EventDetail::Everything,
+            false => EventDetail::BesidePicture,
         };
         let lines = self.events.iter().filter_map(|event| {
             let line = told(Some(&self.workflow), event, detail)?;
@@ -169,7 +174,7 @@ impl Story {
     }
 }
 
-/// Whether it is one of many of which there is nothing to say.
+/// True if it is one of many tasks about which there is nothing to report.
 fn is_plain(task: &TaskRow) -> bool {
     task.id.path.last().is_some() && task.status == TaskStatus::Completed && task.attempt <= 1
 }
@@ -181,7 +186,7 @@ fn row(task: &TaskRow, times: &HashMap<TaskId, u64>) -> Vec<String> {
         (Some(hold), ..) => shown(&hold.reason),
         (None, Some(failure), _) if has_failed => shown(&failure.message),
         (None, _, Some(output)) => opening(&output.to_string()),
-        (None, None, None) if task.kind == TaskKind::Subflow => format!("run {child}"),
+        (None, None, None) if task.kind == WorkflowTaskKind::Subflow => format!("run {child}"),
         (None, _, None) => String::new(),
     };
     let begun = times.get(&task.id).copied();
@@ -200,7 +205,7 @@ fn row(task: &TaskRow, times: &HashMap<TaskId, u64>) -> Vec<String> {
     ]
 }
 
-/// How an output begins.
+/// Returns the beginning of an output.
 fn opening(output: &str) -> String {
     let output = shown(output);
     match output.chars().count() > OUTPUT_CHARS_MAX {
@@ -212,11 +217,11 @@ fn opening(output: &str) -> String {
     }
 }
 
-/// When tasks were taken up first.
-fn times(events: &[Event]) -> HashMap<TaskId, u64> {
+/// Returns the time at which each task was first started.
+fn times(events: &[RunEvent]) -> HashMap<TaskId, u64> {
     let mut times = HashMap::new();
     for event in events {
-        if let What::TaskMoved { task, by, .. } = &event.what
+        if let EventKind::TaskMoved { task, by, .. } = &event.what
             && by.to() == TaskStatus::InProgress
         {
             times.entry(task.clone()).or_insert(event.at_ms);
@@ -225,8 +230,8 @@ fn times(events: &[Event]) -> HashMap<TaskId, u64> {
     times
 }
 
-fn spent(spent: Spent) -> Option<String> {
-    let money = (spent.micros > 0).then(|| llm::Cost::Known(spent.micros).to_string());
+fn spent(spent: SpentAmount) -> Option<String> {
+    let money = (spent.micros > 0).then(|| llm::CallCost::Known(spent.micros).to_string());
     match (spent.tokens, money) {
         (0, None) => None,
         (0, Some(money)) => Some(money),
@@ -235,20 +240,20 @@ fn spent(spent: Spent) -> Option<String> {
     }
 }
 
-/// What a person can do about it now.
-fn next(loom: &Loom, run: &RunId) -> Result<Option<String>, Trouble> {
+/// Returns the command a person can run next.
+fn next(use_cases: &TerminalUseCases, run: &RunId) -> Result<Option<String>, CliError> {
     let resume = format!("drawloom runs resume {run} --wait");
-    let text = match loom.standing(run)? {
-        Standing::Ended(_) => return Ok(None),
-        Standing::Going => format!("`drawloom worker` works on it, or `{resume}`"),
-        Standing::Paused(_) => format!("`{resume}` goes on"),
-        Standing::Waiting(tasks) => {
+    let text = match use_cases.wait(use_cases.standing(run))? {
+        RunActivity::Ended(_) => return Ok(None),
+        RunActivity::Going => format!("`drawloom worker` works on it, or `{resume}`"),
+        RunActivity::Paused(_) => format!("`{resume}` goes on"),
+        RunActivity::Waiting(tasks) => {
             let mut text = String::new();
             for task in tasks.iter().take(WAITING_MAX) {
                 let said = match is_for_people(task) {
-                    true => how_to_answer(loom, task),
+                    true => how_to_answer(use_cases, task),
                     false => format!(
-                        "{} is on hold\n  mend it, then: drawloom tasks retry {}",
+                        "{} is on hold\n  fix it, then: drawloom tasks retry {}",
                         place(&task.id),
                         task.id
                     ),

@@ -1,23 +1,23 @@
 //! `drawloom tasks answer`: a person does a manual task, or decides about one on hold.
 
-use app::workflows::Loom;
 use clap::Args;
-use flow::Which;
-use flow::engine::{Answer as Given, Command, RunStatus, TaskRow};
+use flow::TaskSelection;
+use flow::engine::{EngineCommand, RunStatus, TaskAnswer as Given, TaskRow};
 use serde_json::json;
 
 use super::list::waits_for_a_person;
 use super::named;
-use crate::command::workflow::{Keeping, answer_value, ask};
-use crate::exit::{Exit, Trouble};
-use crate::output::{self, Form};
-use crate::session::Session;
+use crate::command::workflow::{DatabaseArgs, answer_value, ask};
+use crate::exit::{CliError, CliExit};
+use crate::output::{self, OutputFormat};
+use crate::session::CliSession;
+use crate::use_cases::TerminalUseCases;
 
 /// Answer a task that waits for a person
 ///
-/// The answer is the task's output: a text, JSON, @FILE or - for stdin, or NAME=VALUE words. Without one,
-/// you are asked at the terminal. A step with an `outputSchema` refuses what does not fit. A call back
-/// proves with `--token` that it may answer.
+/// The answer is the task's output: a text, JSON, @FILE or - for stdin, or NAME=VALUE words.
+/// Without one, you are asked at the terminal. A step with an `outputSchema` refuses an answer that
+/// does not fit. A callback proves with `--token` that it may answer.
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Examples:
@@ -27,90 +27,93 @@ Examples:
   drawloom tasks answer last/G @review.md
   drawloom tasks answer last/G --accept
   drawloom tasks answer last/G --fail 'nobody knows'")]
-pub(crate) struct Answer {
-    /// The task: `RUN/STEP`, `RUN/STEP~VISIT` or `RUN/FOREACH[INDEX]/STEP`; or a run of which one task
-    /// waits
+pub(crate) struct TasksAnswerArgs {
+    /// The task: `RUN/STEP`, `RUN/STEP~VISIT` or `RUN/FOREACH[INDEX]/STEP`; or a run with one
+    /// waiting task
     task: String,
     /// The output: a text, JSON, @FILE, -, or NAME=VALUE words
     output: Vec<String>,
-    /// What is there already is good enough
+    /// Accept the output that the task already has
     #[arg(long, conflicts_with_all = ["output", "fail"])]
     accept: bool,
-    /// It cannot be done, and why
+    /// Fail the task with this reason
     #[arg(long, value_name = "WHY", conflicts_with = "output")]
     fail: Option<String>,
-    /// Who answers; you if left out
+    /// The person who answers; you by default
     #[arg(long, value_name = "NAME")]
     by: Option<String>,
     /// The token that was sent along with a call
     #[arg(long)]
     token: Option<String>,
     #[command(flatten)]
-    keeping: Keeping,
+    keeping: DatabaseArgs,
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
-impl Answer {
-    pub(super) fn run(&self, session: &Session) -> Result<Exit, Trouble> {
+impl TasksAnswerArgs {
+    pub(super) fn run(&self, session: &CliSession) -> Result<CliExit, CliError> {
         let answer = self.answer(session)?;
-        let loom = self.keeping.look(session)?;
-        let task = self.task(&loom)?;
+        let use_cases = self.keeping.look(session)?;
+        let task = self.task(&use_cases)?;
         if let Some(token) = &self.token {
-            loom.check_token(&task.id, token)?;
+            use_cases.check_token(&task.id, token)?;
         }
-        let form = Form::from(self.json);
+        let form = OutputFormat::from(self.json);
         let Some(answer) = answer else {
-            let is_person = form == Form::Text && self.token.is_none() && output::has_person();
-            return match is_person && ask(&loom, &task)? {
-                true => told(&loom, &task, form),
-                false => Err(Trouble::usage("there is no answer")
+            let is_person =
+                form == OutputFormat::Text && self.token.is_none() && output::has_person();
+            return match is_person && ask(&use_cases, &task)? {
+                true => told(&use_cases, &task, form),
+                false => Err(CliError::usage("there is no answer")
                     .hint("give one, or `--accept`, or `--fail WHY`")),
             };
         };
         let by = match (&self.by, &self.token) {
             (Some(by), _) => by.clone(),
             (None, Some(_)) => "callback".to_owned(),
-            (None, None) => loom.person(),
+            (None, None) => use_cases.person(),
         };
-        let command = Command::Answer {
+        let command = EngineCommand::Answer {
             task: task.id.clone(),
             by,
             answer,
         };
         let refused = |error| {
             let id = &task.id;
-            Trouble::from(error).or_hint(format!("`drawloom tasks show {id}` shows how it stands"))
+            CliError::from(error).or_hint(format!("`drawloom tasks show {id}` shows its status"))
         };
-        loom.execute(command).map_err(refused)?;
-        told(&loom, &task, form)
+        use_cases
+            .wait(use_cases.execute(command))
+            .map_err(refused)?;
+        told(&use_cases, &task, form)
     }
 
-    /// The task that is named, or the only one of the run that is.
-    fn task(&self, loom: &Loom) -> Result<TaskRow, Trouble> {
+    /// Returns the named task, or the only waiting one of the named run.
+    fn task(&self, use_cases: &TerminalUseCases) -> Result<TaskRow, CliError> {
         if self.task.contains('/') {
-            return named(loom, &self.task);
+            return named(use_cases, &self.task);
         }
-        let run = loom.find(&self.task)?;
-        let mut waiting = loom.tasks(Some(&run.id), Which::Active)?;
+        let run = use_cases.wait(use_cases.find(&self.task))?;
+        let mut waiting = use_cases.wait(use_cases.tasks(Some(&run.id), TaskSelection::Active))?;
         waiting.retain(waits_for_a_person);
         if waiting.len() > 1 {
             let names: Vec<String> = waiting.iter().map(|task| task.id.to_string()).collect();
             let message = format!("{} tasks of this run wait", waiting.len());
-            return Err(Trouble::usage(message).hint(format!("name one: {}", names.join(", "))));
+            return Err(CliError::usage(message).hint(format!("name one: {}", names.join(", "))));
         }
         waiting.pop().ok_or_else(|| {
             let id = &run.id;
-            Trouble::failed(
+            CliError::failed(
                 "E_NOT_FOUND",
                 format!("no task of the run {id} waits for a person"),
             )
-            .hint(format!("`drawloom runs show {id}` shows how it stands"))
+            .hint(format!("`drawloom runs show {id}` shows its status"))
         })
     }
 
-    fn answer(&self, session: &Session) -> Result<Option<Given>, Trouble> {
+    fn answer(&self, session: &CliSession) -> Result<Option<Given>, CliError> {
         if self.accept {
             return Ok(Some(Given::Accept));
         }
@@ -127,14 +130,18 @@ impl Answer {
 }
 
 /// Says what the answer came to: the run goes on, or it has ended with it.
-fn told(loom: &Loom, task: &TaskRow, form: Form) -> Result<Exit, Trouble> {
+fn told(
+    use_cases: &TerminalUseCases,
+    task: &TaskRow,
+    form: OutputFormat,
+) -> Result<CliExit, CliError> {
     let id = &task.id;
-    if form == Form::Json {
+    if form == OutputFormat::Json {
         output::json(&json!({ "task": id, "did": "answered" }))?;
-        return Ok(Exit::Done);
+        return Ok(CliExit::Done);
     }
     output::say(format!("{id} is answered"));
-    let run = loom.run(&id.run)?;
+    let run = use_cases.wait(use_cases.run(&id.run))?;
     output::say(match run.map(|run| run.status) {
         Some(status) if status.is_terminal() => format!("the run is {}", status.name()),
         Some(RunStatus::Paused) => format!(
@@ -146,5 +153,5 @@ fn told(loom: &Loom, task: &TaskRow, form: Form) -> Result<Exit, Trouble> {
             id.run
         ),
     });
-    Ok(Exit::Done)
+    Ok(CliExit::Done)
 }

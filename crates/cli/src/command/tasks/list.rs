@@ -3,19 +3,20 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use app::workflows::{Loom, TaskFilter};
+use app::workflows::TaskFilter;
 use clap::Args;
 use flow::engine::{TaskRow, TaskStatus};
-use flow::{Execution, RunId, Workflow};
+use flow::{ExecutionMode, RunId, Workflow};
 use serde_json::json;
 
+use crate::agent_progress::shown;
 use crate::command::runs::{COUNTED_MAX, and_more};
-use crate::command::workflow::{Keeping, span};
-use crate::exit::{Exit, Trouble};
-use crate::live::shown;
+use crate::command::workflow::{DatabaseArgs, span};
+use crate::exit::{CliError, CliExit};
 use crate::output;
-use crate::session::Session;
+use crate::session::CliSession;
 use crate::table;
+use crate::use_cases::TerminalUseCases;
 
 /// List the tasks of runs that have not ended
 #[derive(Args, Debug)]
@@ -25,40 +26,47 @@ Examples:
   drawloom tasks list --waiting --assignee ada
   drawloom tasks list --run last --all
   drawloom tasks list --json | jq '.tasks[] | select(.status == \"on_hold\")'")]
-pub(crate) struct List {
-    /// Only those of this run: its id, the begin of it, or `last`
+pub(crate) struct TasksListArgs {
+    /// Only tasks of this run: id, unique prefix, or `last`
     #[arg(long, value_name = "ID")]
     run: Option<String>,
-    /// Only those of this status, such as pending or on_hold
+    /// Only tasks with this status, such as pending or on_hold
     #[arg(long, value_name = "STATUS", value_parser = status)]
     status: Option<TaskStatus>,
-    /// Only those that wait for a person
+    /// Only tasks that wait for a person
     #[arg(long)]
     waiting: bool,
-    /// Only those that wait for you, or for anybody
+    /// Only tasks that wait for you, or have no assignee
     #[arg(long, conflicts_with = "assignee")]
     mine: bool,
-    /// Only those of this person or agent
+    /// Only tasks of this person or agent
     #[arg(long, value_name = "NAME")]
     assignee: Option<String>,
-    /// Also those that have ended
+    /// Include tasks that have ended
     #[arg(long)]
     all: bool,
-    /// At most so many
+    /// Maximum number to list
     #[arg(long, value_name = "N", default_value_t = 100)]
     limit: usize,
     #[command(flatten)]
-    keeping: Keeping,
+    keeping: DatabaseArgs,
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
-impl List {
-    pub(super) fn run(&self, session: &Session) -> Result<Exit, Trouble> {
-        let loom = self.keeping.look(session)?;
-        let run = self.run.as_deref().map(|run| loom.find(run)).transpose()?;
-        let me = self.assignee.clone().or(self.mine.then(|| loom.person()));
+impl TasksListArgs {
+    pub(super) fn run(&self, session: &CliSession) -> Result<CliExit, CliError> {
+        let use_cases = self.keeping.look(session)?;
+        let run = self
+            .run
+            .as_deref()
+            .map(|run| use_cases.wait(use_cases.find(run)))
+            .transpose()?;
+        let me = self
+            .assignee
+            .clone()
+            .or(self.mine.then(|| use_cases.person()));
         let filter = TaskFilter {
             run: run.map(|run| run.id),
             has_ended: self.all,
@@ -67,21 +75,21 @@ impl List {
             assignee: me.clone(),
             is_anybodys: self.mine,
         };
-        let tasks = loom.list_tasks(&filter, self.limit)?;
+        let tasks = use_cases.wait(use_cases.list_tasks(&filter, self.limit))?;
         let counted = match tasks.len() < self.limit {
             true => tasks.len(),
-            false => loom.count_tasks(&filter, self.limit + COUNTED_MAX)?,
+            false => use_cases.wait(use_cases.count_tasks(&filter, self.limit + COUNTED_MAX))?,
         };
         let more = counted - tasks.len();
         if self.json {
             output::json(&json!({ "tasks": tasks, "more": more }))?;
-            return Ok(Exit::Done);
+            return Ok(CliExit::Done);
         }
         if tasks.is_empty() {
             output::say("There are no such tasks.");
         }
         let now_ms = session.surroundings.now_ms as u64;
-        let mut names = Names::of(&loom);
+        let mut names = StepNames::of(&use_cases);
         let rows = tasks.iter().map(|task| row(task, &mut names, now_ms));
         output::styled(&table::render(&rows.collect::<Vec<_>>()))?;
         if more > 0 {
@@ -92,7 +100,8 @@ impl List {
                 assignee: None,
                 ..filter
             };
-            let others = loom.count_tasks(&all, counted + COUNTED_MAX)? - counted;
+            let others =
+                use_cases.wait(use_cases.count_tasks(&all, counted + COUNTED_MAX))? - counted;
             let is_more = others >= COUNTED_MAX;
             match others {
                 0 => {}
@@ -105,32 +114,32 @@ impl List {
                 )),
             }
         }
-        Ok(Exit::Done)
+        Ok(CliExit::Done)
     }
 }
 
 pub(super) fn waits_for_a_person(task: &TaskRow) -> bool {
-    let is_manual = task.status == TaskStatus::Pending && task.execution == Execution::Manual;
+    let is_manual = task.status == TaskStatus::Pending && task.execution == ExecutionMode::Manual;
     is_manual || task.status == TaskStatus::OnHold
 }
 
-/// What steps are called, by their run.
-struct Names<'l> {
-    loom: &'l Loom,
+/// Names of steps, by run.
+struct StepNames<'l> {
+    use_cases: &'l TerminalUseCases,
     known: HashMap<RunId, Option<Arc<Workflow>>>,
 }
 
-impl<'l> Names<'l> {
-    fn of(loom: &'l Loom) -> Self {
+impl<'l> StepNames<'l> {
+    fn of(use_cases: &'l TerminalUseCases) -> Self {
         let known = HashMap::new();
-        Self { loom, known }
+        Self { use_cases, known }
     }
 
     fn name(&mut self, task: &TaskRow) -> String {
-        let loom = self.loom;
+        let use_cases = self.use_cases;
         let workflow = self.known.entry(task.id.run.clone()).or_insert_with(|| {
-            let run = loom.run(&task.id.run).ok().flatten()?;
-            loom.workflow(&run).ok()
+            let run = use_cases.wait(use_cases.run(&task.id.run)).ok().flatten()?;
+            use_cases.wait(use_cases.workflow(&run)).ok()
         });
         let step = workflow
             .as_ref()
@@ -139,11 +148,11 @@ impl<'l> Names<'l> {
     }
 }
 
-fn row(task: &TaskRow, names: &mut Names<'_>, now_ms: u64) -> Vec<String> {
+fn row(task: &TaskRow, names: &mut StepNames<'_>, now_ms: u64) -> Vec<String> {
     let why = task.hold.as_ref().map(|hold| shown(&hold.reason));
     let nobody = match task.execution {
-        Execution::Manual => "a person",
-        Execution::Automated => "-",
+        ExecutionMode::Manual => "a person",
+        ExecutionMode::Automated => "-",
     };
     let until = task.ended_ms.unwrap_or(now_ms);
     vec![
@@ -156,7 +165,7 @@ fn row(task: &TaskRow, names: &mut Names<'_>, now_ms: u64) -> Vec<String> {
     ]
 }
 
-/// A status as it is typed.
+/// Parses a status as it is typed.
 fn status(word: &str) -> Result<TaskStatus, String> {
     let all = TaskStatus::ALL.map(TaskStatus::name).join(", ");
     TaskStatus::ALL

@@ -6,21 +6,21 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::{sheet, wrong};
-use crate::exit::{Exit, Trouble};
+use crate::exit::{CliError, CliExit};
 use crate::output;
-use crate::session::Session;
+use crate::session::CliSession;
 
-/// Say what is wrong with a workflow, before it runs
+/// Check a workflow before it runs
 ///
-/// The diagram, its config block, every expression, every handler's settings, agents and subflows are
-/// looked at; nothing is run. Warnings do not make it fail.
+/// Checks the diagram, its config block, every expression, every handler's settings, agents and
+/// subflows; runs nothing. Warnings do not make it fail.
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Examples:
   drawloom workflow check review.mmd
   drawloom workflow check pr-review            (.drawloom/workflows/pr-review.mmd)
   drawloom workflow check review.mmd --json | jq '.problems[]'")]
-pub(crate) struct Check {
+pub(crate) struct WorkflowCheckArgs {
     /// The workflow's file, its name, or `-` for stdin
     file: PathBuf,
     /// Print JSON
@@ -28,9 +28,9 @@ pub(crate) struct Check {
     json: bool,
 }
 
-impl Check {
-    pub(super) fn run(&self, session: &Session) -> Result<Exit, Trouble> {
-        let project = super::Keeping::default().project(session)?;
+impl WorkflowCheckArgs {
+    pub(super) fn run(&self, session: &CliSession) -> Result<CliExit, CliError> {
+        let project = super::DatabaseArgs::default().project(session)?;
         let sheet = sheet(session, &project, &self.file)?;
         if self.json {
             let problems: Vec<Value> = sheet
@@ -38,8 +38,8 @@ impl Check {
                 .iter()
                 .map(|problem| {
                     let severity = match problem.severity {
-                        flow::Severity::Error => "error",
-                        flow::Severity::Warning => "warning",
+                        flow::ProblemSeverity::Error => "error",
+                        flow::ProblemSeverity::Warning => "warning",
                     };
                     json!({
                         "severity": severity, "code": problem.code.name(), "line": problem.line,
@@ -56,8 +56,8 @@ impl Check {
                 "file": sheet.shown, "ok": sheet.is_fine(), "steps": steps, "problems": problems,
             }))?;
             return Ok(match sheet.is_fine() {
-                true => Exit::Done,
-                false => Exit::Failed,
+                true => CliExit::Done,
+                false => CliExit::Failed,
             });
         }
         if !sheet.is_fine() {
@@ -79,11 +79,11 @@ impl Check {
                 counted(count, "warning")
             ),
         });
-        Ok(Exit::Done)
+        Ok(CliExit::Done)
     }
 }
 
-/// How many there are, with the word as it is for one or for several.
+/// Returns the count with the word in singular or plural.
 fn counted(count: usize, word: &str) -> String {
     match count {
         1 => format!("1 {word}"),

@@ -4,29 +4,29 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{Keeping, fine_sheet};
-use crate::exit::{Exit, Trouble};
+use super::{DatabaseArgs, fine_sheet};
+use crate::exit::{CliError, CliExit};
 use crate::output;
-use crate::session::Session;
+use crate::session::CliSession;
 
-/// Write a workflow for others: one JSON document with its steps and agents
+/// Export a workflow as one JSON document with its steps and agents
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Examples:
   drawloom workflow export pr-review > pipeline.json
   drawloom workflow export review.mmd -o pipeline.json")]
-pub(crate) struct Export {
+pub(crate) struct WorkflowExportArgs {
     /// The workflow's file, its name, or `-` for stdin
     file: PathBuf,
-    /// Where it goes; stdout unless said
+    /// The file to write; stdout by default
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     #[command(flatten)]
-    keeping: Keeping,
+    keeping: DatabaseArgs,
 }
 
-impl Export {
-    pub(super) fn run(&self, session: &Session) -> Result<Exit, Trouble> {
+impl WorkflowExportArgs {
+    pub(super) fn run(&self, session: &CliSession) -> Result<CliExit, CliError> {
         let project = self.keeping.project(session)?;
         let sheet = fine_sheet(session, &project, &self.file)?;
         let Some(workflow) = &sheet.workflow else {
@@ -40,6 +40,6 @@ impl Export {
             }
             None => output::json(&exported)?,
         }
-        Ok(Exit::Done)
+        Ok(CliExit::Done)
     }
 }

@@ -2,57 +2,57 @@
 
 use std::path::PathBuf;
 
-use app::workflows::{ImportWish, Imported};
+use app::workflows::{ImportOptions, ImportPlan};
 use clap::Args;
 use serde_json::{Value, json};
-use workspace::diff::Diff;
+use workspace::diff::ContentDiff;
 
-use super::Keeping;
+use super::DatabaseArgs;
 use crate::diff;
-use crate::exit::{Exit, Trouble};
+use crate::exit::{CliError, CliExit};
 use crate::input;
 use crate::output;
-use crate::session::Session;
+use crate::session::CliSession;
 
-/// Take over a workflow: an exported JSON file, or a bare diagram
+/// Import a workflow: an exported JSON file, or a bare diagram
 ///
-/// Everything is checked before anything is written, and all of it is written or nothing: the workflow,
-/// into .drawloom/workflows, and with `--create-agents` the agents that it names and that are not known
-/// here. Agents that are known here stay as they are.
+/// Checks everything before it writes anything, and writes all of it or nothing: the workflow, into
+/// .drawloom/workflows, and with `--create-agents` the agents that it names and that this project
+/// does not have. Existing agents stay unchanged.
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Examples:
   drawloom workflow import pipeline.json --dry-run
   drawloom workflow import pipeline.json --create-agents
   drawloom workflow import review.mmd --name pr-review")]
-pub(crate) struct Import {
+pub(crate) struct WorkflowImportArgs {
     /// The file, or `-` for stdin
     file: PathBuf,
-    /// What to call it; its own name if left out
+    /// Its name here; its own name by default
     #[arg(long)]
     name: Option<String>,
     /// Show what would change, and write nothing
     #[arg(long)]
     dry_run: bool,
-    /// Add the agents that it names and that are not known here
+    /// Add the agents that it names and that this project does not have
     #[arg(long)]
     create_agents: bool,
     /// Replace a workflow of the same name
     #[arg(long)]
     force: bool,
     #[command(flatten)]
-    keeping: Keeping,
+    keeping: DatabaseArgs,
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
-impl Import {
-    pub(super) fn run(&self, session: &Session) -> Result<Exit, Trouble> {
+impl WorkflowImportArgs {
+    pub(super) fn run(&self, session: &CliSession) -> Result<CliExit, CliError> {
         let mut project = self.keeping.project(session)?;
         let text = input::file_text(session, &self.file)?;
         let shown = self.file.display().to_string();
-        let wish = ImportWish {
+        let wish = ImportOptions {
             name: self.name.as_deref(),
             creates_agents: self.create_agents,
         };
@@ -62,7 +62,7 @@ impl Import {
         }
         if imported.replaces() && !self.force && !self.dry_run {
             let message = format!("{} exists already, with another text", imported.file);
-            return Err(Trouble::failed("E_CONFLICT", message).hint(
+            return Err(CliError::failed("E_CONFLICT", message).hint(
                 "`--dry-run` shows the difference; `--force` replaces it, `--name` takes another name",
             ));
         }
@@ -72,16 +72,16 @@ impl Import {
                 true => None,
                 false => Some(self.keeping.register(session, &project)?),
             };
-            imported.write(&project, register.as_ref())?;
+            session.wait(imported.write(&project, register.as_ref()))?;
         }
         match self.json {
             true => output::json(&self.document(&imported))?,
             false => self.told(&imported)?,
         }
-        Ok(Exit::Done)
+        Ok(CliExit::Done)
     }
 
-    fn document(&self, imported: &Imported) -> Value {
+    fn document(&self, imported: &ImportPlan) -> Value {
         let agents = imported.agents.iter().map(|agent| {
             json!({
                 "id": agent.slug.as_str(), "displayName": agent.display_name,
@@ -95,7 +95,7 @@ impl Import {
         })
     }
 
-    fn told(&self, imported: &Imported) -> Result<(), Trouble> {
+    fn told(&self, imported: &ImportPlan) -> Result<(), CliError> {
         for warning in &imported.sheet.problems {
             let report = warning.report(&imported.sheet.shown, &imported.sheet.source);
             output::say(report.trim_end());
@@ -106,13 +106,13 @@ impl Import {
         match &imported.before {
             Some(before) if imported.replaces() => {
                 output::say(format!("{would}{} {file}", verb("replace", "replaced")));
-                let diff = Diff::between(
+                let diff = ContentDiff::between(
                     Some(before.as_bytes()),
                     Some(imported.sheet.source.as_bytes()),
                 );
                 output::styled(&diff::render(&diff, file))?;
             }
-            Some(_) => output::say(format!("{file} is as it was")),
+            Some(_) => output::say(format!("{file} is unchanged")),
             None => output::say(format!("{would}{} {file}", verb("write", "wrote"))),
         }
         for agent in &imported.agents {
@@ -121,12 +121,12 @@ impl Import {
         }
         for slug in &imported.unwritten {
             output::say(format!(
-                "nothing but its name is known of {slug}: `drawloom agents edit {slug} --prompt …` says what it is"
+                "no prompt is known for {slug}: `drawloom agents edit {slug} --prompt …` sets it"
             ));
         }
         for slug in &imported.kept {
             output::say(format!(
-                "the agent {slug} has another prompt here and stays as it is"
+                "the agent {slug} has another prompt here and stays unchanged"
             ));
         }
         Ok(())

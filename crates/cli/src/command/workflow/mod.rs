@@ -1,47 +1,55 @@
 //! `drawloom workflow`: diagrams that run.
 
-mod asking;
+mod ask_person;
 mod check;
+mod database_args;
 mod export;
 mod import;
-mod opening;
 mod parse;
 mod render;
-mod settle;
+mod run_to_end;
 mod show;
 mod start;
+mod versions;
 mod view;
 
 use std::path::Path;
 
-use app::workflows::Sheet;
+use app::workflows::LoadedWorkflow;
 use clap::Subcommand;
-use mermaid::Document;
+use mermaid::DiagramDocument;
 
-use crate::exit::{Exit, Problem, Trouble};
+use crate::exit::{CliError, CliExit, CliProblem};
 use crate::input;
 use crate::output;
-use crate::session::Session;
+use crate::session::CliSession;
 
-pub(crate) use asking::{answer_value, ask, how_to_answer};
-pub(crate) use opening::{Keeping, input_lines, input_value, text_of};
-pub(crate) use settle::{Past, is_for_people, settle};
-pub(crate) use view::{Detail, Picture, event_json, place, span, told, width};
+pub(crate) use ask_person::{answer_value, ask, how_to_answer};
+pub(crate) use database_args::{DatabaseArgs, input_lines, input_value, text_of};
+pub(crate) use run_to_end::{SeenEvents, is_for_people, settle};
+pub(crate) use view::{EventDetail, RunPicture, event_json, place, span, told, width};
 
 /// Work with workflows: Mermaid flowcharts that run
 #[derive(Debug, Subcommand)]
-pub(crate) enum Workflow {
-    Parse(parse::Parse),
-    Check(check::Check),
-    Show(show::Show),
-    Render(render::Render),
-    Start(start::Start),
-    Import(import::Import),
-    Export(export::Export),
+pub(crate) enum WorkflowCommand {
+    Parse(parse::WorkflowParseArgs),
+    Check(check::WorkflowCheckArgs),
+    Show(show::WorkflowShowArgs),
+    Render(render::WorkflowRenderArgs),
+    Start(start::WorkflowStartArgs),
+    Import(import::WorkflowImportArgs),
+    Export(export::WorkflowExportArgs),
+    List(versions::ListWorkflows),
+    Versions(versions::ListVersions),
+    #[command(name = "diff")]
+    Compare(versions::CompareVersions),
+    Restore(versions::RestoreVersion),
+    Push(versions::PushWorkflows),
+    Pull(versions::PullWorkflows),
 }
 
-impl Workflow {
-    pub(crate) fn run(&self, session: &Session) -> Result<Exit, Trouble> {
+impl WorkflowCommand {
+    pub(crate) fn run(&self, session: &CliSession) -> Result<CliExit, CliError> {
         match self {
             Self::Parse(parse) => parse.run(session),
             Self::Check(check) => check.run(session),
@@ -50,18 +58,28 @@ impl Workflow {
             Self::Start(start) => start.run(session),
             Self::Import(import) => import.run(session),
             Self::Export(export) => export.run(session),
+            Self::List(list) => list.run(session),
+            Self::Versions(versions) => versions.run(session),
+            Self::Compare(compare) => compare.run(session),
+            Self::Restore(restore) => restore.run(session),
+            Self::Push(push) => push.run(session),
+            Self::Pull(pull) => pull.run(session),
         }
     }
 }
 
-/// The diagram in a file, or in what is on stdin for `-`.
-fn document(session: &Session, file: &Path) -> Result<Document, Trouble> {
+/// Reads the diagram in a file, or on stdin for `-`.
+fn document(session: &CliSession, file: &Path) -> Result<DiagramDocument, CliError> {
     let text = input::file_text(session, file)?;
     mermaid::parse(&text).map_err(|error| refused(&error, file))
 }
 
-/// The workflow in a file, of a name, or on stdin; what is wrong with it is in the sheet.
-fn sheet(session: &Session, project: &app::Project, file: &Path) -> Result<Sheet, Trouble> {
+/// Reads the workflow in a file, of a name, or on stdin; its problems are in the sheet.
+fn sheet(
+    session: &CliSession,
+    project: &app::Project,
+    file: &Path,
+) -> Result<LoadedWorkflow, CliError> {
     let sheet = match file == Path::new("-") {
         true => {
             let text = input::file_text(session, file)?;
@@ -77,8 +95,12 @@ fn sheet(session: &Session, project: &app::Project, file: &Path) -> Result<Sheet
     Ok(sheet)
 }
 
-/// The same, refused unless it can run; warnings are said.
-fn fine_sheet(session: &Session, project: &app::Project, file: &Path) -> Result<Sheet, Trouble> {
+/// Reads a workflow and refuses it unless it can run; prints its warnings.
+pub(crate) fn fine_sheet(
+    session: &CliSession,
+    project: &app::Project,
+    file: &Path,
+) -> Result<LoadedWorkflow, CliError> {
     let sheet = sheet(session, project, file)?;
     if !sheet.is_fine() {
         return Err(wrong(&sheet));
@@ -89,15 +111,15 @@ fn fine_sheet(session: &Session, project: &app::Project, file: &Path) -> Result<
     Ok(sheet)
 }
 
-/// Every error of a workflow, with its line underlined; warnings come last.
-fn wrong(sheet: &Sheet) -> Trouble {
+/// Makes the error of a workflow's problems, each with its line underlined; warnings come last.
+fn wrong(sheet: &LoadedWorkflow) -> CliError {
     let (errors, warnings): (Vec<_>, Vec<_>) = sheet
         .problems
         .iter()
-        .partition(|problem| problem.severity == flow::Severity::Error);
+        .partition(|problem| problem.severity == flow::ProblemSeverity::Error);
     let problems = errors.into_iter().map(|problem| {
         let excerpt = problem.excerpt(&sheet.source);
-        Problem {
+        CliProblem {
             code: Some(format!(
                 "E_WORKFLOW_{}",
                 problem.code.name().replace('-', "_").to_uppercase()
@@ -114,9 +136,9 @@ fn wrong(sheet: &Sheet) -> Trouble {
             answer: None,
         }
     });
-    let trouble = Trouble {
+    let trouble = CliError {
         problems: problems.collect(),
-        ..Trouble::failed("E_WORKFLOW", "")
+        ..CliError::failed("E_WORKFLOW", "")
     };
     let warnings = warnings.into_iter();
     let warnings: Vec<String> = warnings
@@ -133,8 +155,8 @@ fn wrong(sheet: &Sheet) -> Trouble {
     }
 }
 
-fn refused(error: &mermaid::Error, file: &Path) -> Trouble {
-    let problems = error.problems().iter().map(|problem| Problem {
+fn refused(error: &mermaid::Error, file: &Path) -> CliError {
+    let problems = error.problems().iter().map(|problem| CliProblem {
         code: None,
         message: problem.message.clone(),
         file: Some(file.display().to_string()),
@@ -147,8 +169,8 @@ fn refused(error: &mermaid::Error, file: &Path) -> Trouble {
         hint: problem.hint.clone(),
         answer: None,
     });
-    Trouble {
+    CliError {
         problems: problems.collect(),
-        ..Trouble::failed("E_DIAGRAM", "")
+        ..CliError::failed("E_DIAGRAM", "")
     }
 }

@@ -5,21 +5,21 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::document;
-use crate::exit::{Exit, Trouble};
-use crate::output::{self, Form};
-use crate::session::Session;
+use crate::exit::{CliError, CliExit};
+use crate::output::{self, OutputFormat};
+use crate::session::CliSession;
 
-/// Read a Mermaid flowchart and print what it says
+/// Parse a Mermaid flowchart and print its nodes and edges
 ///
-/// Nodes, edges and subgraphs are listed in the order in which Mermaid has them, with its names for
-/// shapes and links. A file that Mermaid refuses is refused, with line, column and hint.
+/// Lists nodes, edges and subgraphs in Mermaid's order, with its names for shapes and links. A file
+/// that Mermaid refuses is refused, with line, column and hint.
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Examples:
   drawloom workflow parse review.mmd
   drawloom workflow parse review.mmd --json | jq '.edges[] | .label'
   pbpaste | drawloom workflow parse -")]
-pub(crate) struct Parse {
+pub(crate) struct WorkflowParseArgs {
     /// The diagram's file, or `-` for stdin
     file: PathBuf,
     /// Print JSON
@@ -27,14 +27,14 @@ pub(crate) struct Parse {
     json: bool,
 }
 
-impl Parse {
-    pub(super) fn run(&self, session: &Session) -> Result<Exit, Trouble> {
+impl WorkflowParseArgs {
+    pub(super) fn run(&self, session: &CliSession) -> Result<CliExit, CliError> {
         let document = document(session, &self.file)?;
         let diagram = document.diagram();
-        match Form::from(self.json) {
-            Form::Json => output::json(&diagram.to_json())?,
-            Form::Text => output::data(diagram.to_string().as_bytes())?,
+        match OutputFormat::from(self.json) {
+            OutputFormat::Json => output::json(&diagram.to_json())?,
+            OutputFormat::Text => output::data(diagram.to_string().as_bytes())?,
         }
-        Ok(Exit::Done)
+        Ok(CliExit::Done)
     }
 }

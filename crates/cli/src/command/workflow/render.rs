@@ -5,10 +5,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{Keeping, Picture, document};
-use crate::exit::{Exit, Trouble};
+use super::{DatabaseArgs, RunPicture, document};
+use crate::exit::{CliError, CliExit};
 use crate::output;
-use crate::session::Session;
+use crate::session::CliSession;
 
 /// Draw a diagram as SVG
 #[derive(Args, Debug)]
@@ -17,39 +17,39 @@ Examples:
   drawloom workflow render review.mmd -o review.svg
   drawloom workflow render review.mmd | display
   drawloom workflow render --run last -o run.svg     (coloured by how far each step is)")]
-pub(crate) struct Render {
+pub(crate) struct WorkflowRenderArgs {
     /// The diagram's file, or `-` for stdin
     #[arg(required_unless_present = "run", conflicts_with = "run")]
     file: Option<PathBuf>,
-    /// Draw the diagram of this run, coloured by how far each step is
+    /// Draw the diagram of this run, coloured by the status of each step
     #[arg(long, value_name = "ID")]
     run: Option<String>,
-    /// Where the picture goes; stdout unless said
+    /// The file to write; stdout by default
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     #[command(flatten)]
-    keeping: Keeping,
+    keeping: DatabaseArgs,
 }
 
-impl Render {
-    pub(super) fn run(&self, session: &Session) -> Result<Exit, Trouble> {
+impl WorkflowRenderArgs {
+    pub(super) fn run(&self, session: &CliSession) -> Result<CliExit, CliError> {
         let picture = match (&self.run, &self.file) {
             (Some(run), _) => {
-                let loom = self.keeping.look(session)?;
-                let run = loom.find(run)?;
-                let workflow = loom.workflow(&run)?;
-                let events = loom.events(&run.id)?;
-                let reached = Picture::of(&run.id, &workflow, &events).statuses();
+                let use_cases = self.keeping.look(session)?;
+                let run = use_cases.wait(use_cases.find(run))?;
+                let workflow = use_cases.wait(use_cases.workflow(&run))?;
+                let events = use_cases.wait(use_cases.events(&run.id))?;
+                let reached = RunPicture::of(&run.id, &workflow, &events).statuses();
                 workflow.document().to_svg("drawloom", &reached)
             }
             (None, Some(file)) => document(session, file)?.to_svg("drawloom", &HashMap::new()),
-            (None, None) => return Err(Trouble::usage("give a file, or `--run ID`")),
+            (None, None) => return Err(CliError::usage("give a file, or `--run ID`")),
         };
-        let picture = picture.map_err(|error| Trouble::failed("E_DIAGRAM", error.to_string()))?;
+        let picture = picture.map_err(|error| CliError::failed("E_DIAGRAM", error.to_string()))?;
         match &self.output {
             Some(file) => workspace::fs::write_atomic(&session.path(file), picture.as_bytes())?,
             None => output::data(picture.as_bytes())?,
         }
-        Ok(Exit::Done)
+        Ok(CliExit::Done)
     }
 }

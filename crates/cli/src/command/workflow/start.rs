@@ -3,24 +3,27 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use app::workflows::{Begin, Loom, Sheet};
+use app::RunRequest;
+use app::workflows::LoadedWorkflow;
 use clap::Args;
-use flow::{When, Workflow};
+use flow::{EdgeCondition, Workflow};
 use serde_json::{Value, json};
 
-use super::{Keeping, Past, fine_sheet, input_lines, input_value, settle};
-use crate::answering::Answering;
-use crate::exit::{Exit, Trouble};
-use crate::output::{self, Form};
-use crate::session::Session;
+use super::{DatabaseArgs, SeenEvents, fine_sheet, input_lines, input_value, settle};
+use crate::ai_args::AiArgs;
+use crate::exit::{CliError, CliExit};
+use crate::output::{self, OutputFormat};
+use crate::session::CliSession;
+use crate::use_cases::TerminalUseCases;
 
-/// Begin a run of a workflow
+/// Start a run of a workflow
 ///
-/// The text is kept with the run: changing the file later changes no run. `drawloom worker` does the
-/// work, or this command itself with `--wait`: it runs the diagram from start to end, shows the graph as
-/// it goes, asks you for manual tasks on a terminal, and prints the output of the last step. Without a
-/// terminal, a run that needs a person ends the command with exit code 2 and the commands that answer.
-/// Whatever is killed on the way, nothing is lost: `drawloom runs resume ID --wait` goes on.
+/// The workflow's text is stored with the run: changing the file later changes no run. `drawloom
+/// worker` does the work, or this command itself with `--wait`: it runs the diagram from start to
+/// end, shows the graph as it goes, asks you for manual tasks on a terminal, and prints the output
+/// of the last step. Without a terminal, a run that needs a person ends the command with exit code
+/// 2 and the commands that answer. A killed process loses nothing: `drawloom runs resume ID --wait`
+/// continues the run.
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Examples:
@@ -29,40 +32,44 @@ Examples:
   echo '{\"prNumber\": 7}' | drawloom workflow start pr-review --input - --wait --json
   drawloom workflow start review.mmd && drawloom worker
   drawloom workflow start review.mmd --inputs prs.jsonl")]
-pub(crate) struct Start {
+pub(crate) struct WorkflowStartArgs {
     /// The workflow's file, its name, or `-` for stdin
     file: PathBuf,
-    /// Values of the input, as NAME=VALUE; a VALUE that is JSON is taken as such
+    /// Input values as NAME=VALUE; a VALUE may be JSON
     values: Vec<String>,
     /// The input: JSON, @FILE, or - for stdin
     #[arg(long, value_name = "JSON")]
     input: Option<String>,
-    /// Begin a run for every line of a file of JSON values, or of stdin with -: all of them or none
+    /// Start one run per line of a file of JSON values, or of stdin with `-`: all of them or none
     #[arg(long, value_name = "FILE", conflicts_with_all = ["values", "input", "wait"])]
     inputs: Option<PathBuf>,
-    /// Work on the run here, until it has ended or waits for somebody
+    /// Work on the run here, until it has ended or waits for a person
     #[arg(long)]
     wait: bool,
-    /// A tag for the run; may be given often
+    /// Priority from -100 to 100; tasks of runs with a higher one are done first
+    #[arg(long, value_name = "NUMBER", default_value_t = 0, allow_negative_numbers = true,
+          value_parser = clap::value_parser!(i32).range(-100..=100))]
+    priority: i32,
+    /// A tag for the run; may be repeated
     #[arg(long, value_name = "TAG")]
     tag: Vec<String>,
     #[command(flatten)]
-    answering: Answering,
+    answering: AiArgs,
     #[command(flatten)]
-    keeping: Keeping,
+    keeping: DatabaseArgs,
     /// Print every event as one line of JSON, the result last
     #[arg(long, help_heading = "Output")]
     json: bool,
 }
 
-impl Start {
-    pub(super) fn run(&self, session: &Session) -> Result<Exit, Trouble> {
-        let form = Form::from(self.json);
-        let loom = self.keeping.open(session, self.answering.wish())?;
-        let sheet = fine_sheet(session, loom.project(), &self.file)?;
+impl WorkflowStartArgs {
+    pub(super) fn run(&self, session: &CliSession) -> Result<CliExit, CliError> {
+        let form = OutputFormat::from(self.json);
+        let use_cases = self.keeping.open(session, self.answering.wish())?;
+        let sheet = fine_sheet(session, use_cases.project(), &self.file)?;
         if let Some(file) = &self.inputs {
             let inputs = input_lines(session, file)?;
-            return self.start_many(&loom, &sheet, inputs);
+            return self.start_many(&use_cases, &sheet, inputs);
         }
         let input = input_value(session, self.input.as_deref(), &self.values)?;
         let begin = self.begin(input.unwrap_or_else(|| Value::Object(serde_json::Map::new())));
@@ -73,58 +80,65 @@ impl Start {
                 ));
             }
         }
-        let run = loom.start(&sheet, begin)?;
+        let run = use_cases.wait(use_cases.start(&sheet, begin))?;
         if self.wait {
-            return settle(session, &loom, (&run, Past::default()), form);
+            return settle(session, &use_cases, (&run, SeenEvents::default()), form);
         }
         match form {
-            Form::Json => output::json(&json!({ "run": run.as_str() }))?,
-            Form::Text => {
+            OutputFormat::Json => output::json(&json!({ "run": run.as_str() }))?,
+            OutputFormat::Text => {
                 output::data(format!("{run}\n").as_bytes())?;
                 output::say(format!(
-                    "begun; `drawloom worker` works on it, `drawloom runs show {run}` shows it"
+                    "started; `drawloom worker` works on it, `drawloom runs show {run}` shows it"
                 ));
             }
         }
-        Ok(Exit::Done)
+        Ok(CliExit::Done)
     }
 
-    fn begin(&self, input: Value) -> Begin {
-        Begin {
+    fn begin(&self, input: Value) -> RunRequest {
+        RunRequest {
             input,
             tags: self.tag.clone(),
             assignee: None,
+            priority: self.priority,
+            name: None,
         }
     }
 
-    fn start_many(&self, loom: &Loom, sheet: &Sheet, inputs: Vec<Value>) -> Result<Exit, Trouble> {
+    fn start_many(
+        &self,
+        use_cases: &TerminalUseCases,
+        sheet: &LoadedWorkflow,
+        inputs: Vec<Value>,
+    ) -> Result<CliExit, CliError> {
         let begins = inputs.into_iter().map(|input| self.begin(input));
-        let runs = loom.start_many(sheet, begins.collect())?;
+        let runs = use_cases.wait(use_cases.start_many(sheet, begins.collect()))?;
         for run in &runs {
-            let line = match Form::from(self.json) {
-                Form::Json => json!({ "run": run.as_str() }).to_string(),
-                Form::Text => run.to_string(),
+            let line = match OutputFormat::from(self.json) {
+                OutputFormat::Json => json!({ "run": run.as_str() }).to_string(),
+                OutputFormat::Text => run.to_string(),
             };
             output::data(format!("{line}\n").as_bytes())?;
         }
         if !self.json {
             let count = runs.len();
             output::say(format!(
-                "{count} runs begun; `drawloom worker` works on them"
+                "{count} runs started; `drawloom worker` works on them"
             ));
         }
-        Ok(Exit::Done)
+        Ok(CliExit::Done)
     }
 }
 
-/// The names that steps and conditions read of the input, and that it does not have.
+/// Returns the names that steps and conditions read of the input, and that it does not have.
 fn missing(workflow: &Workflow, input: &Value) -> BTreeSet<String> {
     let steps = workflow.steps().iter().flat_map(|step| step.reads.clone());
     let edges = workflow.steps().iter().flat_map(|step| {
         let conditions = workflow
             .outgoing(&step.id)
             .filter_map(|edge| match &edge.when {
-                When::Condition(condition) => Some(flow::expression::reads(condition)),
+                EdgeCondition::Condition(condition) => Some(flow::expression::reads(condition)),
                 _ => None,
             });
         conditions.flatten().collect::<Vec<_>>()

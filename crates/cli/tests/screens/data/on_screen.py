@@ -1,8 +1,8 @@
 """Runs a program on a terminal of its own size: on_screen.py SCRIPT PROGRAM ARGUMENTS…
 
 SCRIPT is JSON: {"rows": R, "columns": C, "then": [[what to wait for, what to do], …]}. What to do is
-{"type": text}, {"resize": [rows, columns]} or {"signal": number}. Prints what the program showed, with a
-mark "ESC ] resize ; ROWS ; COLUMNS BEL" where the size changed, and ends with its exit code.
+{"type": text}, {"resize": [rows, columns]}, {"touch": file} or {"signal": number}. Prints what the program
+showed, with a mark "ESC ] resize ; ROWS ; COLUMNS BEL" where the size changed, and ends with its exit code.
 """
 import fcntl, json, os, pty, select, signal, struct, sys, termios, time
 
@@ -34,6 +34,8 @@ while time.monotonic() - began < SECONDS_MAX:
             rows, columns = action["resize"]
             resize(terminal, rows, columns)
             shown += f"\x1b]resize;{rows};{columns}\x07".encode()
+        if "touch" in action:
+            open(action["touch"], "w").close()
         if "signal" in action:
             os.kill(child, action["signal"])
     ready, _, _ = select.select([terminal], [], [], 0.1)

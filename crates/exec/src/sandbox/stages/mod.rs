@@ -1,4 +1,4 @@
-//! The stages of a sandbox: this program, started anew, builds a sandbox around itself.
+//! The stages of a sandbox: this program, started again, builds a sandbox around itself.
 //!
 //! A user namespace can only be made by a process with one thread, and this program has many. So it
 //! starts itself again under a reserved name. The first stage leaves the namespaces; the second is
@@ -6,13 +6,15 @@
 //! and reaps. Each stage dies with the one before it, and everything in a process namespace dies
 //! with its first process, so nothing outlives the program that asked for the command.
 //!
-//! The environment of the command is part of the message and not that of the stages: a variable such
-//! as `LD_LIBRARY_PATH` must not decide what our own program loads outside the sandbox.
+//! The command's environment travels in the message, and the stages do not get it: a variable such
+//! as `LD_LIBRARY_PATH` must not decide which libraries this program loads outside the sandbox.
 
+mod launch;
 mod mounts;
 mod network;
 mod status;
 
+use std::ffi::OsString;
 use std::io;
 use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
 use std::os::unix::process::CommandExt as _;
@@ -29,14 +31,15 @@ use rustix::process::{DumpableBehavior, Pid, Resource, Rlimit, Signal, WaitOptio
 use rustix::thread::{CapabilitySet, CapabilitySets};
 
 use super::filter;
-use super::message::{PlannedCommand, SandboxPlan};
-use super::spec::ResourceLimits;
+use super::limits::limit_ourselves;
+use super::message::{SandboxPlan, SandboxedCommand};
 
+pub(crate) use launch::{launch_command, open_stage_program, reaper_command};
 pub(crate) use status::{StageEnd, StatusFile};
 
 /// The name under which this program is a stage. No user types it.
 const STAGE_NAME: &str = "drawloom:sandbox";
-/// The program as the kernel knows it, also when its file was replaced meanwhile.
+/// The program as the kernel knows it, even if its file was replaced meanwhile.
 const THIS_PROGRAM: &str = "/proc/self/exe";
 /// The exit code of a stage that could not build a sandbox.
 const UNBUILT: i32 = 125;
@@ -45,30 +48,34 @@ const OUTER: &str = "outer";
 /// Second stage: the first process of the new namespaces.
 const INNER: &str = "inner";
 
-/// The program that is a stage when it is started as one.
+/// The program that acts as a stage when it is started as one.
 static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
 
-/// Makes the calling program able to sandbox commands with namespaces of its own. To be called
-/// before anything else in `main`: where the program was started as a stage, this does the
-/// work of the stage and does not return.
+/// Enables the calling program to sandbox commands with namespaces. Must be called first in `main`:
+/// if the program was started as a stage, this does the work of the stage and does not return.
 pub fn serve_stages() {
     let mut words = std::env::args_os();
     if words.next().is_none_or(|name| name != STAGE_NAME) {
         PROGRAM.set(PathBuf::from(THIS_PROGRAM)).ok();
         return;
     }
-    let words: Vec<String> = words.filter_map(|word| word.into_string().ok()).collect();
-    // The one who asked reads why in the status file, if there is one.
-    std::process::exit(run_stage(&words).unwrap_or(UNBUILT));
+    let words: Vec<OsString> = words.collect();
+    let code = match words.split_first() {
+        Some((stage, rest)) if stage == launch::LAUNCH => launch::launch(rest),
+        Some((stage, rest)) if stage == launch::REAPER => launch::reap(rest),
+        // The status file, if there is one, tells the starting program why.
+        _ => run_stage(&words).unwrap_or(UNBUILT),
+    };
+    std::process::exit(code);
 }
 
-/// Names another program that calls [`serve_stages`], for tests, whose own program does not.
+/// Names another program that calls [`serve_stages`]; for tests, whose own program does not.
 pub fn use_stages_of(program: impl Into<PathBuf>) {
     PROGRAM.set(program.into()).ok();
 }
 
-/// The command that starts the first stage, or `None` where no program of ours serves as one. Both files
-/// must be inheritable.
+/// Returns the command that starts the first stage, or `None` if no program serves as one. Both
+/// files must be inheritable.
 pub(crate) fn start_stages(plan: &OwnedFd, status: &StatusFile) -> Option<Command> {
     let mut command = Command::new(PROGRAM.get()?);
     command
@@ -81,8 +88,12 @@ pub(crate) fn start_stages(plan: &OwnedFd, status: &StatusFile) -> Option<Comman
     Some(command)
 }
 
-fn run_stage(words: &[String]) -> io::Result<i32> {
-    let [stage, plan_fd, status_fd, rest @ ..] = words else {
+fn run_stage(words: &[OsString]) -> io::Result<i32> {
+    let words: Vec<String> = words
+        .iter()
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect();
+    let [stage, plan_fd, status_fd, rest @ ..] = words.as_slice() else {
         return Err(io::ErrorKind::InvalidInput.into());
     };
     let mut status = StatusFile::reopen(&inherited(status_fd))?;
@@ -107,8 +118,8 @@ fn inherited(number: &str) -> PathBuf {
 
 /// Leaves the namespaces, starts the second stage and ends as the command does.
 fn outer(plan: &SandboxPlan, status: &mut StatusFile, files: [&String; 2]) -> Result<i32, String> {
-    // The command is asked to end by signals to its process group, in which this process is too. It
-    // goes on, so that the command can tidy up. The next stage blocks nothing.
+    // Signals that ask the command to end go to its process group, which includes this process. It
+    // continues, so that the command can clean up. The next stage blocks no signals.
     SigSet::all()
         .thread_block()
         .map_err(failed("blocking signals"))?;
@@ -164,8 +175,8 @@ fn leave_namespaces(plan: &SandboxPlan) -> Result<(), String> {
     hand_on_rights().map_err(failed("handing on capabilities"))
 }
 
-/// The rights of the new namespaces would end when another program is started, unless that is root's.
-/// The next stage needs two of them, and gives them up before it starts the command.
+/// Starting another program would end the rights of the new namespaces, except for root. The next
+/// stage needs two of them, and drops them before it starts the command.
 fn hand_on_rights() -> rustix::io::Result<()> {
     let mut sets = rustix::thread::capabilities(None)?;
     let needed = [CapabilitySet::SYS_ADMIN, CapabilitySet::NET_ADMIN];
@@ -228,9 +239,9 @@ fn inner(plan: &SandboxPlan, status: &mut StatusFile, alive: &str) -> Result<i32
         "entering `{}`",
         plan.command.cwd.display()
     )))?;
-    limit(&plan.limits).map_err(failed("setting limits"))?;
+    limit_ourselves(&plan.limits).map_err(failed("setting limits"))?;
     give_up_rights(plan)?;
-    // What was inherited stays here.
+    // The command inherits no open files.
     close_fds::set_fds_cloexec(3, &[]);
     rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)
         .map_err(failed("closing the memory of the first process"))?;
@@ -243,7 +254,7 @@ fn inner(plan: &SandboxPlan, status: &mut StatusFile, alive: &str) -> Result<i32
     Ok(0)
 }
 
-/// Ends where the first stage was killed before this one could ask to die with it.
+/// Ends this stage if the first one was killed before this one could ask to die with it.
 fn check_alive(alive: &str) -> Result<(), String> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC;
     let pipe = rustix::fs::open(inherited(alive), flags, Mode::empty());
@@ -256,7 +267,8 @@ fn check_alive(alive: &str) -> Result<(), String> {
     }
 }
 
-/// Keeps what lets an administrator write the files of another user, where that was asked for.
+/// Drops all rights, except, if requested, the one that lets an administrator write another user's
+/// files.
 fn give_up_rights(plan: &SandboxPlan) -> Result<(), String> {
     let kept = match plan.user_namespace {
         true => CapabilitySet::empty(),
@@ -273,26 +285,7 @@ fn give_up_rights(plan: &SandboxPlan) -> Result<(), String> {
     rustix::thread::set_no_new_privs(true).map_err(failed("forbidding new privileges"))
 }
 
-fn limit(limits: &ResourceLimits) -> rustix::io::Result<()> {
-    let set = |resource, max: u64| {
-        // Never more than the user has set for all programs.
-        let known = rustix::process::getrlimit(resource).maximum;
-        let max = Some(known.map_or(max, |known| known.min(max)));
-        rustix::process::setrlimit(
-            resource,
-            Rlimit {
-                current: max,
-                maximum: max,
-            },
-        )
-    };
-    set(Resource::Nproc, limits.processes_max)?;
-    set(Resource::Data, limits.memory_bytes_max)?;
-    set(Resource::Fsize, limits.file_bytes_max)?;
-    set(Resource::Core, 0)
-}
-
-fn run(command: &PlannedCommand) -> StageEnd {
+fn run(command: &SandboxedCommand) -> StageEnd {
     let started = Command::new(&command.program)
         .args(&command.args)
         .env_clear()
@@ -316,7 +309,7 @@ fn run(command: &PlannedCommand) -> StageEnd {
     }
 }
 
-/// The words for a step that did not work.
+/// The error for a failed step.
 fn failed<E: std::fmt::Display>(what: &str) -> impl Fn(E) -> String {
     let what = what.to_owned();
     move |error| format!("{what} failed: {error}")

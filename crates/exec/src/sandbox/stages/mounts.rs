@@ -1,9 +1,9 @@
-//! The mounts of a sandbox, made of descriptors: what a name leads to is decided once.
+//! The mounts of a sandbox, made of descriptors, so that each name is resolved only once.
 //!
-//! The new mount namespace begins as a copy of the one outside. What shall be writable or shown is
+//! The new mount namespace begins as a copy of the one outside. Writable and shown places are
 //! cloned first; then every mount becomes read-only; then the clones are attached over it, outer
-//! ones first. A place on which something is mounted is opened without following a link, and what is
-//! mounted on it is made of the same descriptor.
+//! ones first. Each mount point is opened without following a link, and its mount is made of the
+//! same descriptor.
 
 use std::os::fd::{AsFd, AsRawFd as _, OwnedFd};
 use std::path::Path;
@@ -22,7 +22,7 @@ use super::failed;
 
 /// The devices without which programs do not work.
 const DEVICES: &[&str] = &["null", "zero", "full", "random", "urandom"];
-/// What a device directory has beside them.
+/// Links of a device directory, beside the devices.
 const LINKS: &[(&str, &str)] = &[
     ("fd", "/proc/self/fd"),
     ("stdin", "/proc/self/fd/0"),
@@ -30,7 +30,7 @@ const LINKS: &[(&str, &str)] = &[
     ("stderr", "/proc/self/fd/2"),
     ("ptmx", "pts/ptmx"),
 ];
-/// In the device directory: what is mounted over hidden directories, and over hidden files.
+/// Covers in the device directory: mounted over hidden directories, and over hidden files.
 const EMPTY_DIR: &str = ".hidden-directory";
 const EMPTY_FILE: &str = ".hidden-file";
 
@@ -71,14 +71,14 @@ pub(super) fn build(plan: &SandboxPlan) -> Result<(), String> {
     Ok(())
 }
 
-/// The processes of the new namespace, and no others. Nothing in it can be written.
+/// Mounts the processes of the new namespace, and no others, read-only.
 fn mount_processes(plan: &SandboxPlan) -> Result<(), String> {
     let mounting = failed("mount proc");
     let proc = filesystem("proc", &[], MountAttrFlags::empty()).map_err(&mounting)?;
     let place = open_place(Path::new("/proc")).map_err(&mounting)?;
     attach(&proc, &place).map_err(&mounting)?;
-    // Since Linux 6.14 a process namespace has a bound of its own, which holds for administrators,
-    // too. It is a number of processes, because numbers are given out again.
+    // Since Linux 6.14 a process namespace has its own limit, which also holds for administrators.
+    // It counts processes, because numbers are reused.
     const PID_MAX_MIN: u64 = 301;
     let bound = plan.limits.processes_max.clamp(PID_MAX_MIN, 4_194_304);
     std::fs::write("/proc/sys/kernel/pid_max", bound.to_string()).ok();
@@ -86,7 +86,7 @@ fn mount_processes(plan: &SandboxPlan) -> Result<(), String> {
     remount(&proc, flags).map_err(mounting)
 }
 
-/// A writable or shown place as it is outside, to be attached later.
+/// Clones a writable or shown place from outside, to be attached later.
 fn clone_place(
     plan: &SandboxPlan,
     step: MountStep,
@@ -115,14 +115,15 @@ fn mount_step(
     step: MountStep,
     path: &Path,
     prepared: Option<Option<OwnedFd>>,
-    covers: &Covers,
+    covers: &CoverFiles,
 ) -> rustix::io::Result<()> {
     let prepared = prepared.flatten();
     let place = match open_place(path) {
         Ok(place) => place,
         Err(Errno::NOENT | Errno::NOTDIR | Errno::ACCESS) => match &prepared {
             Some(cloned) if is_in_fresh(plan, path) => make_place(path, is_dir(cloned))?,
-            // What is not there needs no cover, and what we cannot reach, the command cannot.
+            // A path that does not exist needs no cover, and neither does one this process cannot
+            // reach: the command cannot either.
             _ => return Ok(()),
         },
         Err(error) => return Err(error),
@@ -162,7 +163,7 @@ fn is_in_fresh(plan: &SandboxPlan, path: &Path) -> bool {
     fresh.any(|(step, dir)| *step == MountStep::Fresh && path != dir && path.starts_with(dir))
 }
 
-/// Something to mount on in a directory that only we see yet.
+/// Creates a mount point in a directory that only this process sees yet.
 fn make_place(path: &Path, as_dir: bool) -> rustix::io::Result<OwnedFd> {
     let io = |error: std::io::Error| Errno::from_io_error(&error).unwrap_or(Errno::IO);
     match path.parent() {
@@ -176,20 +177,24 @@ fn make_place(path: &Path, as_dir: bool) -> rustix::io::Result<OwnedFd> {
     open_place(path)
 }
 
-/// What hides a place.
-struct Covers {
+/// The empty directory and file that are mounted over hidden places.
+struct CoverFiles {
     dir: OwnedFd,
     file: OwnedFd,
 }
 
-impl Covers {
+impl CoverFiles {
     fn clone_for(&self, place: &OwnedFd) -> rustix::io::Result<OwnedFd> {
         clone(if is_dir(place) { &self.dir } else { &self.file })
     }
 }
 
-/// A device directory with the harmless devices, terminals of its own and shared memory of its own.
-fn mount_devices(plan: &SandboxPlan, devices: Vec<(&str, OwnedFd)>) -> rustix::io::Result<Covers> {
+/// Makes a device directory with the harmless devices, and with its own terminals and shared
+/// memory.
+fn mount_devices(
+    plan: &SandboxPlan,
+    devices: Vec<(&str, OwnedFd)>,
+) -> rustix::io::Result<CoverFiles> {
     let flags = MountAttrFlags::MOUNT_ATTR_NOSUID;
     let dev = filesystem("tmpfs", &[("mode", "755"), ("size", "1m")], flags)?;
     let dir_mode = Mode::from_raw_mode(0o755);
@@ -216,14 +221,14 @@ fn mount_devices(plan: &SandboxPlan, devices: Vec<(&str, OwnedFd)>) -> rustix::i
     let private = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
     let shared = filesystem("tmpfs", &[("mode", "1777"), ("size", &size)], private)?;
     attach(&shared, &inside("shm")?)?;
-    // Programs that need a terminal of their own are rare; most containers have none either.
+    // Programs that need a terminal are rare; most containers have none either.
     let options = [("ptmxmode", "0666"), ("mode", "620")];
     let flags = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NOEXEC;
     if let Ok(terminals) = filesystem("devpts", &options, flags) {
         attach(&terminals, &inside("pts")?)?;
     }
     remount(&dev, MountFlags::RDONLY)?;
-    Ok(Covers {
+    Ok(CoverFiles {
         dir: inside(EMPTY_DIR)?,
         file: inside(EMPTY_FILE)?,
     })
@@ -243,7 +248,7 @@ fn filesystem(
     rustix::mount::fsmount(opened.as_fd(), FsMountFlags::FSMOUNT_CLOEXEC, flags)
 }
 
-/// What is at a place, with everything mounted inside it, as a mount of its own.
+/// Clones a place, with everything mounted inside it, as a new mount.
 fn clone(place: &OwnedFd) -> rustix::io::Result<OwnedFd> {
     let flags = OpenTreeFlags::OPEN_TREE_CLONE
         | OpenTreeFlags::OPEN_TREE_CLOEXEC
@@ -257,8 +262,8 @@ fn attach(mount: &OwnedFd, place: &OwnedFd) -> rustix::io::Result<()> {
     rustix::mount::move_mount(mount, "", place, "", flags)
 }
 
-/// Adds restrictions to a mount that is attached. Those that it has stay: the kernel does not let us
-/// take away what was set outside.
+/// Adds restrictions to an attached mount. Existing ones stay: the kernel does not let a namespace
+/// remove flags set outside.
 fn remount(mount: &OwnedFd, flags: MountFlags) -> rustix::io::Result<()> {
     let known = rustix::fs::fstatvfs(mount)?.f_flag;
     let mut flags = flags | MountFlags::BIND | MountFlags::NOSUID | MountFlags::NODEV;
@@ -272,7 +277,7 @@ fn remount(mount: &OwnedFd, flags: MountFlags) -> rustix::io::Result<()> {
     rustix::mount::mount_remount(place, flags, c"")
 }
 
-/// Makes every mount read-only that was there before, and sees that it is.
+/// Makes every inherited mount read-only, and verifies it.
 fn make_read_only(plan: &SandboxPlan) -> Result<(), String> {
     let is_ours = |mount: &KnownMount| {
         // These are covered before the command starts.
@@ -301,7 +306,7 @@ fn make_read_only(plan: &SandboxPlan) -> Result<(), String> {
     }
 }
 
-/// Opens the root of a mount. Unlike other places a mount point is nothing a command can exchange.
+/// Opens the root of a mount. Unlike other places, a command cannot replace a mount point.
 fn open_mount(point: &Path) -> rustix::io::Result<OwnedFd> {
     rustix::fs::open(
         point,
@@ -310,7 +315,7 @@ fn open_mount(point: &Path) -> rustix::io::Result<OwnedFd> {
     )
 }
 
-/// Whether a mount is what its name leads to, and not covered by another one.
+/// Returns true if the mount's path leads to it, so that no other mount covers it.
 fn is_reachable(mount: &KnownMount) -> bool {
     let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
     let found = rustix::fs::statx(CWD, &mount.point, flags, StatxFlags::MNT_ID);

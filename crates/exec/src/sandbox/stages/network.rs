@@ -37,7 +37,7 @@ pub(super) fn raise_loopback() -> std::io::Result<()> {
     }
 }
 
-/// "Change the link number 1: it is up", as the kernel wants to read it.
+/// Encodes the netlink request "set link number 1 up".
 fn request() -> Vec<u8> {
     let mut bytes = Vec::with_capacity(2 * HEADER_BYTES);
     bytes.extend((2 * HEADER_BYTES as u32).to_ne_bytes());
@@ -45,7 +45,7 @@ fn request() -> Vec<u8> {
     bytes.extend(REQUEST_AND_ACKNOWLEDGE.to_ne_bytes());
     // Its number and the sender: the only one.
     bytes.extend([0; 8]);
-    // The family, a gap and the kind of the link: not said.
+    // The family, padding and the kind of the link: unspecified.
     bytes.extend([0; 4]);
     bytes.extend(LOOPBACK.to_ne_bytes());
     bytes.extend(IFF_UP.to_ne_bytes());

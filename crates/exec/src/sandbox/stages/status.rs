@@ -1,27 +1,27 @@
-//! How the stages say what became of the sandbox and the command: lines in a file without a name.
+//! The file without a name in which the stages report on the sandbox and the command, line by line.
 
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::path::Path;
 
 use rustix::fs::{Mode, OFlags};
 
-/// How much the stages say; it is two short lines.
+/// The most bytes read of the report; it is two short lines.
 const BYTES_MAX: usize = 4096;
 
-/// What the stages say at the end.
+/// The stages' last report.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum StageEnd {
     /// The command ended by itself.
     Exited(i32),
     /// The command was ended by a signal.
     Signaled(i32),
-    /// The command could not be started; the system's number says why.
+    /// The command could not be started, with the system's error number.
     Unstarted(i32),
     /// The sandbox could not be built.
     Failed(String),
 }
 
-/// The file, shared by the stages and the one who asked.
+/// The file, shared by the stages and the starting program.
 pub(crate) struct StatusFile(OwnedFd);
 
 impl StatusFile {
@@ -34,7 +34,7 @@ impl StatusFile {
         rustix::fs::open(path, flags, Mode::empty()).map(Self)
     }
 
-    /// From now on nobody inherits it.
+    /// Stops later children from inheriting it.
     pub(crate) fn keep_to_ourselves(&self) {
         rustix::io::fcntl_setfd(&self.0, rustix::io::FdFlags::CLOEXEC).ok();
     }
@@ -49,13 +49,13 @@ impl StatusFile {
         self.write(&line);
     }
 
-    /// Tells the number of the first process of the sandbox, as it is known outside.
+    /// Reports the number of the sandbox's first process, as seen from outside.
     pub(super) fn tell_process(&mut self, pid: u32) {
         self.write(&format!("process {pid}\n"));
     }
 
     fn write(&mut self, line: &str) {
-        // A line is written at once. Where that fails, there is nobody else to tell.
+        // A line is written at once. If that fails, there is no other channel to report it.
         rustix::io::write(&self.0, line.as_bytes()).ok();
     }
 
@@ -63,7 +63,7 @@ impl StatusFile {
         self.value("process")?.parse().ok()
     }
 
-    /// What was said at the end: a failure, if one was, else what became of the command.
+    /// Returns the last report: a failure if there was one, otherwise the end of the command.
     pub(crate) fn end(&self) -> Option<StageEnd> {
         let number = |name: &str| self.value(name)?.parse().ok();
         let failed = self.value("failed").map(StageEnd::Failed);

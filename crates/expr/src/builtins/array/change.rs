@@ -2,13 +2,17 @@
 
 use super::super::args::{arg, clamped, relative};
 use super::super::text;
-use super::Items;
-use crate::context::Context;
+use super::SharedArray;
+use crate::context::EvalContext;
 use crate::convert::{number_to_string, to_integer_or_infinity};
 use crate::error::Error;
 use crate::value::Value;
 
-pub(super) fn push(cx: &mut Context<'_>, items: &Items, args: &[Value]) -> Result<Value, Error> {
+pub(super) fn push(
+    cx: &mut EvalContext<'_>,
+    items: &SharedArray,
+    args: &[Value],
+) -> Result<Value, Error> {
     let mut items = items.borrow_mut();
     for value in args {
         text::one_more(cx, items.len())?;
@@ -17,12 +21,20 @@ pub(super) fn push(cx: &mut Context<'_>, items: &Items, args: &[Value]) -> Resul
     Ok(Value::Number(items.len() as f64))
 }
 
-pub(super) fn pop(cx: &mut Context<'_>, items: &Items, _: &[Value]) -> Result<Value, Error> {
+pub(super) fn pop(
+    cx: &mut EvalContext<'_>,
+    items: &SharedArray,
+    _: &[Value],
+) -> Result<Value, Error> {
     cx.charge(1)?;
     Ok(items.borrow_mut().pop().unwrap_or_default())
 }
 
-pub(super) fn shift(cx: &mut Context<'_>, items: &Items, _: &[Value]) -> Result<Value, Error> {
+pub(super) fn shift(
+    cx: &mut EvalContext<'_>,
+    items: &SharedArray,
+    _: &[Value],
+) -> Result<Value, Error> {
     let mut items = items.borrow_mut();
     if items.is_empty() {
         return Ok(Value::Undefined);
@@ -31,7 +43,11 @@ pub(super) fn shift(cx: &mut Context<'_>, items: &Items, _: &[Value]) -> Result<
     Ok(items.remove(0))
 }
 
-pub(super) fn unshift(cx: &mut Context<'_>, items: &Items, args: &[Value]) -> Result<Value, Error> {
+pub(super) fn unshift(
+    cx: &mut EvalContext<'_>,
+    items: &SharedArray,
+    args: &[Value],
+) -> Result<Value, Error> {
     let mut items = items.borrow_mut();
     check_room(cx, items.len(), args.len())?;
     items.splice(0..0, args.iter().cloned());
@@ -39,7 +55,7 @@ pub(super) fn unshift(cx: &mut Context<'_>, items: &Items, args: &[Value]) -> Re
 }
 
 /// Pays for moving a list's elements, and refuses a list that would become too long.
-fn check_room(cx: &mut Context<'_>, len: usize, added: usize) -> Result<(), Error> {
+fn check_room(cx: &mut EvalContext<'_>, len: usize, added: usize) -> Result<(), Error> {
     if len + added > cx.limits().items_max {
         return cx.reserve_items(len + added);
     }
@@ -47,13 +63,21 @@ fn check_room(cx: &mut Context<'_>, len: usize, added: usize) -> Result<(), Erro
     cx.charge(added as u64)
 }
 
-pub(super) fn reverse(cx: &mut Context<'_>, items: &Items, _: &[Value]) -> Result<Value, Error> {
+pub(super) fn reverse(
+    cx: &mut EvalContext<'_>,
+    items: &SharedArray,
+    _: &[Value],
+) -> Result<Value, Error> {
     cx.charge(items.borrow().len() as u64)?;
     items.borrow_mut().reverse();
     Ok(Value::Array(items.clone()))
 }
 
-pub(super) fn fill(cx: &mut Context<'_>, items: &Items, args: &[Value]) -> Result<Value, Error> {
+pub(super) fn fill(
+    cx: &mut EvalContext<'_>,
+    items: &SharedArray,
+    args: &[Value],
+) -> Result<Value, Error> {
     let len = items.borrow().len();
     let start = relative(cx, arg(args, 1), len, 0)?;
     let end = relative(cx, arg(args, 2), len, len)?;
@@ -65,8 +89,8 @@ pub(super) fn fill(cx: &mut Context<'_>, items: &Items, args: &[Value]) -> Resul
 }
 
 pub(super) fn copy_within(
-    cx: &mut Context<'_>,
-    items: &Items,
+    cx: &mut EvalContext<'_>,
+    items: &SharedArray,
     args: &[Value],
 ) -> Result<Value, Error> {
     let len = items.borrow().len();
@@ -86,7 +110,11 @@ pub(super) fn copy_within(
     Ok(Value::Array(items.clone()))
 }
 
-pub(super) fn splice(cx: &mut Context<'_>, items: &Items, args: &[Value]) -> Result<Value, Error> {
+pub(super) fn splice(
+    cx: &mut EvalContext<'_>,
+    items: &SharedArray,
+    args: &[Value],
+) -> Result<Value, Error> {
     let (start, count) = splice_range(cx, items.borrow().len(), args)?;
     let added = args.get(2..).unwrap_or_default();
     let mut items = items.borrow_mut();
@@ -99,8 +127,8 @@ pub(super) fn splice(cx: &mut Context<'_>, items: &Items, args: &[Value]) -> Res
 }
 
 pub(super) fn to_spliced(
-    cx: &mut Context<'_>,
-    items: &Items,
+    cx: &mut EvalContext<'_>,
+    items: &SharedArray,
     args: &[Value],
 ) -> Result<Value, Error> {
     let (start, count) = splice_range(cx, items.borrow().len(), args)?;
@@ -112,8 +140,12 @@ pub(super) fn to_spliced(
     Ok(Value::array(copy))
 }
 
-/// Where a splice starts and how many elements it takes out.
-fn splice_range(cx: &mut Context<'_>, len: usize, args: &[Value]) -> Result<(usize, usize), Error> {
+/// Returns the start of a splice and the number of elements it removes.
+fn splice_range(
+    cx: &mut EvalContext<'_>,
+    len: usize,
+    args: &[Value],
+) -> Result<(usize, usize), Error> {
     let start = relative(cx, arg(args, 0), len, 0)?;
     let rest = len - start;
     let count = match args.len() {
@@ -124,7 +156,11 @@ fn splice_range(cx: &mut Context<'_>, len: usize, args: &[Value]) -> Result<(usi
     Ok((start, count))
 }
 
-pub(super) fn with(cx: &mut Context<'_>, items: &Items, args: &[Value]) -> Result<Value, Error> {
+pub(super) fn with(
+    cx: &mut EvalContext<'_>,
+    items: &SharedArray,
+    args: &[Value],
+) -> Result<Value, Error> {
     let len = items.borrow().len() as f64;
     let wanted = to_integer_or_infinity(cx, arg(args, 0))?;
     let position = if wanted < 0.0 { len + wanted } else { wanted };

@@ -1,16 +1,20 @@
 //! Methods that read a list without calling back: slices, searches, joins.
 
 use super::super::args::{arg, index, relative};
-use super::super::{Method, call_method, iterate, text};
-use super::Items;
-use crate::context::Context;
+use super::super::{BuiltinMethod, call_method, iterate, text};
+use super::SharedArray;
+use crate::context::EvalContext;
 use crate::convert::{
     same_value_zero, strict_equals, to_integer_or_infinity, to_text, write_joined, write_text,
 };
 use crate::error::Error;
 use crate::value::Value;
 
-pub(super) fn at(cx: &mut Context<'_>, items: &Items, args: &[Value]) -> Result<Value, Error> {
+pub(super) fn at(
+    cx: &mut EvalContext<'_>,
+    items: &SharedArray,
+    args: &[Value],
+) -> Result<Value, Error> {
     let len = items.borrow().len();
     let position = index(cx, arg(args, 0), len)?;
     Ok(position
@@ -18,7 +22,11 @@ pub(super) fn at(cx: &mut Context<'_>, items: &Items, args: &[Value]) -> Result<
         .unwrap_or_default())
 }
 
-pub(super) fn slice(cx: &mut Context<'_>, items: &Items, args: &[Value]) -> Result<Value, Error> {
+pub(super) fn slice(
+    cx: &mut EvalContext<'_>,
+    items: &SharedArray,
+    args: &[Value],
+) -> Result<Value, Error> {
     let len = items.borrow().len();
     let start = relative(cx, arg(args, 0), len, 0)?;
     let end = relative(cx, arg(args, 1), len, len)?.max(start);
@@ -27,7 +35,11 @@ pub(super) fn slice(cx: &mut Context<'_>, items: &Items, args: &[Value]) -> Resu
     Ok(Value::array(part.unwrap_or_default()))
 }
 
-pub(super) fn concat(cx: &mut Context<'_>, items: &Items, args: &[Value]) -> Result<Value, Error> {
+pub(super) fn concat(
+    cx: &mut EvalContext<'_>,
+    items: &SharedArray,
+    args: &[Value],
+) -> Result<Value, Error> {
     let mut all = items.borrow().clone();
     for value in args {
         match value {
@@ -43,7 +55,11 @@ pub(super) fn concat(cx: &mut Context<'_>, items: &Items, args: &[Value]) -> Res
     Ok(Value::array(all))
 }
 
-pub(super) fn join(cx: &mut Context<'_>, items: &Items, args: &[Value]) -> Result<Value, Error> {
+pub(super) fn join(
+    cx: &mut EvalContext<'_>,
+    items: &SharedArray,
+    args: &[Value],
+) -> Result<Value, Error> {
     let mut out = String::new();
     if let Some(written) = write_joined_primitives(cx, &items.borrow(), args, &mut out) {
         return written.map(|()| Value::from(out));
@@ -59,7 +75,7 @@ pub(super) fn join(cx: &mut Context<'_>, items: &Items, args: &[Value]) -> Resul
 
 /// Appends what `join` gives, where no element can run code of the user; otherwise `None`.
 pub(in crate::builtins) fn write_joined_primitives(
-    cx: &mut Context<'_>,
+    cx: &mut EvalContext<'_>,
     items: &[Value],
     args: &[Value],
     out: &mut String,
@@ -74,7 +90,7 @@ pub(in crate::builtins) fn write_joined_primitives(
         bytes = bytes.saturating_add(match item {
             Value::Undefined | Value::Null => 0,
             Value::String(text) => text.len(),
-            // At least; what they really take is looked at in the end.
+            // A lower bound; the exact length is checked in the end.
             Value::Number(_) | Value::Bool(_) | Value::BigInt(_) => 1,
             _ => return None,
         });
@@ -105,8 +121,8 @@ pub(in crate::builtins) fn write_joined_primitives(
 }
 
 pub(super) fn to_locale_string(
-    cx: &mut Context<'_>,
-    items: &Items,
+    cx: &mut EvalContext<'_>,
+    items: &SharedArray,
     args: &[Value],
 ) -> Result<Value, Error> {
     let items = items.borrow().clone();
@@ -116,7 +132,7 @@ pub(super) fn to_locale_string(
             if position > 0 {
                 text::push(cx, &mut out, ",")?;
             }
-            if let Some(part) = call_method(cx, item, Method::ToLocaleString, args) {
+            if let Some(part) = call_method(cx, item, BuiltinMethod::ToLocaleString, args) {
                 let part = part?;
                 write_text(cx, &part, &mut out)?;
                 text::check(cx, &out)?;
@@ -128,8 +144,8 @@ pub(super) fn to_locale_string(
 }
 
 pub(super) fn includes(
-    cx: &mut Context<'_>,
-    items: &Items,
+    cx: &mut EvalContext<'_>,
+    items: &SharedArray,
     args: &[Value],
 ) -> Result<Value, Error> {
     let from = relative(cx, arg(args, 1), items.borrow().len(), 0)?;
@@ -143,8 +159,8 @@ pub(super) fn includes(
 }
 
 pub(super) fn index_of(
-    cx: &mut Context<'_>,
-    items: &Items,
+    cx: &mut EvalContext<'_>,
+    items: &SharedArray,
     args: &[Value],
 ) -> Result<Value, Error> {
     let from = relative(cx, arg(args, 1), items.borrow().len(), 0)?;
@@ -159,8 +175,8 @@ pub(super) fn index_of(
 }
 
 pub(super) fn last_index_of(
-    cx: &mut Context<'_>,
-    items: &Items,
+    cx: &mut EvalContext<'_>,
+    items: &SharedArray,
     args: &[Value],
 ) -> Result<Value, Error> {
     let len = items.borrow().len();
@@ -186,8 +202,8 @@ pub(super) fn last_index_of(
 }
 
 pub(super) fn to_reversed(
-    cx: &mut Context<'_>,
-    items: &Items,
+    cx: &mut EvalContext<'_>,
+    items: &SharedArray,
     _: &[Value],
 ) -> Result<Value, Error> {
     let items = items.borrow();
@@ -195,7 +211,11 @@ pub(super) fn to_reversed(
     Ok(Value::array(items.iter().rev().cloned().collect()))
 }
 
-pub(super) fn keys(cx: &mut Context<'_>, items: &Items, _: &[Value]) -> Result<Value, Error> {
+pub(super) fn keys(
+    cx: &mut EvalContext<'_>,
+    items: &SharedArray,
+    _: &[Value],
+) -> Result<Value, Error> {
     let len = items.borrow().len();
     cx.reserve_items(len)?;
     Ok(Value::array(
@@ -203,13 +223,21 @@ pub(super) fn keys(cx: &mut Context<'_>, items: &Items, _: &[Value]) -> Result<V
     ))
 }
 
-pub(super) fn values(cx: &mut Context<'_>, items: &Items, _: &[Value]) -> Result<Value, Error> {
+pub(super) fn values(
+    cx: &mut EvalContext<'_>,
+    items: &SharedArray,
+    _: &[Value],
+) -> Result<Value, Error> {
     let items = items.borrow();
     cx.reserve_items(items.len())?;
     Ok(Value::array(items.clone()))
 }
 
-pub(super) fn entries(cx: &mut Context<'_>, items: &Items, _: &[Value]) -> Result<Value, Error> {
+pub(super) fn entries(
+    cx: &mut EvalContext<'_>,
+    items: &SharedArray,
+    _: &[Value],
+) -> Result<Value, Error> {
     let items = items.borrow();
     cx.reserve_items(items.len())?;
     let pair = |(index, item): (usize, &Value)| {
@@ -218,7 +246,11 @@ pub(super) fn entries(cx: &mut Context<'_>, items: &Items, _: &[Value]) -> Resul
     Ok(Value::array(items.iter().enumerate().map(pair).collect()))
 }
 
-pub(super) fn flat(cx: &mut Context<'_>, items: &Items, args: &[Value]) -> Result<Value, Error> {
+pub(super) fn flat(
+    cx: &mut EvalContext<'_>,
+    items: &SharedArray,
+    args: &[Value],
+) -> Result<Value, Error> {
     let depth = match arg(args, 0) {
         Value::Undefined => 1.0,
         depth => to_integer_or_infinity(cx, depth)?,
@@ -231,7 +263,7 @@ pub(super) fn flat(cx: &mut Context<'_>, items: &Items, args: &[Value]) -> Resul
 
 /// Appends a list with the lists in it opened up to `depth` levels.
 pub(super) fn flatten(
-    cx: &mut Context<'_>,
+    cx: &mut EvalContext<'_>,
     items: Vec<Value>,
     depth: f64,
     flat: &mut Vec<Value>,
@@ -252,8 +284,11 @@ pub(super) fn flatten(
     Ok(())
 }
 
-/// The elements of an argument that must be iterable.
-pub(in super::super) fn elements(cx: &mut Context<'_>, value: &Value) -> Result<Vec<Value>, Error> {
+/// Returns the elements of an argument that must be iterable.
+pub(in super::super) fn elements(
+    cx: &mut EvalContext<'_>,
+    value: &Value,
+) -> Result<Vec<Value>, Error> {
     match iterate(cx, value)? {
         Some(items) => Ok(items),
         None => {

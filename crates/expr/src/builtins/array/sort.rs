@@ -4,17 +4,21 @@ use std::cmp::Ordering;
 use std::rc::Rc;
 
 use super::super::args::arg;
-use super::Items;
-use crate::context::Context;
+use super::SharedArray;
+use crate::context::EvalContext;
 use crate::convert::{compare_strings, to_number, to_text};
 use crate::error::Error;
 use crate::value::Value;
 
-pub(super) fn sort(cx: &mut Context<'_>, items: &Items, args: &[Value]) -> Result<Value, Error> {
+pub(super) fn sort(
+    cx: &mut EvalContext<'_>,
+    items: &SharedArray,
+    args: &[Value],
+) -> Result<Value, Error> {
     check_comparator(args)?;
     let list = items.borrow().clone();
     let sorted = sorted(cx, list, arg(args, 0))?;
-    // The comparison may have changed the list; what it appended stays.
+    // The comparison may have changed the list; elements it appended stay.
     let mut place = items.borrow_mut();
     let kept = place.len().min(sorted.len());
     place.splice(..kept, sorted);
@@ -23,8 +27,8 @@ pub(super) fn sort(cx: &mut Context<'_>, items: &Items, args: &[Value]) -> Resul
 }
 
 pub(super) fn to_sorted(
-    cx: &mut Context<'_>,
-    items: &Items,
+    cx: &mut EvalContext<'_>,
+    items: &SharedArray,
     args: &[Value],
 ) -> Result<Value, Error> {
     check_comparator(args)?;
@@ -42,7 +46,11 @@ fn check_comparator(args: &[Value]) -> Result<(), Error> {
     }
 }
 
-fn sorted(cx: &mut Context<'_>, list: Vec<Value>, comparator: &Value) -> Result<Vec<Value>, Error> {
+fn sorted(
+    cx: &mut EvalContext<'_>,
+    list: Vec<Value>,
+    comparator: &Value,
+) -> Result<Vec<Value>, Error> {
     cx.reserve_items(list.len())?;
     let len = list.len();
     let mut defined: Vec<Value> = list
@@ -60,7 +68,7 @@ fn sorted(cx: &mut Context<'_>, list: Vec<Value>, comparator: &Value) -> Result<
     Ok(sorted)
 }
 
-fn sort_by_text(cx: &mut Context<'_>, items: Vec<Value>) -> Result<Vec<Value>, Error> {
+fn sort_by_text(cx: &mut EvalContext<'_>, items: Vec<Value>) -> Result<Vec<Value>, Error> {
     let mut keyed: Vec<(Rc<str>, Value)> = Vec::with_capacity(items.len());
     for item in items {
         keyed.push((to_text(cx, &item)?, item));
@@ -72,9 +80,9 @@ fn sort_by_text(cx: &mut Context<'_>, items: Vec<Value>) -> Result<Vec<Value>, E
     Ok(keyed.into_iter().map(|(_, item)| item).collect())
 }
 
-/// A merge sort that stops at an error and survives a comparator that contradicts itself.
+/// Sorts by merging: stops at an error and survives a comparator that contradicts itself.
 fn merge_sort(
-    cx: &mut Context<'_>,
+    cx: &mut EvalContext<'_>,
     items: &mut Vec<Value>,
     comparator: &Value,
 ) -> Result<(), Error> {
@@ -105,7 +113,7 @@ fn merge_sort(
 }
 
 fn compare(
-    cx: &mut Context<'_>,
+    cx: &mut EvalContext<'_>,
     comparator: &Value,
     left: &Value,
     right: &Value,

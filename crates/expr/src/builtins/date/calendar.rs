@@ -6,7 +6,7 @@ const TIME_MAX: f64 = 8.64e15;
 
 /// A moment taken apart.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Fields {
+pub(super) struct DateFields {
     pub(super) year: i64,
     /// 0 to 11.
     pub(super) month: usize,
@@ -20,9 +20,9 @@ pub(super) struct Fields {
     pub(super) weekday: usize,
 }
 
-impl Fields {
-    /// `None` when the date is invalid.
-    pub(super) fn of(time: f64) -> Option<Fields> {
+impl DateFields {
+    /// Splits a time into fields; `None` if the date is invalid.
+    pub(super) fn of(time: f64) -> Option<DateFields> {
         if time.is_nan() {
             return None;
         }
@@ -30,7 +30,7 @@ impl Fields {
         let per_day = MS_PER_DAY as i64;
         let (days, within) = (time.div_euclid(per_day), time.rem_euclid(per_day));
         let (year, month, day) = civil(days);
-        Some(Fields {
+        Some(DateFields {
             year,
             month,
             day,
@@ -42,7 +42,7 @@ impl Fields {
         })
     }
 
-    /// Year, month, day, hours, minutes, seconds, milliseconds.
+    /// Returns year, month, day, hours, minutes, seconds, milliseconds.
     pub(super) fn numbers(&self) -> [f64; 7] {
         [
             self.year as f64,
@@ -56,7 +56,7 @@ impl Fields {
     }
 }
 
-/// Whole milliseconds within the range of dates, or NaN.
+/// Returns whole milliseconds within the range of dates, or NaN.
 pub(super) fn time_clip(time: f64) -> f64 {
     if time.abs() <= TIME_MAX {
         time.trunc() + 0.0
@@ -65,8 +65,8 @@ pub(super) fn time_clip(time: f64) -> f64 {
     }
 }
 
-/// The time of year, month, day, hours, minutes, seconds, milliseconds; any of them may overflow
-/// into the next.
+/// Computes the time of year, month, day, hours, minutes, seconds, milliseconds; any of them may
+/// overflow into the next.
 pub(super) fn time(numbers: [f64; 7]) -> f64 {
     const YEAR_MAX: f64 = 400_000.0;
     let [year, month, day, hour, minute, second, millisecond] = numbers;
@@ -94,7 +94,7 @@ fn days(year: i64, month: i64) -> i64 {
     era * 146_097 + day_of_era - 719_468
 }
 
-/// Year, month (0 to 11) and day of a number of days from the epoch.
+/// Computes year, month (0 to 11) and day of a number of days from the epoch.
 fn civil(days: i64) -> (i64, usize, i64) {
     let days = days + 719_468;
     let era = days.div_euclid(146_097);

@@ -1,14 +1,14 @@
 //! `getX` and `setX`.
 
-use super::super::methods::Method;
-use super::calendar::{Fields, time, time_clip};
-use super::{Call, Time};
-use crate::context::Context;
+use super::super::methods::BuiltinMethod;
+use super::calendar::{DateFields, time, time_clip};
+use super::{DateCell, DateMethod};
+use crate::context::EvalContext;
 use crate::convert::to_number;
 use crate::error::Error;
 use crate::value::Value;
 
-/// Where a setter's first argument goes among year, month, day, hours, minutes, seconds, ms.
+/// Index of a setter's first argument among year, month, day, hours, minutes, seconds, ms.
 const YEAR: usize = 0;
 const MONTH: usize = 1;
 const DAY: usize = 2;
@@ -17,56 +17,70 @@ const MINUTE: usize = 4;
 const SECOND: usize = 5;
 const MILLISECOND: usize = 6;
 
-pub(super) fn getter(method: Method) -> Option<Call> {
+pub(super) fn getter(method: BuiltinMethod) -> Option<DateMethod> {
     Some(match method {
-        Method::GetTime | Method::ValueOf => |_, time, _| Ok(Value::Number(time.get())),
-        Method::GetFullYear | Method::GetUtcFullYear => |_, time, _| read(time, |f| f.year),
-        Method::GetMonth | Method::GetUtcMonth => |_, time, _| read(time, |f| f.month as i64),
-        Method::GetDate | Method::GetUtcDate => |_, time, _| read(time, |f| f.day),
-        Method::GetDay | Method::GetUtcDay => |_, time, _| read(time, |f| f.weekday as i64),
-        Method::GetHours | Method::GetUtcHours => |_, time, _| read(time, |f| f.hour),
-        Method::GetMinutes | Method::GetUtcMinutes => |_, time, _| read(time, |f| f.minute),
-        Method::GetSeconds | Method::GetUtcSeconds => |_, time, _| read(time, |f| f.second),
-        Method::GetMilliseconds | Method::GetUtcMilliseconds => {
+        BuiltinMethod::GetTime | BuiltinMethod::ValueOf => {
+            |_, time, _| Ok(Value::Number(time.get()))
+        }
+        BuiltinMethod::GetFullYear | BuiltinMethod::GetUtcFullYear => {
+            |_, time, _| read(time, |f| f.year)
+        }
+        BuiltinMethod::GetMonth | BuiltinMethod::GetUtcMonth => {
+            |_, time, _| read(time, |f| f.month as i64)
+        }
+        BuiltinMethod::GetDate | BuiltinMethod::GetUtcDate => |_, time, _| read(time, |f| f.day),
+        BuiltinMethod::GetDay | BuiltinMethod::GetUtcDay => {
+            |_, time, _| read(time, |f| f.weekday as i64)
+        }
+        BuiltinMethod::GetHours | BuiltinMethod::GetUtcHours => |_, time, _| read(time, |f| f.hour),
+        BuiltinMethod::GetMinutes | BuiltinMethod::GetUtcMinutes => {
+            |_, time, _| read(time, |f| f.minute)
+        }
+        BuiltinMethod::GetSeconds | BuiltinMethod::GetUtcSeconds => {
+            |_, time, _| read(time, |f| f.second)
+        }
+        BuiltinMethod::GetMilliseconds | BuiltinMethod::GetUtcMilliseconds => {
             |_, time, _| read(time, |f| f.millisecond)
         }
-        Method::GetTimezoneOffset => |_, time, _| read(time, |_| 0),
-        Method::GetYear => |_, time, _| read(time, |f| f.year - 1900),
+        BuiltinMethod::GetTimezoneOffset => |_, time, _| read(time, |_| 0),
+        BuiltinMethod::GetYear => |_, time, _| read(time, |f| f.year - 1900),
         _ => return None,
     })
 }
 
-fn read(time: &Time, field: impl Fn(&Fields) -> i64) -> Result<Value, Error> {
-    let fields = Fields::of(time.get());
+fn read(time: &DateCell, field: impl Fn(&DateFields) -> i64) -> Result<Value, Error> {
+    let fields = DateFields::of(time.get());
     Ok(Value::Number(
         fields.map_or(f64::NAN, |fields| field(&fields) as f64),
     ))
 }
 
-pub(super) fn setter(method: Method) -> Option<Call> {
+pub(super) fn setter(method: BuiltinMethod) -> Option<DateMethod> {
     Some(match method {
-        Method::SetTime => |cx, time, args| {
+        BuiltinMethod::SetTime => |cx, time, args| {
             let value = to_number(cx, super::arg(args, 0))?;
             time.set(time_clip(value));
             Ok(Value::Number(time.get()))
         },
-        Method::SetFullYear | Method::SetUtcFullYear => {
+        BuiltinMethod::SetFullYear | BuiltinMethod::SetUtcFullYear => {
             |cx, time, args| write(cx, time, args, YEAR..=DAY)
         }
-        Method::SetMonth | Method::SetUtcMonth => {
+        BuiltinMethod::SetMonth | BuiltinMethod::SetUtcMonth => {
             |cx, time, args| write(cx, time, args, MONTH..=DAY)
         }
-        Method::SetDate | Method::SetUtcDate => |cx, time, args| write(cx, time, args, DAY..=DAY),
-        Method::SetHours | Method::SetUtcHours => {
+        BuiltinMethod::SetDate | BuiltinMethod::SetUtcDate => {
+            |cx, time, args| write(cx, time, args, DAY..=DAY)
+        }
+        BuiltinMethod::SetHours | BuiltinMethod::SetUtcHours => {
             |cx, time, args| write(cx, time, args, HOUR..=MILLISECOND)
         }
-        Method::SetMinutes | Method::SetUtcMinutes => {
+        BuiltinMethod::SetMinutes | BuiltinMethod::SetUtcMinutes => {
             |cx, time, args| write(cx, time, args, MINUTE..=MILLISECOND)
         }
-        Method::SetSeconds | Method::SetUtcSeconds => {
+        BuiltinMethod::SetSeconds | BuiltinMethod::SetUtcSeconds => {
             |cx, time, args| write(cx, time, args, SECOND..=MILLISECOND)
         }
-        Method::SetMilliseconds | Method::SetUtcMilliseconds => {
+        BuiltinMethod::SetMilliseconds | BuiltinMethod::SetUtcMilliseconds => {
             |cx, time, args| write(cx, time, args, MILLISECOND..=MILLISECOND)
         }
         _ => return None,
@@ -75,8 +89,8 @@ pub(super) fn setter(method: Method) -> Option<Call> {
 
 /// Replaces some of a date's numbers by the arguments.
 fn write(
-    cx: &mut Context<'_>,
-    date: &Time,
+    cx: &mut EvalContext<'_>,
+    date: &DateCell,
     args: &[Value],
     places: std::ops::RangeInclusive<usize>,
 ) -> Result<Value, Error> {
@@ -94,7 +108,7 @@ fn write(
     } else {
         date.get()
     };
-    let changed = match Fields::of(basis) {
+    let changed = match DateFields::of(basis) {
         Some(fields) => {
             let mut numbers = fields.numbers();
             numbers[start..start + given.len()].copy_from_slice(&given);

@@ -3,15 +3,15 @@
 use std::rc::Rc;
 
 use super::super::args::{arg, option, text_option};
-use super::calendar::Fields;
+use super::calendar::DateFields;
 use super::print::{MONTHS, WEEKDAYS};
-use crate::context::Context;
+use crate::context::EvalContext;
 use crate::error::Error;
 use crate::value::Value;
 
-/// What is printed when the options do not say.
+/// The parts that are printed when the options name none.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum DateParts {
     Date,
     Time,
     Both,
@@ -26,26 +26,26 @@ const UNSUPPORTED: [&str; 5] = [
     "numberingSystem",
 ];
 
-/// How wide a part is written; `None` leaves it out.
-type Width = Option<Rc<str>>;
+/// Width of a part; `None` leaves it out.
+type FieldWidth = Option<Rc<str>>;
 
 /// The parts to write.
 #[derive(Default)]
-struct Style {
-    weekday: Width,
-    year: Width,
-    month: Width,
-    day: Width,
-    hour: Width,
-    minute: Width,
-    second: Width,
-    zone: Width,
-    clock: Clock,
+struct DateStyle {
+    weekday: FieldWidth,
+    year: FieldWidth,
+    month: FieldWidth,
+    day: FieldWidth,
+    hour: FieldWidth,
+    minute: FieldWidth,
+    second: FieldWidth,
+    zone: FieldWidth,
+    clock: HourCycle,
 }
 
-/// How hours are counted.
+/// Hour cycle of the printed time.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
-enum Clock {
+enum HourCycle {
     #[default]
     Twelve,
     /// 00 to 23.
@@ -55,14 +55,14 @@ enum Clock {
 }
 
 pub(super) fn format(
-    cx: &mut Context<'_>,
+    cx: &mut EvalContext<'_>,
     time: f64,
     args: &[Value],
-    part: Part,
+    part: DateParts,
 ) -> Result<Value, Error> {
     cx.charge(4)?;
-    let style = Style::of(arg(args, 1), part)?;
-    let Some(fields) = Fields::of(time) else {
+    let style = DateStyle::of(arg(args, 1), part)?;
+    let Some(fields) = DateFields::of(time) else {
         return Ok(Value::from("Invalid Date"));
     };
     let (date, clock) = (style.date(&fields), style.time(&fields));
@@ -73,8 +73,8 @@ pub(super) fn format(
     Ok(Value::from(text))
 }
 
-impl Style {
-    fn of(options: &Value, part: Part) -> Result<Self, Error> {
+impl DateStyle {
+    fn of(options: &Value, part: DateParts) -> Result<Self, Error> {
         for name in UNSUPPORTED {
             if !matches!(option(options, name), Value::Undefined) {
                 return Err(unsupported(name));
@@ -92,7 +92,7 @@ impl Style {
         }
         let width = |name: &str| text_option(options, name);
         let mut style = match (width("dateStyle"), width("timeStyle")) {
-            (None, None) => Style {
+            (None, None) => DateStyle {
                 weekday: width("weekday"),
                 year: width("year"),
                 month: width("month"),
@@ -101,25 +101,25 @@ impl Style {
                 minute: width("minute"),
                 second: width("second"),
                 zone: width("timeZoneName"),
-                clock: Clock::Twelve,
+                clock: HourCycle::Twelve,
             }
             .completed(part),
-            (date, time) => Style::preset(date.as_deref(), time.as_deref()),
+            (date, time) => DateStyle::preset(date.as_deref(), time.as_deref()),
         };
         style.clock = match (option(options, "hour12"), width("hourCycle").as_deref()) {
-            (Value::Undefined, Some("h23")) => Clock::TwentyFour,
-            (Value::Undefined, Some("h24")) => Clock::ToTwentyFour,
-            (Value::Undefined, _) => Clock::Twelve,
-            (hour12, _) if hour12.is_truthy() => Clock::Twelve,
-            _ => Clock::ToTwentyFour,
+            (Value::Undefined, Some("h23")) => HourCycle::TwentyFour,
+            (Value::Undefined, Some("h24")) => HourCycle::ToTwentyFour,
+            (Value::Undefined, _) => HourCycle::Twelve,
+            (hour12, _) if hour12.is_truthy() => HourCycle::Twelve,
+            _ => HourCycle::ToTwentyFour,
         };
         Ok(style)
     }
 
-    /// The named styles `full`, `long`, `medium` and `short`.
+    /// Returns the named styles `full`, `long`, `medium` and `short`.
     fn preset(date: Option<&str>, time: Option<&str>) -> Self {
         let set = |width: &str| Some(Rc::from(width));
-        let mut style = Style::default();
+        let mut style = DateStyle::default();
         if let Some(date) = date {
             style.day = set("numeric");
             style.year = set(if date == "short" {
@@ -151,8 +151,8 @@ impl Style {
         style
     }
 
-    /// Adds the usual parts when none of the asked-for kind is named.
-    fn completed(mut self, part: Part) -> Self {
+    /// Adds the default parts if the options name no part of the wanted kind.
+    fn completed(mut self, part: DateParts) -> Self {
         let numeric = || Some(Rc::from("numeric"));
         let dated = self.weekday.is_some()
             || self.year.is_some()
@@ -160,9 +160,9 @@ impl Style {
             || self.day.is_some();
         let timed = self.hour.is_some() || self.minute.is_some() || self.second.is_some();
         let (add_date, add_time) = match part {
-            Part::Date => (!dated, false),
-            Part::Time => (false, !timed),
-            Part::Both => (!dated && !timed, !dated && !timed),
+            DateParts::Date => (!dated, false),
+            DateParts::Time => (false, !timed),
+            DateParts::Both => (!dated && !timed, !dated && !timed),
         };
         if add_date {
             (self.year, self.month, self.day) = (numeric(), numeric(), numeric());
@@ -173,7 +173,7 @@ impl Style {
         self
     }
 
-    /// What stands between date and time.
+    /// Returns the separator between date and time.
     fn between(&self) -> &'static str {
         let only_weekday = self.year.is_none() && self.month.is_none() && self.day.is_none();
         match self.month.as_deref() {
@@ -183,7 +183,7 @@ impl Style {
         }
     }
 
-    fn date(&self, fields: &Fields) -> String {
+    fn date(&self, fields: &DateFields) -> String {
         let weekday = self
             .weekday
             .as_deref()
@@ -225,14 +225,14 @@ impl Style {
         }
     }
 
-    fn time(&self, fields: &Fields) -> String {
+    fn time(&self, fields: &DateFields) -> String {
         let alone = self.hour.is_none() && (self.minute.is_none() || self.second.is_none());
         let two = if alone { "numeric" } else { "2-digit" };
         let hour = self.hour.as_deref().map(|width| match self.clock {
-            Clock::Twelve => number((fields.hour + 11) % 12 + 1, width),
-            Clock::TwentyFour => number(fields.hour, "2-digit"),
-            Clock::ToTwentyFour if fields.hour == 0 => "24".to_owned(),
-            Clock::ToTwentyFour => number(fields.hour, "2-digit"),
+            HourCycle::Twelve => number((fields.hour + 11) % 12 + 1, width),
+            HourCycle::TwentyFour => number(fields.hour, "2-digit"),
+            HourCycle::ToTwentyFour if fields.hour == 0 => "24".to_owned(),
+            HourCycle::ToTwentyFour => number(fields.hour, "2-digit"),
         });
         let minute = self.minute.as_deref().map(|_| number(fields.minute, two));
         let second = self.second.as_deref().map(|_| number(fields.second, two));
@@ -241,7 +241,7 @@ impl Style {
             .flatten()
             .collect::<Vec<_>>()
             .join(":");
-        if self.hour.is_some() && self.clock == Clock::Twelve {
+        if self.hour.is_some() && self.clock == HourCycle::Twelve {
             text.push_str(if fields.hour < 12 { " AM" } else { " PM" });
         }
         let zone = match self.zone.as_deref() {

@@ -3,7 +3,7 @@
 use super::calendar::time;
 use super::print::MONTHS;
 
-/// The time a text names, or NaN. A text without a zone is in UTC.
+/// Parses a time, or returns NaN. A text without a zone is in UTC.
 pub(super) fn parse(text: &str) -> f64 {
     const DATE_BYTES_MAX: usize = 200;
     if text.len() > DATE_BYTES_MAX {
@@ -13,11 +13,11 @@ pub(super) fn parse(text: &str) -> f64 {
 }
 
 /// Reads a text from left to right.
-struct Reader<'t> {
+struct DateReader<'t> {
     rest: &'t str,
 }
 
-impl Reader<'_> {
+impl DateReader<'_> {
     fn eat(&mut self, c: char) -> bool {
         match self.rest.strip_prefix(c) {
             Some(rest) => {
@@ -28,7 +28,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A number of at least `min` and at most `max` digits.
+    /// Reads a number of at least `min` and at most `max` digits.
     fn digits(&mut self, min: usize, max: usize) -> Option<f64> {
         let len = self
             .rest
@@ -44,7 +44,7 @@ impl Reader<'_> {
         number
     }
 
-    /// `+hh:mm` or `+hhmm`, in minutes, after the sign.
+    /// Reads `+hh:mm` or `+hhmm`, in minutes, after the sign.
     fn offset(&mut self) -> Option<f64> {
         let hours = self.digits(2, 2)?;
         let minutes = if self.eat(':') || !self.rest.is_empty() {
@@ -56,9 +56,9 @@ impl Reader<'_> {
     }
 }
 
-/// `2024-01-02T03:04:05.006Z` and its shorter forms.
+/// Parses `2024-01-02T03:04:05.006Z` and its shorter forms.
 fn iso(text: &str) -> Option<f64> {
-    let mut reader = Reader { rest: text };
+    let mut reader = DateReader { rest: text };
     let sign = if reader.eat('+') {
         Some(1.0)
     } else if reader.eat('-') {
@@ -91,8 +91,8 @@ fn iso(text: &str) -> Option<f64> {
     fits.then(|| time(numbers) - offset * 60_000.0)
 }
 
-/// The time of day; answers the zone's offset in minutes.
-fn iso_time(reader: &mut Reader<'_>, numbers: &mut [f64; 7]) -> Option<f64> {
+/// Reads the time of day; returns the zone's offset in minutes.
+fn iso_time(reader: &mut DateReader<'_>, numbers: &mut [f64; 7]) -> Option<f64> {
     numbers[3] = reader.digits(2, 2)?;
     if !reader.eat(':') {
         return None;
@@ -119,9 +119,9 @@ fn iso_time(reader: &mut Reader<'_>, numbers: &mut [f64; 7]) -> Option<f64> {
     Some(0.0)
 }
 
-/// What a loosely written date has told so far.
+/// The parts of a loosely written date that were read so far.
 #[derive(Default)]
-struct Loose {
+struct LooseDate {
     month: Option<f64>,
     /// Numbers that are not part of a time, in order.
     numbers: Vec<f64>,
@@ -130,10 +130,10 @@ struct Loose {
     offset: f64,
 }
 
-/// `Jan 2, 2024 3:04 PM`, `2 January 2024`, `1/2/2024`, `Tue, 02 Jan 2024 03:04:05 GMT`.
+/// Parses `Jan 2, 2024 3:04 PM`, `2 January 2024`, `1/2/2024`, `Tue, 02 Jan 2024 03:04:05 GMT`.
 fn loose(text: &str) -> Option<f64> {
-    let mut reader = Reader { rest: text };
-    let mut found = Loose::default();
+    let mut reader = DateReader { rest: text };
+    let mut found = LooseDate::default();
     while let Some(c) = reader.rest.chars().next() {
         match c {
             '0'..='9' => found.number(&mut reader)?,
@@ -159,8 +159,8 @@ fn loose(text: &str) -> Option<f64> {
     found.finish()
 }
 
-impl Loose {
-    fn number(&mut self, reader: &mut Reader<'_>) -> Option<()> {
+impl LooseDate {
+    fn number(&mut self, reader: &mut DateReader<'_>) -> Option<()> {
         let number = reader.digits(1, 9)?;
         if !reader.rest.starts_with(':') || !self.clock.is_empty() {
             self.numbers.push(number);

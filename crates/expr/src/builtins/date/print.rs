@@ -1,7 +1,7 @@
 //! Dates as text in the fixed formats.
 
-use super::Time;
-use super::calendar::Fields;
+use super::DateCell;
+use super::calendar::DateFields;
 use crate::error::Error;
 use crate::value::Value;
 
@@ -30,34 +30,34 @@ pub(super) const MONTHS: [&str; 12] = [
 ];
 const INVALID: &str = "Invalid Date";
 
-/// How a date prints.
+/// Prints a date as `String(date)` does.
 pub(in super::super) fn text(time: f64) -> String {
-    match Fields::of(time) {
+    match DateFields::of(time) {
         Some(fields) => format!("{} {}", date(&fields), self::time(&fields)),
         None => INVALID.to_owned(),
     }
 }
 
-/// A date printed one way, or `Invalid Date`.
-pub(super) fn with(time: &Time, print: impl Fn(&Fields) -> String) -> Result<Value, Error> {
+/// Prints a date with `print`, or `Invalid Date`.
+pub(super) fn with(time: &DateCell, print: impl Fn(&DateFields) -> String) -> Result<Value, Error> {
     Ok(Value::from(
-        Fields::of(time.get()).map_or_else(|| INVALID.to_owned(), |f| print(&f)),
+        DateFields::of(time.get()).map_or_else(|| INVALID.to_owned(), |f| print(&f)),
     ))
 }
 
 /// `Tue Jan 02 2024`
-pub(super) fn date(fields: &Fields) -> String {
+pub(super) fn date(fields: &DateFields) -> String {
     let (weekday, month) = (&WEEKDAYS[fields.weekday][..3], &MONTHS[fields.month][..3]);
     format!("{weekday} {month} {:02} {}", fields.day, year(fields.year))
 }
 
-/// `03:04:05 GMT+0000 (Coordinated Universal Time)`
-pub(super) fn time(fields: &Fields) -> String {
+/// `03:04:05 GMT+0000 (Coordinated Universal DateCell)`
+pub(super) fn time(fields: &DateFields) -> String {
     format!("{} GMT+0000 (Coordinated Universal Time)", clock(fields))
 }
 
 /// `Tue, 02 Jan 2024 03:04:05 GMT`
-pub(super) fn utc(fields: &Fields) -> String {
+pub(super) fn utc(fields: &DateFields) -> String {
     let (weekday, month) = (&WEEKDAYS[fields.weekday][..3], &MONTHS[fields.month][..3]);
     format!(
         "{weekday}, {:02} {month} {} {} GMT",
@@ -68,7 +68,7 @@ pub(super) fn utc(fields: &Fields) -> String {
 }
 
 /// `2024-01-02T03:04:05.006Z`
-pub(super) fn iso(fields: &Fields) -> String {
+pub(super) fn iso(fields: &DateFields) -> String {
     let year = match fields.year {
         0..=9999 => format!("{:04}", fields.year),
         year => format!("{year:+07}"),
@@ -81,7 +81,7 @@ pub(super) fn iso(fields: &Fields) -> String {
     )
 }
 
-fn clock(fields: &Fields) -> String {
+fn clock(fields: &DateFields) -> String {
     format!(
         "{:02}:{:02}:{:02}",
         fields.hour, fields.minute, fields.second

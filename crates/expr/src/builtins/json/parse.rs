@@ -4,16 +4,16 @@ use std::rc::Rc;
 
 use super::super::args::{arg, object};
 use super::super::text;
-use crate::context::Context;
+use crate::context::EvalContext;
 use crate::convert::to_text;
 use crate::error::Error;
 use crate::property;
-use crate::value::{Object, Value};
+use crate::value::{JsObject, Value};
 
-pub(super) fn parse(cx: &mut Context<'_>, _: &Value, args: &[Value]) -> Result<Value, Error> {
+pub(super) fn parse(cx: &mut EvalContext<'_>, _: &Value, args: &[Value]) -> Result<Value, Error> {
     let source = to_text(cx, arg(args, 0))?;
     cx.charge_bytes(source.len())?;
-    let mut parser = Parser {
+    let mut parser = JsonParser {
         source: &source,
         at: 0,
     };
@@ -33,7 +33,7 @@ pub(super) fn parse(cx: &mut Context<'_>, _: &Value, args: &[Value]) -> Result<V
 
 /// Lets the reviver replace values, innermost first.
 fn revive(
-    cx: &mut Context<'_>,
+    cx: &mut EvalContext<'_>,
     holder: &Value,
     key: &Rc<str>,
     reviver: &Value,
@@ -58,12 +58,12 @@ fn revive(
     cx.call(reviver, holder, &[Value::String(key.clone()), value])
 }
 
-struct Parser<'s> {
+struct JsonParser<'s> {
     source: &'s str,
     at: usize,
 }
 
-impl Parser<'_> {
+impl JsonParser<'_> {
     fn peek(&self) -> Option<u8> {
         self.source.as_bytes().get(self.at).copied()
     }
@@ -74,7 +74,7 @@ impl Parser<'_> {
         }
     }
 
-    /// An error at the current position, as JavaScript words it.
+    /// Makes an error at the current position, as JavaScript words it.
     fn unexpected(&self, expectation: &str) -> Error {
         if self.at >= self.source.len() {
             return match expectation {
@@ -106,7 +106,7 @@ impl Parser<'_> {
         )
     }
 
-    fn value(&mut self, cx: &mut Context<'_>) -> Result<Value, Error> {
+    fn value(&mut self, cx: &mut EvalContext<'_>) -> Result<Value, Error> {
         cx.charge(1)?;
         self.space();
         match self.peek() {
@@ -131,7 +131,7 @@ impl Parser<'_> {
         Ok(value)
     }
 
-    fn array(&mut self, cx: &mut Context<'_>) -> Result<Value, Error> {
+    fn array(&mut self, cx: &mut EvalContext<'_>) -> Result<Value, Error> {
         self.at += 1;
         let mut items = Vec::new();
         self.space();
@@ -155,9 +155,9 @@ impl Parser<'_> {
         }
     }
 
-    fn object(&mut self, cx: &mut Context<'_>) -> Result<Value, Error> {
+    fn object(&mut self, cx: &mut EvalContext<'_>) -> Result<Value, Error> {
         self.at += 1;
-        let mut object = Object::new();
+        let mut object = JsObject::new();
         self.space();
         if self.peek() == Some(b'}') {
             self.at += 1;
@@ -250,7 +250,7 @@ impl Parser<'_> {
         Err(self.unexpected("Unterminated string"))
     }
 
-    /// The rest of a string that has escapes in it.
+    /// Reads the rest of a string that has escapes in it.
     fn escaped_string(&mut self, start: usize) -> Result<Rc<str>, Error> {
         let mut units: Vec<u16> = self.source[start..self.at].encode_utf16().collect();
         loop {

@@ -3,21 +3,25 @@
 use std::rc::Rc;
 
 use super::super::args::arg;
-use super::super::{Method, call_method, text};
-use crate::context::Context;
+use super::super::{BuiltinMethod, call_method, text};
+use crate::context::EvalContext;
 use crate::convert::{number_to_string, to_integer_or_infinity, to_text};
 use crate::error::Error;
-use crate::value::{EntryKey, Object, Value};
+use crate::value::{EntryKey, JsObject, Value};
 
-pub(super) fn stringify(cx: &mut Context<'_>, _: &Value, args: &[Value]) -> Result<Value, Error> {
-    let mut writer = Writer {
-        replacer: Replacer::of(cx, arg(args, 1))?,
+pub(super) fn stringify(
+    cx: &mut EvalContext<'_>,
+    _: &Value,
+    args: &[Value],
+) -> Result<Value, Error> {
+    let mut writer = JsonWriter {
+        replacer: JsonReplacer::of(cx, arg(args, 1))?,
         indent: indent(cx, arg(args, 2))?,
         out: String::new(),
         open: Vec::new(),
     };
     let holder = match writer.replacer {
-        Replacer::Function(_) => super::super::args::object([("", arg(args, 0).clone())]),
+        JsonReplacer::Function(_) => super::super::args::object([("", arg(args, 0).clone())]),
         _ => Value::Undefined,
     };
     let written = writer.value(cx, &Rc::from(""), arg(args, 0).clone(), &holder)?;
@@ -29,17 +33,17 @@ pub(super) fn stringify(cx: &mut Context<'_>, _: &Value, args: &[Value]) -> Resu
 }
 
 /// The second argument.
-enum Replacer<'a> {
+enum JsonReplacer<'a> {
     None,
     Function(&'a Value),
     /// The only keys to write, in this order.
     Keys(Vec<Rc<str>>),
 }
 
-impl<'a> Replacer<'a> {
-    fn of(cx: &mut Context<'_>, value: &'a Value) -> Result<Self, Error> {
+impl<'a> JsonReplacer<'a> {
+    fn of(cx: &mut EvalContext<'_>, value: &'a Value) -> Result<Self, Error> {
         match value {
-            value if value.is_callable() => Ok(Replacer::Function(value)),
+            value if value.is_callable() => Ok(JsonReplacer::Function(value)),
             Value::Array(items) => {
                 let mut keys: Vec<Rc<str>> = Vec::new();
                 for item in &items.borrow().clone() {
@@ -51,15 +55,15 @@ impl<'a> Replacer<'a> {
                         }
                     }
                 }
-                Ok(Replacer::Keys(keys))
+                Ok(JsonReplacer::Keys(keys))
             }
-            _ => Ok(Replacer::None),
+            _ => Ok(JsonReplacer::None),
         }
     }
 }
 
-/// What one level of nesting is indented by.
-fn indent(cx: &mut Context<'_>, value: &Value) -> Result<String, Error> {
+/// Returns the indentation of one level.
+fn indent(cx: &mut EvalContext<'_>, value: &Value) -> Result<String, Error> {
     const INDENT_MAX: usize = 10;
     Ok(match value {
         Value::Number(_) => {
@@ -71,19 +75,19 @@ fn indent(cx: &mut Context<'_>, value: &Value) -> Result<String, Error> {
     })
 }
 
-struct Writer<'a> {
-    replacer: Replacer<'a>,
+struct JsonWriter<'a> {
+    replacer: JsonReplacer<'a>,
     indent: String,
     out: String,
-    /// The objects being written, outermost first, with the key each stands at.
+    /// The objects being written, outermost first, each with its key.
     open: Vec<(EntryKey, Rc<str>)>,
 }
 
-impl Writer<'_> {
+impl JsonWriter<'_> {
     /// Writes a value; answers whether it is one that JSON has.
     fn value(
         &mut self,
-        cx: &mut Context<'_>,
+        cx: &mut EvalContext<'_>,
         key: &Rc<str>,
         value: Value,
         holder: &Value,
@@ -125,10 +129,10 @@ impl Writer<'_> {
         Ok(true)
     }
 
-    /// What `toJSON` and the replacer make of a value.
+    /// Applies `toJSON` and the replacer to a value.
     fn replaced(
         &self,
-        cx: &mut Context<'_>,
+        cx: &mut EvalContext<'_>,
         key: &Rc<str>,
         value: Value,
         holder: &Value,
@@ -136,7 +140,7 @@ impl Writer<'_> {
         let mut value = value.forced();
         match &value {
             Value::Date(_) => {
-                if let Some(text) = call_method(cx, &value, Method::ToJson, &[]) {
+                if let Some(text) = call_method(cx, &value, BuiltinMethod::ToJson, &[]) {
                     value = text?;
                 }
             }
@@ -148,7 +152,7 @@ impl Writer<'_> {
             }
             _ => {}
         }
-        if let Replacer::Function(function) = self.replacer {
+        if let JsonReplacer::Function(function) = self.replacer {
             value = cx.call(function, holder, &[Value::String(key.clone()), value])?;
         }
         Ok(value)
@@ -156,12 +160,12 @@ impl Writer<'_> {
 
     fn entries(
         &self,
-        cx: &mut Context<'_>,
-        object: &Object,
+        cx: &mut EvalContext<'_>,
+        object: &JsObject,
     ) -> Result<Vec<(Rc<str>, Value)>, Error> {
         cx.charge(object.len() as u64)?;
         Ok(match &self.replacer {
-            Replacer::Keys(keys) => keys
+            JsonReplacer::Keys(keys) => keys
                 .iter()
                 .filter_map(|key| Some((key.clone(), object.get(key)?)))
                 .collect(),
@@ -172,10 +176,10 @@ impl Writer<'_> {
     /// Writes the inside of an array or object, which must not be inside itself.
     fn nested(
         &mut self,
-        cx: &mut Context<'_>,
+        cx: &mut EvalContext<'_>,
         key: &Rc<str>,
         value: &Value,
-        write: impl FnOnce(&mut Self, &mut Context<'_>) -> Result<(), Error>,
+        write: impl FnOnce(&mut Self, &mut EvalContext<'_>) -> Result<(), Error>,
     ) -> Result<(), Error> {
         let id = EntryKey::of(value);
         cx.charge(self.open.len() as u64 / 8)?;
@@ -192,7 +196,7 @@ impl Writer<'_> {
 
     fn array(
         &mut self,
-        cx: &mut Context<'_>,
+        cx: &mut EvalContext<'_>,
         items: Vec<Value>,
         holder: &Value,
     ) -> Result<(), Error> {
@@ -201,7 +205,7 @@ impl Writer<'_> {
             return Ok(());
         }
         self.out.push('[');
-        let needs_keys = matches!(self.replacer, Replacer::Function(_));
+        let needs_keys = matches!(self.replacer, JsonReplacer::Function(_));
         let no_key: Rc<str> = Rc::from("");
         for (index, item) in items.into_iter().enumerate() {
             if index > 0 {
@@ -223,7 +227,7 @@ impl Writer<'_> {
 
     fn object(
         &mut self,
-        cx: &mut Context<'_>,
+        cx: &mut EvalContext<'_>,
         entries: Vec<(Rc<str>, Value)>,
         holder: &Value,
     ) -> Result<(), Error> {
@@ -252,7 +256,7 @@ impl Writer<'_> {
     }
 
     /// Starts a line at the current depth, when there is indentation.
-    fn line(&mut self, cx: &mut Context<'_>) -> Result<(), Error> {
+    fn line(&mut self, cx: &mut EvalContext<'_>) -> Result<(), Error> {
         if self.indent.is_empty() {
             return Ok(());
         }
@@ -264,7 +268,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    fn close(&mut self, cx: &mut Context<'_>, bracket: char) -> Result<(), Error> {
+    fn close(&mut self, cx: &mut EvalContext<'_>, bracket: char) -> Result<(), Error> {
         if !self.indent.is_empty() {
             self.out.push('\n');
             cx.charge_bytes(self.indent.len() * self.open.len())?;
@@ -276,7 +280,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    fn quoted(&mut self, cx: &mut Context<'_>, text: &str) -> Result<(), Error> {
+    fn quoted(&mut self, cx: &mut EvalContext<'_>, text: &str) -> Result<(), Error> {
         cx.charge_bytes(text.len())?;
         self.out.push('"');
         let mut plain = 0;

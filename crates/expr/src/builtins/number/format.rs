@@ -1,10 +1,10 @@
 //! Numbers as text: `toFixed`, `toPrecision`, `toExponential`, `toString(radix)`.
 //!
-//! JavaScript rounds the exact binary value, and exact ties upward; Rust's formatting is exact
-//! too but rounds ties to even, so ties are looked for and rounded here.
+//! JavaScript rounds the exact binary value, and exact ties upward; Rust's formatting is exact too
+//! but rounds ties to even, so ties are detected and rounded here.
 
 use super::super::args::arg;
-use crate::context::Context;
+use crate::context::EvalContext;
 use crate::convert::{number_to_string, to_integer_or_infinity, write_number};
 use crate::error::Error;
 use crate::value::Value;
@@ -15,7 +15,11 @@ const FIXED_MAX: f64 = 1e21;
 const ALL_DIGITS: usize = 1100;
 const TWO_TO_53: f64 = 9_007_199_254_740_992.0;
 
-pub(super) fn to_fixed(cx: &mut Context<'_>, number: f64, args: &[Value]) -> Result<Value, Error> {
+pub(super) fn to_fixed(
+    cx: &mut EvalContext<'_>,
+    number: f64,
+    args: &[Value],
+) -> Result<Value, Error> {
     let mut out = String::with_capacity(24);
     write_fixed(cx, number, args, &mut out)?;
     Ok(Value::from(out))
@@ -23,7 +27,7 @@ pub(super) fn to_fixed(cx: &mut Context<'_>, number: f64, args: &[Value]) -> Res
 
 /// Appends what `toFixed` gives.
 pub(super) fn write_fixed(
-    cx: &mut Context<'_>,
+    cx: &mut EvalContext<'_>,
     number: f64,
     args: &[Value],
     out: &mut String,
@@ -47,7 +51,7 @@ pub(super) fn write_fixed(
 }
 
 fn digits_between(
-    cx: &mut Context<'_>,
+    cx: &mut EvalContext<'_>,
     value: &Value,
     min: f64,
     message: &str,
@@ -66,7 +70,7 @@ fn signed(number: f64, mut text: String) -> String {
     text
 }
 
-/// A non-negative number with that many decimals.
+/// Writes a non-negative number with that many decimals.
 fn write_fixed_magnitude(number: f64, digits: usize, out: &mut String) {
     if let Some(rounded) = rounded_in_integers(number, digits) {
         return write_decimal(rounded, digits, out);
@@ -83,8 +87,8 @@ fn write_fixed_magnitude(number: f64, digits: usize, out: &mut String) {
     out.push_str(&format!("{number:.digits$}"));
 }
 
-/// The number times 10^digits as a whole number, in exact integer arithmetic. This is the common
-/// case: few decimals, nothing larger than 2^53.
+/// Returns the number times 10^digits as a whole number, in exact integer arithmetic. This is the
+/// common case: few decimals, nothing larger than 2^53.
 fn rounded_in_integers(number: f64, digits: usize) -> Option<u64> {
     const DIGITS_MAX: usize = 9;
     const MANTISSA_BITS: u32 = 52;
@@ -140,7 +144,7 @@ fn increment(text: &str) -> String {
 }
 
 pub(super) fn to_precision(
-    cx: &mut Context<'_>,
+    cx: &mut EvalContext<'_>,
     number: f64,
     args: &[Value],
 ) -> Result<Value, Error> {
@@ -175,7 +179,7 @@ pub(super) fn to_precision(
 }
 
 pub(super) fn to_exponential(
-    cx: &mut Context<'_>,
+    cx: &mut EvalContext<'_>,
     number: f64,
     args: &[Value],
 ) -> Result<Value, Error> {
@@ -204,7 +208,7 @@ fn exponential(digits: &str, exponent: i32) -> String {
     format!("{first}{point}{rest}e{sign}{}", exponent.abs())
 }
 
-/// The first digits of a non-negative number, rounded, and its decimal exponent.
+/// Returns the first digits of a non-negative number, rounded, and itsdecimal exponent.
 pub(super) fn significant(number: f64, count: usize) -> (String, i32) {
     let (rounded, exponent) = split_scientific(&format!("{number:.*e}", count - 1));
     let (exact, exact_exponent) = split_scientific(&format!("{number:.*e}", count + 24));
@@ -221,13 +225,17 @@ pub(super) fn significant(number: f64, count: usize) -> (String, i32) {
     (rounded, exponent)
 }
 
-/// `1.25e-3` as its digits and exponent.
+/// Splits `1.25e-3` into its digits and exponent.
 pub(super) fn split_scientific(text: &str) -> (String, i32) {
     let (mantissa, exponent) = text.split_once('e').unwrap_or((text, "0"));
     (mantissa.replace('.', ""), exponent.parse().unwrap_or(0))
 }
 
-pub(super) fn to_string(cx: &mut Context<'_>, number: f64, args: &[Value]) -> Result<Value, Error> {
+pub(super) fn to_string(
+    cx: &mut EvalContext<'_>,
+    number: f64,
+    args: &[Value],
+) -> Result<Value, Error> {
     let radix = radix(cx, arg(args, 0))?;
     cx.charge(1)?;
     if radix == 10 || !number.is_finite() {
@@ -239,8 +247,8 @@ pub(super) fn to_string(cx: &mut Context<'_>, number: f64, args: &[Value]) -> Re
     )))
 }
 
-/// The radix argument of `toString`.
-pub(super) fn radix(cx: &mut Context<'_>, value: &Value) -> Result<u32, Error> {
+/// Reads the radix argument of `toString`.
+pub(super) fn radix(cx: &mut EvalContext<'_>, value: &Value) -> Result<u32, Error> {
     let radix = match value {
         Value::Undefined => 10.0,
         radix => to_integer_or_infinity(cx, radix)?,
@@ -257,7 +265,7 @@ fn digit(value: u32) -> char {
     char::from_digit(value, 36).unwrap_or('0')
 }
 
-/// A whole number in a radix.
+/// Writes a whole number in a radix.
 pub(in super::super) fn in_radix(mut value: u128, radix: u32) -> String {
     let mut digits = Vec::new();
     loop {
@@ -269,12 +277,12 @@ pub(in super::super) fn in_radix(mut value: u128, radix: u32) -> String {
     }
 }
 
-/// The shortest digits in a radix that still name the same double.
+/// Writes the shortest digits in a radix that still name the same double.
 fn in_radix_f64(number: f64, radix: u32) -> String {
     let base = f64::from(radix);
     let mut whole = number.floor();
     let mut fraction = number - whole;
-    // Half the distance to the next double: what is below it does not matter.
+    // Half the distance to the next double: anything smaller does not matter.
     let mut slack = (0.5 * (number.next_up() - number)).max(f64::from_bits(1));
     let mut decimals: Vec<u32> = Vec::new();
     if fraction >= slack {
@@ -317,7 +325,7 @@ fn in_radix_f64(number: f64, radix: u32) -> String {
     text
 }
 
-/// Rounds up the last digit; answers what is carried into the whole part.
+/// Rounds up the last digit; returns the carry into the whole part.
 fn round_up(decimals: &mut Vec<u32>, radix: u32) -> f64 {
     while let Some(last) = decimals.pop() {
         if last + 1 < radix {

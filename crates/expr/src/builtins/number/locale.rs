@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use super::super::args::{arg, option, text_option, whole_option};
 use super::format::split_scientific;
-use crate::context::Context;
+use crate::context::EvalContext;
 use crate::error::Error;
 use crate::value::Value;
 
@@ -18,24 +18,24 @@ const UNSUPPORTED: [&str; 6] = [
     "unit",
 ];
 
-/// How a number is to be written.
-struct Style {
+/// Format of a number.
+struct NumberStyle {
     min_whole: usize,
     min_fraction: usize,
     max_fraction: usize,
     max_significant: Option<usize>,
     grouping: bool,
     percent: bool,
-    /// What stands before the digits.
+    /// Text before the digits.
     prefix: Rc<str>,
 }
 
 pub(super) fn to_locale_string(
-    cx: &mut Context<'_>,
+    cx: &mut EvalContext<'_>,
     number: f64,
     args: &[Value],
 ) -> Result<Value, Error> {
-    let style = Style::of(cx, arg(args, 1))?;
+    let style = NumberStyle::of(cx, arg(args, 1))?;
     cx.charge(1)?;
     let sign = if number.is_sign_negative() && !number.is_nan() {
         "-"
@@ -59,8 +59,8 @@ pub(super) fn to_locale_string(
     Ok(Value::from(format!("{sign}{prefix}{digits}{suffix}")))
 }
 
-impl Style {
-    fn of(cx: &mut Context<'_>, options: &Value) -> Result<Self, Error> {
+impl NumberStyle {
+    fn of(cx: &mut EvalContext<'_>, options: &Value) -> Result<Self, Error> {
         for name in UNSUPPORTED {
             let value = text_option(options, name);
             let usual = matches!(value.as_deref(), None | Some("standard" | "auto"));
@@ -96,7 +96,7 @@ impl Style {
             }
             (Some(min), Some(max)) => (min, max),
         };
-        Ok(Style {
+        Ok(NumberStyle {
             min_whole: whole_option(cx, options, "minimumIntegerDigits", (1.0, 21.0))?.unwrap_or(1),
             min_fraction: min,
             max_fraction: max,
@@ -108,7 +108,7 @@ impl Style {
         })
     }
 
-    /// The digits of a non-negative number; its shortest decimal form is what is rounded.
+    /// Returns the digits of a non-negative number; rounds its shortest decimal form.
     fn digits(&self, number: f64) -> String {
         let (digits, exponent) = split_scientific(&format!("{number:e}"));
         // Position of the decimal point in `digits`.
@@ -192,7 +192,7 @@ pub(super) fn grouped(digits: &str) -> String {
     out
 }
 
-/// What stands before an amount, and how many decimals it has.
+/// Returns the text before an amount, and the smallest and largest number of its decimals.
 fn currency(code: &str) -> (Rc<str>, usize, usize) {
     let code = code.to_ascii_uppercase();
     let (symbol, decimals) = match code.as_str() {

@@ -1,7 +1,7 @@
 //! `parseInt` and `parseFloat`: as much of a text as is a number.
 
 use super::super::args::arg;
-use crate::context::Context;
+use crate::context::EvalContext;
 use crate::convert::{is_space, to_int32, to_text};
 use crate::error::Error;
 use crate::value::{Builtin, Value};
@@ -10,7 +10,7 @@ pub(in super::super) static PARSE_FLOAT: Builtin =
     super::super::function("parseFloat", parse_float);
 pub(in super::super) static PARSE_INT: Builtin = super::super::function("parseInt", parse_int);
 
-fn parse_float(cx: &mut Context<'_>, _: &Value, args: &[Value]) -> Result<Value, Error> {
+fn parse_float(cx: &mut EvalContext<'_>, _: &Value, args: &[Value]) -> Result<Value, Error> {
     if let Value::Number(number) = arg(args, 0) {
         // By way of text, -0 would be 0.
         return Ok(Value::Number(number + 0.0));
@@ -55,7 +55,7 @@ fn float_prefix(text: &str) -> f64 {
     text[..sign + len].parse().unwrap_or(f64::NAN)
 }
 
-fn parse_int(cx: &mut Context<'_>, _: &Value, args: &[Value]) -> Result<Value, Error> {
+fn parse_int(cx: &mut EvalContext<'_>, _: &Value, args: &[Value]) -> Result<Value, Error> {
     let text = to_text(cx, arg(args, 0))?;
     let radix = to_int32(cx, arg(args, 1))?;
     cx.charge_bytes(text.len())?;

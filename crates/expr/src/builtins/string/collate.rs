@@ -11,7 +11,7 @@ use std::rc::Rc;
 use unicode_normalization::UnicodeNormalization;
 
 use super::super::args::{arg, option, text_option};
-use crate::context::Context;
+use crate::context::EvalContext;
 use crate::convert::to_text;
 use crate::error::Error;
 use crate::value::Value;
@@ -19,7 +19,7 @@ use crate::value::Value;
 /// ASCII punctuation in collation order; `$` comes after all symbols.
 const PUNCTUATION: &str = "_-,;:!?.'\"()[]{}@*/\\&#%`^+<=>|~";
 
-/// Where the kinds of characters stand, relative to one another.
+/// Primary weights of the kinds of characters, in their order.
 const SPACES: u32 = 1 << 24;
 const MARKS: u32 = 2 << 24;
 const SYMBOLS: u32 = 3 << 24;
@@ -31,20 +31,20 @@ const LETTERS: u32 = 7 << 24;
 const NO_ACCENT: u32 = 1;
 
 pub(super) fn locale_compare(
-    cx: &mut Context<'_>,
+    cx: &mut EvalContext<'_>,
     this: &Rc<str>,
     args: &[Value],
 ) -> Result<Value, Error> {
     let that = to_text(cx, arg(args, 0))?;
     // A character costs far more here than in other scans.
     cx.charge(this.len() as u64 + that.len() as u64)?;
-    let rules = Rules::of(arg(args, 2));
+    let rules = CollationRules::of(arg(args, 2));
     let order = rules.compare(&rules.key(this), &rules.key(&that));
     Ok(Value::Number(f64::from(order as i8)))
 }
 
-/// What counts as a difference.
-struct Rules {
+/// The differences that count.
+struct CollationRules {
     accents: bool,
     case: bool,
     upper_first: bool,
@@ -53,17 +53,17 @@ struct Rules {
 
 /// A text as weights, level by level.
 #[derive(Default)]
-struct Key {
+struct CollationKey {
     primary: Vec<u32>,
     secondary: Vec<u32>,
     tertiary: Vec<u8>,
 }
 
-impl Rules {
+impl CollationRules {
     fn of(options: &Value) -> Self {
         let sensitivity = text_option(options, "sensitivity");
         let sensitivity = sensitivity.as_deref().unwrap_or("variant");
-        Rules {
+        CollationRules {
             accents: matches!(sensitivity, "accent" | "variant"),
             case: matches!(sensitivity, "case" | "variant"),
             upper_first: text_option(options, "caseFirst").as_deref() == Some("upper"),
@@ -71,7 +71,7 @@ impl Rules {
         }
     }
 
-    fn compare(&self, left: &Key, right: &Key) -> Ordering {
+    fn compare(&self, left: &CollationKey, right: &CollationKey) -> Ordering {
         let mut order = left.primary.cmp(&right.primary);
         if self.accents {
             order = order.then_with(|| left.secondary.cmp(&right.secondary));
@@ -82,8 +82,8 @@ impl Rules {
         order
     }
 
-    fn key(&self, text: &str) -> Key {
-        let mut key = Key::default();
+    fn key(&self, text: &str) -> CollationKey {
+        let mut key = CollationKey::default();
         let mut chars = text.nfd().peekable();
         while let Some(c) = chars.next() {
             if self.numeric && c.is_ascii_digit() {
@@ -103,7 +103,7 @@ impl Rules {
         key
     }
 
-    fn add(&self, c: char, key: &mut Key) {
+    fn add(&self, c: char, key: &mut CollationKey) {
         let case = u8::from(c.is_uppercase() != self.upper_first);
         let (base, accent) = match c {
             'ß' => return key.add_all("ss", 2),
@@ -130,7 +130,7 @@ impl Rules {
     }
 }
 
-impl Key {
+impl CollationKey {
     fn add(&mut self, primary: u32, secondary: u32, tertiary: u8) {
         self.primary.push(primary);
         self.secondary.push(secondary);

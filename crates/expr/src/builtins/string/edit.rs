@@ -6,12 +6,16 @@ use unicode_normalization::UnicodeNormalization;
 
 use super::super::args::{arg, clamped, relative};
 use super::super::text;
-use crate::context::Context;
+use crate::context::EvalContext;
 use crate::convert::{is_space, number_to_string, to_integer_or_infinity, to_text};
 use crate::error::Error;
 use crate::value::Value;
 
-pub(super) fn slice(cx: &mut Context<'_>, this: &Rc<str>, args: &[Value]) -> Result<Value, Error> {
+pub(super) fn slice(
+    cx: &mut EvalContext<'_>,
+    this: &Rc<str>,
+    args: &[Value],
+) -> Result<Value, Error> {
     let len = text::len(this);
     let start = relative(cx, arg(args, 0), len, 0)?;
     let end = relative(cx, arg(args, 1), len, len)?;
@@ -19,7 +23,7 @@ pub(super) fn slice(cx: &mut Context<'_>, this: &Rc<str>, args: &[Value]) -> Res
 }
 
 pub(super) fn substring(
-    cx: &mut Context<'_>,
+    cx: &mut EvalContext<'_>,
     this: &Rc<str>,
     args: &[Value],
 ) -> Result<Value, Error> {
@@ -29,14 +33,23 @@ pub(super) fn substring(
     part(cx, this, start.min(end), start.max(end))
 }
 
-pub(super) fn substr(cx: &mut Context<'_>, this: &Rc<str>, args: &[Value]) -> Result<Value, Error> {
+pub(super) fn substr(
+    cx: &mut EvalContext<'_>,
+    this: &Rc<str>,
+    args: &[Value],
+) -> Result<Value, Error> {
     let len = text::len(this);
     let start = relative(cx, arg(args, 0), len, 0)?;
     let length = clamped(cx, arg(args, 1), len - start, len - start)?;
     part(cx, this, start, start + length)
 }
 
-fn part(cx: &mut Context<'_>, this: &Rc<str>, start: usize, end: usize) -> Result<Value, Error> {
+fn part(
+    cx: &mut EvalContext<'_>,
+    this: &Rc<str>,
+    start: usize,
+    end: usize,
+) -> Result<Value, Error> {
     let scanned = if this.is_ascii() {
         end - start
     } else {
@@ -47,7 +60,7 @@ fn part(cx: &mut Context<'_>, this: &Rc<str>, start: usize, end: usize) -> Resul
 }
 
 pub(super) fn to_lower_case(
-    cx: &mut Context<'_>,
+    cx: &mut EvalContext<'_>,
     this: &Rc<str>,
     _: &[Value],
 ) -> Result<Value, Error> {
@@ -62,7 +75,7 @@ pub(super) fn to_lower_case(
 }
 
 pub(super) fn to_upper_case(
-    cx: &mut Context<'_>,
+    cx: &mut EvalContext<'_>,
     this: &Rc<str>,
     _: &[Value],
 ) -> Result<Value, Error> {
@@ -83,7 +96,7 @@ fn written(write: impl FnOnce(&mut String) -> Result<(), Error>) -> Result<Value
 }
 
 pub(super) fn write_lower_case(
-    cx: &mut Context<'_>,
+    cx: &mut EvalContext<'_>,
     this: &str,
     out: &mut String,
 ) -> Result<(), Error> {
@@ -96,7 +109,7 @@ pub(super) fn write_lower_case(
 }
 
 pub(super) fn write_upper_case(
-    cx: &mut Context<'_>,
+    cx: &mut EvalContext<'_>,
     this: &str,
     out: &mut String,
 ) -> Result<(), Error> {
@@ -108,10 +121,11 @@ pub(super) fn write_upper_case(
     )
 }
 
-/// ASCII is changed where it is put; other characters may become longer on the way.
+/// Writes the text in another case: ASCII in place, other text through a copy, because it may
+/// become longer.
 #[inline]
 fn write_cased(
-    cx: &mut Context<'_>,
+    cx: &mut EvalContext<'_>,
     this: &str,
     out: &mut String,
     (in_place, copied): (impl FnOnce(&mut str), impl FnOnce(&str) -> String),
@@ -129,24 +143,28 @@ fn write_cased(
     Ok(())
 }
 
-pub(super) fn trim(cx: &mut Context<'_>, this: &Rc<str>, _: &[Value]) -> Result<Value, Error> {
+pub(super) fn trim(cx: &mut EvalContext<'_>, this: &Rc<str>, _: &[Value]) -> Result<Value, Error> {
     trimmed(cx, this, this.trim_matches(is_space))
 }
 
 pub(super) fn trim_start(
-    cx: &mut Context<'_>,
+    cx: &mut EvalContext<'_>,
     this: &Rc<str>,
     _: &[Value],
 ) -> Result<Value, Error> {
     trimmed(cx, this, this.trim_start_matches(is_space))
 }
 
-pub(super) fn trim_end(cx: &mut Context<'_>, this: &Rc<str>, _: &[Value]) -> Result<Value, Error> {
+pub(super) fn trim_end(
+    cx: &mut EvalContext<'_>,
+    this: &Rc<str>,
+    _: &[Value],
+) -> Result<Value, Error> {
     trimmed(cx, this, this.trim_end_matches(is_space))
 }
 
 pub(super) fn write_trimmed(
-    cx: &mut Context<'_>,
+    cx: &mut EvalContext<'_>,
     this: &str,
     out: &mut String,
 ) -> Result<(), Error> {
@@ -155,7 +173,7 @@ pub(super) fn write_trimmed(
     Ok(())
 }
 
-fn trimmed(cx: &mut Context<'_>, this: &Rc<str>, trimmed: &str) -> Result<Value, Error> {
+fn trimmed(cx: &mut EvalContext<'_>, this: &Rc<str>, trimmed: &str) -> Result<Value, Error> {
     cx.charge_bytes(this.len())?;
     if trimmed.len() == this.len() {
         return Ok(Value::String(this.clone()));
@@ -163,7 +181,11 @@ fn trimmed(cx: &mut Context<'_>, this: &Rc<str>, trimmed: &str) -> Result<Value,
     Ok(Value::from(trimmed))
 }
 
-pub(super) fn concat(cx: &mut Context<'_>, this: &Rc<str>, args: &[Value]) -> Result<Value, Error> {
+pub(super) fn concat(
+    cx: &mut EvalContext<'_>,
+    this: &Rc<str>,
+    args: &[Value],
+) -> Result<Value, Error> {
     let mut out = String::from(&**this);
     for part in args {
         let part = to_text(cx, part)?;
@@ -172,7 +194,11 @@ pub(super) fn concat(cx: &mut Context<'_>, this: &Rc<str>, args: &[Value]) -> Re
     Ok(Value::from(out))
 }
 
-pub(super) fn repeat(cx: &mut Context<'_>, this: &Rc<str>, args: &[Value]) -> Result<Value, Error> {
+pub(super) fn repeat(
+    cx: &mut EvalContext<'_>,
+    this: &Rc<str>,
+    args: &[Value],
+) -> Result<Value, Error> {
     let count = to_integer_or_infinity(cx, arg(args, 0))?;
     if count < 0.0 || count.is_infinite() {
         return Err(Error::runtime(format!(
@@ -188,7 +214,7 @@ pub(super) fn repeat(cx: &mut Context<'_>, this: &Rc<str>, args: &[Value]) -> Re
     Ok(Value::from(this.repeat(count)))
 }
 
-fn shown(cx: &mut Context<'_>, args: &[Value]) -> Result<Rc<str>, Error> {
+fn shown(cx: &mut EvalContext<'_>, args: &[Value]) -> Result<Rc<str>, Error> {
     match arg(args, 0) {
         Value::Number(number) => Ok(number_to_string(*number).into()),
         other => to_text(cx, other),
@@ -196,7 +222,7 @@ fn shown(cx: &mut Context<'_>, args: &[Value]) -> Result<Rc<str>, Error> {
 }
 
 pub(super) fn pad_start(
-    cx: &mut Context<'_>,
+    cx: &mut EvalContext<'_>,
     this: &Rc<str>,
     args: &[Value],
 ) -> Result<Value, Error> {
@@ -208,7 +234,7 @@ pub(super) fn pad_start(
 }
 
 pub(super) fn pad_end(
-    cx: &mut Context<'_>,
+    cx: &mut EvalContext<'_>,
     this: &Rc<str>,
     args: &[Value],
 ) -> Result<Value, Error> {
@@ -218,8 +244,8 @@ pub(super) fn pad_end(
     Ok(Value::from([&**this, &padding].concat()))
 }
 
-/// The text that fills up to the wanted length; `None` when there is nothing to fill.
-fn padding(cx: &mut Context<'_>, this: &str, args: &[Value]) -> Result<Option<String>, Error> {
+/// Returns the text that fills up to the wanted length; `None` when there is nothing to fill.
+fn padding(cx: &mut EvalContext<'_>, this: &str, args: &[Value]) -> Result<Option<String>, Error> {
     let wanted = to_integer_or_infinity(cx, arg(args, 0))?;
     let len = text::len(this);
     let filler = match arg(args, 1) {
@@ -246,7 +272,7 @@ fn padding(cx: &mut Context<'_>, this: &str, args: &[Value]) -> Result<Option<St
 }
 
 pub(super) fn normalize(
-    cx: &mut Context<'_>,
+    cx: &mut EvalContext<'_>,
     this: &Rc<str>,
     args: &[Value],
 ) -> Result<Value, Error> {
@@ -269,8 +295,9 @@ pub(super) fn normalize(
     }
 }
 
-/// Normalizing can make text many times longer, so its growth is watched.
-fn collected(cx: &mut Context<'_>, chars: impl Iterator<Item = char>) -> Result<Value, Error> {
+/// Collects the characters with a check of their length, because normalizing can make text many
+/// times longer.
+fn collected(cx: &mut EvalContext<'_>, chars: impl Iterator<Item = char>) -> Result<Value, Error> {
     let max = cx.limits().string_bytes_max;
     let mut out = String::new();
     for c in chars {

@@ -5,12 +5,12 @@ use std::rc::Rc;
 use super::super::args::{arg, clamped, index};
 use super::super::text;
 use super::plain_text;
-use crate::context::Context;
+use crate::context::EvalContext;
 use crate::convert::{to_integer_or_infinity, to_number, to_text};
 use crate::error::Error;
 use crate::value::Value;
 
-pub(super) fn at(cx: &mut Context<'_>, this: &Rc<str>, args: &[Value]) -> Result<Value, Error> {
+pub(super) fn at(cx: &mut EvalContext<'_>, this: &Rc<str>, args: &[Value]) -> Result<Value, Error> {
     cx.charge_bytes(this.len())?;
     let position = index(cx, arg(args, 0), text::len(this))?;
     let unit = position.and_then(|position| text::unit(this, position));
@@ -18,7 +18,7 @@ pub(super) fn at(cx: &mut Context<'_>, this: &Rc<str>, args: &[Value]) -> Result
 }
 
 pub(super) fn char_at(
-    cx: &mut Context<'_>,
+    cx: &mut EvalContext<'_>,
     this: &Rc<str>,
     args: &[Value],
 ) -> Result<Value, Error> {
@@ -27,7 +27,7 @@ pub(super) fn char_at(
 }
 
 pub(super) fn char_code_at(
-    cx: &mut Context<'_>,
+    cx: &mut EvalContext<'_>,
     this: &Rc<str>,
     args: &[Value],
 ) -> Result<Value, Error> {
@@ -36,7 +36,7 @@ pub(super) fn char_code_at(
 }
 
 pub(super) fn code_point_at(
-    cx: &mut Context<'_>,
+    cx: &mut EvalContext<'_>,
     this: &Rc<str>,
     args: &[Value],
 ) -> Result<Value, Error> {
@@ -62,7 +62,7 @@ pub(super) fn code_point_at(
     Ok(Value::Number(f64::from(point)))
 }
 
-fn unit_at(cx: &mut Context<'_>, this: &str, args: &[Value]) -> Result<Option<u16>, Error> {
+fn unit_at(cx: &mut EvalContext<'_>, this: &str, args: &[Value]) -> Result<Option<u16>, Error> {
     let position = to_integer_or_infinity(cx, arg(args, 0))?;
     if !this.is_ascii() {
         cx.charge_bytes(this.len())?;
@@ -75,7 +75,7 @@ fn unit_at(cx: &mut Context<'_>, this: &str, args: &[Value]) -> Result<Option<u1
 }
 
 pub(super) fn includes(
-    cx: &mut Context<'_>,
+    cx: &mut EvalContext<'_>,
     this: &Rc<str>,
     args: &[Value],
 ) -> Result<Value, Error> {
@@ -86,7 +86,7 @@ pub(super) fn includes(
 }
 
 pub(super) fn starts_with(
-    cx: &mut Context<'_>,
+    cx: &mut EvalContext<'_>,
     this: &Rc<str>,
     args: &[Value],
 ) -> Result<Value, Error> {
@@ -97,7 +97,7 @@ pub(super) fn starts_with(
 }
 
 pub(super) fn ends_with(
-    cx: &mut Context<'_>,
+    cx: &mut EvalContext<'_>,
     this: &Rc<str>,
     args: &[Value],
 ) -> Result<Value, Error> {
@@ -114,7 +114,7 @@ pub(super) fn ends_with(
 }
 
 pub(super) fn index_of(
-    cx: &mut Context<'_>,
+    cx: &mut EvalContext<'_>,
     this: &Rc<str>,
     args: &[Value],
 ) -> Result<Value, Error> {
@@ -128,7 +128,7 @@ pub(super) fn index_of(
 }
 
 pub(super) fn last_index_of(
-    cx: &mut Context<'_>,
+    cx: &mut EvalContext<'_>,
     this: &Rc<str>,
     args: &[Value],
 ) -> Result<Value, Error> {
@@ -150,8 +150,8 @@ pub(super) fn last_index_of(
     ))
 }
 
-/// The byte offset where a search starts.
-fn start(cx: &mut Context<'_>, this: &str, position: &Value) -> Result<usize, Error> {
+/// Returns the byte offset where a search starts.
+fn start(cx: &mut EvalContext<'_>, this: &str, position: &Value) -> Result<usize, Error> {
     match position {
         Value::Undefined => Ok(0),
         position => {

@@ -5,14 +5,14 @@ use std::rc::Rc;
 use super::super::args::arg;
 use super::super::regexp::{self, from_pattern};
 use super::super::text;
-use crate::context::Context;
+use crate::context::EvalContext;
 use crate::convert::{to_text, to_uint32};
 use crate::error::Error;
-use crate::regex::Regex;
+use crate::regex::JsRegex;
 use crate::value::Value;
 
 pub(super) fn r#match(
-    cx: &mut Context<'_>,
+    cx: &mut EvalContext<'_>,
     this: &Rc<str>,
     args: &[Value],
 ) -> Result<Value, Error> {
@@ -34,9 +34,9 @@ pub(super) fn r#match(
     })
 }
 
-/// All matches, as an array rather than an iterator.
+/// Returns all matches, as an array rather than an iterator.
 pub(super) fn match_all(
-    cx: &mut Context<'_>,
+    cx: &mut EvalContext<'_>,
     this: &Rc<str>,
     args: &[Value],
 ) -> Result<Value, Error> {
@@ -60,7 +60,11 @@ pub(super) fn match_all(
     Ok(Value::array(found))
 }
 
-pub(super) fn search(cx: &mut Context<'_>, this: &Rc<str>, args: &[Value]) -> Result<Value, Error> {
+pub(super) fn search(
+    cx: &mut EvalContext<'_>,
+    this: &Rc<str>,
+    args: &[Value],
+) -> Result<Value, Error> {
     let regex = from_pattern(cx, arg(args, 0), "")?;
     cx.charge_bytes(this.len())?;
     let mut search = regex.search(this);
@@ -71,7 +75,11 @@ pub(super) fn search(cx: &mut Context<'_>, this: &Rc<str>, args: &[Value]) -> Re
     ))
 }
 
-pub(super) fn split(cx: &mut Context<'_>, this: &Rc<str>, args: &[Value]) -> Result<Value, Error> {
+pub(super) fn split(
+    cx: &mut EvalContext<'_>,
+    this: &Rc<str>,
+    args: &[Value],
+) -> Result<Value, Error> {
     let limit = match arg(args, 1) {
         Value::Undefined => usize::MAX,
         limit => to_uint32(cx, limit)? as usize,
@@ -90,7 +98,7 @@ pub(super) fn split(cx: &mut Context<'_>, this: &Rc<str>, args: &[Value]) -> Res
 }
 
 fn split_by_text(
-    cx: &mut Context<'_>,
+    cx: &mut EvalContext<'_>,
     this: &Rc<str>,
     separator: &str,
     limit: usize,
@@ -106,9 +114,9 @@ fn split_by_text(
 }
 
 fn split_by_regex(
-    cx: &mut Context<'_>,
+    cx: &mut EvalContext<'_>,
     this: &Rc<str>,
-    regex: &Regex,
+    regex: &JsRegex,
     limit: usize,
 ) -> Result<Vec<Value>, Error> {
     let mut parts = Vec::new();

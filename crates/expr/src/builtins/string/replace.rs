@@ -6,32 +6,32 @@ use std::rc::Rc;
 use super::super::args::arg;
 use super::super::regexp;
 use super::super::text;
-use crate::context::Context;
+use crate::context::EvalContext;
 use crate::convert::{to_text, write_text};
 use crate::error::Error;
-use crate::regex::{Regex, Search};
+use crate::regex::{JsRegex, RegexSearch};
 use crate::value::Value;
 
-/// Which occurrences of a text are replaced.
+/// The occurrences of a text to replace.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Which {
+enum ReplaceScope {
     First,
     All,
 }
 
 pub(super) fn replace(
-    cx: &mut Context<'_>,
+    cx: &mut EvalContext<'_>,
     this: &Rc<str>,
     args: &[Value],
 ) -> Result<Value, Error> {
     match arg(args, 0) {
         Value::RegExp(regex) => replace_matches(cx, this, regex, arg(args, 1)),
-        _ => replace_text(cx, this, args, Which::First),
+        _ => replace_text(cx, this, args, ReplaceScope::First),
     }
 }
 
 pub(super) fn replace_all(
-    cx: &mut Context<'_>,
+    cx: &mut EvalContext<'_>,
     this: &Rc<str>,
     args: &[Value],
 ) -> Result<Value, Error> {
@@ -42,60 +42,64 @@ pub(super) fn replace_all(
         Value::RegExp(_) => Err(Error::runtime(
             "String.prototype.replaceAll called with a non-global RegExp argument",
         )),
-        _ => replace_text(cx, this, args, Which::All),
+        _ => replace_text(cx, this, args, ReplaceScope::All),
     }
 }
 
-/// What takes the place of a match.
-enum Replacement<'a> {
+/// The replacement of a match.
+enum ReplacementValue<'a> {
     Function(&'a Value),
     /// Text without `$`.
     Plain(Rc<str>),
     Template(Rc<str>),
 }
 
-impl<'a> Replacement<'a> {
-    fn of(cx: &mut Context<'_>, value: &'a Value) -> Result<Self, Error> {
+impl<'a> ReplacementValue<'a> {
+    fn of(cx: &mut EvalContext<'_>, value: &'a Value) -> Result<Self, Error> {
         if value.is_callable() {
-            return Ok(Replacement::Function(value));
+            return Ok(ReplacementValue::Function(value));
         }
         let text = to_text(cx, value)?;
         Ok(if text.contains('$') {
-            Replacement::Template(text)
+            ReplacementValue::Template(text)
         } else {
-            Replacement::Plain(text)
+            ReplacementValue::Plain(text)
         })
     }
 }
 
 fn replace_text(
-    cx: &mut Context<'_>,
+    cx: &mut EvalContext<'_>,
     this: &Rc<str>,
     args: &[Value],
-    which: Which,
+    which: ReplaceScope,
 ) -> Result<Value, Error> {
     let pattern = to_text(cx, arg(args, 0))?;
-    let replacement = Replacement::of(cx, arg(args, 1))?;
+    let replacement = ReplacementValue::of(cx, arg(args, 1))?;
     cx.charge_bytes(this.len())?;
     let mut out = String::new();
     let (mut rest, mut changed) = (0, false);
-    let take = if which == Which::All { usize::MAX } else { 1 };
+    let take = if which == ReplaceScope::All {
+        usize::MAX
+    } else {
+        1
+    };
     for (start, found) in this.match_indices(&*pattern).take(take) {
         let end = start + found.len();
         text::push(cx, &mut out, &this[rest..start])?;
         (rest, changed) = (end, true);
         match &replacement {
-            Replacement::Plain(text) => text::push(cx, &mut out, text)?,
-            Replacement::Function(function) => {
+            ReplacementValue::Plain(text) => text::push(cx, &mut out, text)?,
+            ReplacementValue::Function(function) => {
                 let offset = Value::Number(text::len(&this[..start]) as f64);
                 let arguments = [Value::from(found), offset, Value::String(this.clone())];
                 let made = cx.call(function, &Value::Undefined, &arguments)?;
                 write_text(cx, &made, &mut out)?;
                 text::check(cx, &out)?;
             }
-            Replacement::Template(template) => {
+            ReplacementValue::Template(template) => {
                 let whole = start..end;
-                expand(cx, template, &Plain { text: this, whole }, &mut out)?;
+                expand(cx, template, &PlainMatch { text: this, whole }, &mut out)?;
             }
         }
     }
@@ -107,14 +111,14 @@ fn replace_text(
 }
 
 fn replace_matches(
-    cx: &mut Context<'_>,
+    cx: &mut EvalContext<'_>,
     this: &Rc<str>,
-    regex: &Regex,
+    regex: &JsRegex,
     replacement: &Value,
 ) -> Result<Value, Error> {
-    let replacement = Replacement::of(cx, replacement)?;
+    let replacement = ReplacementValue::of(cx, replacement)?;
     let mut out = String::new();
-    // How far the text is done, and its length, once there is a match.
+    // The end of the text that is done, and the text's length once there is a match.
     let (mut rest, mut len) = (0, None);
     if regex.has_flag('g') {
         regex.last_index.set(0);
@@ -125,18 +129,18 @@ fn replace_matches(
         cx.charge_bytes(out.len() - before)?;
         rest = whole.end;
         match &replacement {
-            Replacement::Plain(text) => text::push(cx, &mut out, text),
-            Replacement::Function(function) => {
+            ReplacementValue::Plain(text) => text::push(cx, &mut out, text),
+            ReplacementValue::Function(function) => {
                 cx.charge(regex.groups() as u64)?;
                 let arguments = regexp::replacer_arguments(regex, search, this);
                 let made = cx.call(function, &Value::Undefined, &arguments)?;
                 write_text(cx, &made, &mut out)?;
                 text::check(cx, &out)
             }
-            Replacement::Template(template) => expand(
+            ReplacementValue::Template(template) => expand(
                 cx,
                 template,
-                &Matched {
+                &RegexMatch {
                     regex,
                     search,
                     whole,
@@ -155,24 +159,25 @@ fn replace_matches(
     Ok(Value::from(out))
 }
 
-/// What a replacement template can refer to. Positions are whatever the source counts in.
-trait Source {
+/// The match that a replacement template refers to. Positions are in the units of the
+/// implementation.
+trait MatchSource {
     fn whole(&self) -> Range<usize>;
     fn len(&self) -> usize;
     fn groups(&self) -> usize;
     fn group(&self, number: usize) -> Option<Range<usize>>;
-    /// The number of a named group; `None` when the pattern names no groups at all.
+    /// Returns the number of a named group; `None` when the pattern names no groups at all.
     fn named(&self, name: &str) -> Option<Option<usize>>;
     fn write(&self, range: Range<usize>, out: &mut String);
 }
 
 /// A plain text that was found, in bytes.
-struct Plain<'a> {
+struct PlainMatch<'a> {
     text: &'a str,
     whole: Range<usize>,
 }
 
-impl Source for Plain<'_> {
+impl MatchSource for PlainMatch<'_> {
     fn whole(&self) -> Range<usize> {
         self.whole.clone()
     }
@@ -194,13 +199,13 @@ impl Source for Plain<'_> {
 }
 
 /// A regular expression's match, in UTF-16 code units.
-struct Matched<'a, 's> {
-    regex: &'a Regex,
-    search: &'a Search<'s>,
+struct RegexMatch<'a, 's> {
+    regex: &'a JsRegex,
+    search: &'a RegexSearch<'s>,
     whole: Range<usize>,
 }
 
-impl Source for Matched<'_, '_> {
+impl MatchSource for RegexMatch<'_, '_> {
     fn whole(&self) -> Range<usize> {
         self.whole.clone()
     }
@@ -231,9 +236,9 @@ impl Source for Matched<'_, '_> {
 
 /// Appends a replacement template with its `$` references filled in.
 fn expand(
-    cx: &mut Context<'_>,
+    cx: &mut EvalContext<'_>,
     template: &str,
-    source: &impl Source,
+    source: &impl MatchSource,
     out: &mut String,
 ) -> Result<(), Error> {
     let mut rest = template;
@@ -249,8 +254,9 @@ fn expand(
     text::push(cx, out, rest)
 }
 
-/// Appends what the reference at the start of `rest` stands for; how many bytes it took.
-fn reference(rest: &str, source: &impl Source, out: &mut String) -> usize {
+/// Appends the text of the reference at the start of `rest`; returns the reference's length in
+/// bytes.
+fn reference(rest: &str, source: &impl MatchSource, out: &mut String) -> usize {
     let whole = source.whole();
     match rest.as_bytes().get(1) {
         Some(b'$') => out.push('$'),
@@ -267,8 +273,8 @@ fn reference(rest: &str, source: &impl Source, out: &mut String) -> usize {
     2
 }
 
-/// `$1` or `$12`: two digits when there is such a group, else one.
-fn numbered(rest: &str, source: &impl Source, out: &mut String) -> usize {
+/// Appends `$1` or `$12`: two digits if there is such a group, else one.
+fn numbered(rest: &str, source: &impl MatchSource, out: &mut String) -> usize {
     let digit = |at: usize| {
         rest.as_bytes()
             .get(at)
@@ -289,8 +295,8 @@ fn numbered(rest: &str, source: &impl Source, out: &mut String) -> usize {
     1
 }
 
-/// `$<name>`
-fn named(rest: &str, source: &impl Source, out: &mut String) -> usize {
+/// Appends `$<name>`.
+fn named(rest: &str, source: &impl MatchSource, out: &mut String) -> usize {
     let name = rest[2..].find('>').map(|end| &rest[2..2 + end]);
     let Some((name, group)) = name.and_then(|name| Some((name, source.named(name)?))) else {
         out.push('$');

@@ -1,14 +1,17 @@
-//! Redirections and here-documents: whose words are no arguments, and whose lines take no values.
+//! Redirections and here-documents: their words are not arguments, and their lines take no values.
 
-use super::{Commands, Frame, HereDocument, Refusal, Scanner, Symbol, Target, Word};
+use super::{
+    HereDocument, OpenCommands, OpenConstruct, RedirectTarget, ShellScanner, ShellSymbol,
+    ShellWord, ValueRefusal,
+};
 
 const USE_PRINTF: &str = "write it with `printf '%s\\n' {{ … }}`, or let the command read a file";
 
-impl Scanner<'_> {
-    /// Reads `<`, `>` and what they are made of, up to the word that they lead to.
-    pub(super) fn redirection(&mut self, c: char) -> Result<(), Refusal> {
+impl ShellScanner<'_> {
+    /// Reads `<`, `>` and their variants, up to the word that follows.
+    pub(super) fn redirection(&mut self, c: char) -> Result<(), ValueRefusal> {
         let is_number =
-            |word: &Word| word.is_bare() && word.text.chars().all(|c| c.is_ascii_digit());
+            |word: &ShellWord| word.is_bare() && word.text.chars().all(|c| c.is_ascii_digit());
         let commands = self.commands();
         if commands.current.as_ref().is_some_and(is_number) {
             commands.current = None;
@@ -16,7 +19,7 @@ impl Scanner<'_> {
         self.end_word();
         if c == '<' && self.take('<') {
             if self.take('<') {
-                self.commands().target = Some(Target::Text);
+                self.commands().target = Some(RedirectTarget::Text);
                 return Ok(());
             }
             let strips_tabs = self.take('-');
@@ -24,29 +27,29 @@ impl Scanner<'_> {
         }
         if self.take('(') {
             self.word().push('(');
-            self.open(Frame::Commands(Commands::default()));
+            self.open(OpenConstruct::Commands(OpenCommands::default()));
             return Ok(());
         }
         let _ = self.take('>') || self.take('&') || self.take('|');
-        self.commands().target = Some(Target::File);
+        self.commands().target = Some(RedirectTarget::File);
         Ok(())
     }
 
     /// Reads the word that will end a here-document.
-    fn here_document(&mut self, strips_tabs: bool) -> Result<(), Refusal> {
+    fn here_document(&mut self, strips_tabs: bool) -> Result<(), ValueRefusal> {
         while self.is_next(' ') || self.is_next('\t') {
             self.next();
         }
         let mut delimiter = String::new();
         while let Some(symbol) = self.peek() {
             match symbol {
-                Symbol::Value(index) => {
+                ShellSymbol::Value(index) => {
                     let what = "names the end of a here-document";
                     return self.refuse(index, what, USE_PRINTF);
                 }
-                Symbol::Char(c) if " \t\n;&|<>()".contains(c) => break,
-                Symbol::Char('\'' | '"' | '\\') => {}
-                Symbol::Char(c) => delimiter.push(c),
+                ShellSymbol::Char(c) if " \t\n;&|<>()".contains(c) => break,
+                ShellSymbol::Char('\'' | '"' | '\\') => {}
+                ShellSymbol::Char(c) => delimiter.push(c),
             }
             self.next();
         }
@@ -58,16 +61,16 @@ impl Scanner<'_> {
     }
 
     /// Skips the here-documents that begin after this line end.
-    pub(super) fn read_here_documents(&mut self) -> Result<(), Refusal> {
+    pub(super) fn read_here_documents(&mut self) -> Result<(), ValueRefusal> {
         for document in std::mem::take(&mut self.here_documents) {
             let mut line = String::new();
             loop {
                 let symbol = self.next();
                 match symbol {
-                    Some(Symbol::Value(index)) => {
+                    Some(ShellSymbol::Value(index)) => {
                         return self.refuse(index, "is inside a here-document", USE_PRINTF);
                     }
-                    Some(Symbol::Char(c)) if c != '\n' => line.push(c),
+                    Some(ShellSymbol::Char(c)) if c != '\n' => line.push(c),
                     _ => {
                         let text = match document.strips_tabs {
                             true => line.trim_start_matches('\t'),

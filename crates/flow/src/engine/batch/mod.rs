@@ -1,47 +1,60 @@
-//! Several commands in one transaction: rows that are known are not asked for again, and a row that
-//! changes many times is written once.
+//! The row cache: several commands in one transaction read each row once and write it once.
 //!
-//! A batch is handed to [`decide`](crate::engine::decide) as its [`Rows`]. What it does not know is
-//! the error: fetch it, [`learn`](Batch::learn) it, and decide again. That suits a store whose
-//! lookups are asynchronous, and lets it fetch what many commands lack in one query.
+//! A batch is handed to [`decide`](crate::engine::decide) as its [`RowSource`]. A row that it lacks is
+//! the error of the decision: read it, [`learn`](RowCache::learn) it, and decide again. That suits a
+//! store whose lookups are asynchronous, and lets it read the missing rows of many commands in one
+//! query.
+//!
+//! Example: 50 reports end 50 items of the foreach `r/E`. Each changes the counters of the group
+//! row. The first decision reads that row and [`commit`](RowCache::commit)s its change into the cache,
+//! the next 49 find it there, and [`flush`](RowCache::flush) returns it once, with all 50 changes.
+//!
+//! Between transactions the cache keeps the rows of work in progress ([`settle`](RowCache::settle))
+//! and has to find out whether they are still valid ([`doubt`](RowCache::doubt)); the sibling modules
+//! explain both.
 
-mod likely;
-mod quiet;
-mod remember;
+mod evict;
+mod isolation;
+mod read_set;
 
-pub use likely::{endings, likely};
+pub use read_set::{endings, likely};
 
+use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::engine::rows::{GroupRow, ItemRow, Place, Rows, RunRow, TaskRow, TimerRow};
+use crate::engine::rows::{
+    GroupRow, ItemRow, RowSource, RunRow, SlotKey, SlotRow, StepAddress, TaskRow, TimerRow,
+};
 use crate::engine::status::{RunStatus, TaskStatus};
-use crate::engine::table::Table;
-use crate::engine::{CallRow, Changes, Event, Notice};
-use crate::id::{Path, RunId, TaskId};
+use crate::engine::table::RowTable;
+use crate::engine::{CallRow, Notice, RowChanges, RunEvent};
+use crate::id::{ItemPath, RunId, TaskId};
 
-/// Something a batch does not know yet.
+/// A row, or a range of rows, that the cache lacks.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Lookup {
+pub enum RowLookup {
     Run(RunId),
     Input(RunId),
     Task(TaskId),
-    Visits(Place),
-    Completed(Place),
+    Visits(StepAddress),
+    Completed(StepAddress),
     Group(TaskId),
     Item(TaskId, u32),
     Items(TaskId),
     Outputs(Vec<TaskId>),
-    Active(RunId, Path),
-    ActiveWithin(RunId, Path),
+    Active(RunId, ItemPath),
+    ActiveWithin(RunId, ItemPath),
     Timer(RunId, String),
+    /// The holders of a concurrency key, and those that wait for it.
+    Slots(String),
 }
 
-/// What a lookup found, in the shape its kind has in [`Rows`].
+/// The result of a lookup, in the shape its kind has in [`RowSource`].
 #[derive(Clone, Debug, PartialEq)]
-pub enum Found {
+pub enum LookupResult {
     Run(Option<RunRow>),
     Input(Option<Value>),
     /// For `Task` and `Completed`.
@@ -54,63 +67,70 @@ pub enum Found {
     /// For `Active` and `ActiveWithin`.
     Tasks(Vec<TaskRow>),
     Timer(Option<TimerRow>),
+    Slots(Vec<SlotRow>),
 }
 
-/// Rows that are known, and those that are to be written.
+/// Cached rows, and the changes of them that are not written yet.
 #[derive(Clone, Debug, Default)]
-pub struct Batch {
-    runs: Table<RunId, RunRow>,
-    tasks: Table<TaskId, TaskRow>,
-    groups: Table<TaskId, GroupRow>,
-    items: Table<(TaskId, u32), ItemRow>,
-    timers: Table<(RunId, String), TimerRow>,
+pub struct RowCache {
+    runs: RowTable<RunId, RunRow>,
+    tasks: RowTable<TaskId, TaskRow>,
+    groups: RowTable<TaskId, GroupRow>,
+    items: RowTable<(TaskId, u32), ItemRow>,
+    timers: RowTable<(RunId, String), TimerRow>,
+    slots: RowTable<SlotKey, SlotRow>,
     inputs: HashMap<RunId, Option<Value>>,
     new_inputs: Vec<(RunId, Value)>,
-    visits: HashMap<Place, u32>,
-    completed: HashMap<Place, Option<TaskId>>,
-    /// Outputs as they were stored when they were asked for.
+    visits: HashMap<StepAddress, u32>,
+    completed: HashMap<StepAddress, Option<TaskId>>,
+    /// Outputs as they were stored when they were read.
     outputs: HashMap<TaskId, Option<Value>>,
-    /// Ranges that were asked for: all their tasks are here.
-    ranges: HashSet<Lookup>,
+    /// Ranges that were read: all their tasks are cached.
+    ranges: HashSet<RowLookup>,
     all_items: HashSet<TaskId>,
-    /// Runs of an earlier transaction, by the number of the last event each had then.
+    /// Runs cached by an earlier transaction and not checked since, with the number of the last
+    /// event each had then.
     doubted: HashMap<RunId, u64>,
-    /// The tasks that were claimed here and have not ended.
+    /// Tasks that were claimed here and have not ended.
     held: HashSet<TaskId>,
     is_overtaken: bool,
-    events: Vec<Event>,
+    events: Vec<RunEvent>,
     calls: Vec<CallRow>,
     notices: Vec<Notice>,
 }
 
-impl Batch {
+impl RowCache {
     #[must_use]
-    pub fn new() -> Batch {
-        Batch::default()
+    pub fn new() -> RowCache {
+        RowCache::default()
     }
 
-    /// Takes in what a lookup found. What is known better already stays.
-    pub fn learn(&mut self, lookup: Lookup, found: Found) {
+    /// Adds the result of a lookup. A row that is cached already stays, because it may have been
+    /// changed here.
+    pub fn learn(&mut self, lookup: RowLookup, found: LookupResult) {
         match (lookup, found) {
-            (Lookup::Run(run), Found::Run(row)) => {
+            (RowLookup::Run(run), LookupResult::Run(row)) => {
                 if let Some(seq) = self.doubted.remove(&run) {
                     self.catch_up(&run, seq, row.as_ref());
                 }
                 self.runs.learn(run, row.map(Arc::new));
             }
-            (Lookup::Input(run), Found::Input(input)) => {
+            (RowLookup::Input(run), LookupResult::Input(input)) => {
                 self.inputs.entry(run).or_insert(input);
             }
-            (Lookup::Task(task), Found::Task(row)) => self.tasks.learn(task, row.map(Arc::new)),
-            (Lookup::Visits(place), Found::Visits(visits)) => {
+            (RowLookup::Task(task), LookupResult::Task(row)) => {
+                self.tasks.learn(task, row.map(Arc::new))
+            }
+            (RowLookup::Visits(place), LookupResult::Visits(visits)) => {
                 self.visits.entry(place).or_insert(visits);
             }
-            (Lookup::Completed(place), Found::Task(row)) => {
+            (RowLookup::Completed(place), LookupResult::Task(row)) => {
                 let stored = row.as_ref().map(|row| row.id.clone());
                 if let Some(row) = row {
                     self.tasks.learn(row.id.clone(), Some(Arc::new(row)));
                 }
-                // What was completed in this batch is not stored yet.
+                // A task that was completed in this batch is not stored yet, and the lookup cannot
+                // have seen it.
                 let ours =
                     self.tasks.iter().map(|(_, row)| row).filter(|row| {
                         row.status == TaskStatus::Completed && row.id.place() == place
@@ -121,55 +141,66 @@ impl Batch {
                     self.completed.insert(place, last);
                 }
             }
-            (Lookup::Group(group), Found::Group(row)) => {
+            (RowLookup::Group(group), LookupResult::Group(row)) => {
                 self.groups.learn(group, row.map(Arc::new));
             }
-            (Lookup::Item(group, index), Found::Item(row)) => {
+            (RowLookup::Item(group, index), LookupResult::Item(row)) => {
                 self.items.learn((group, index), row.map(Arc::new));
             }
-            (Lookup::Items(group), Found::Items(rows)) => {
+            (RowLookup::Items(group), LookupResult::Items(rows)) => {
                 for row in rows {
                     self.items
                         .learn((group.clone(), row.index), Some(Arc::new(row)));
                 }
                 self.all_items.insert(group);
             }
-            (Lookup::Outputs(tasks), Found::Outputs(outputs)) => {
+            (RowLookup::Outputs(tasks), LookupResult::Outputs(outputs)) => {
                 self.outputs.extend(tasks.into_iter().zip(outputs));
             }
-            (range @ (Lookup::Active(..) | Lookup::ActiveWithin(..)), Found::Tasks(rows)) => {
+            (
+                range @ (RowLookup::Active(..) | RowLookup::ActiveWithin(..)),
+                LookupResult::Tasks(rows),
+            ) => {
                 for row in rows {
                     self.tasks.learn(row.id.clone(), Some(Arc::new(row)));
                 }
                 self.ranges.insert(range);
             }
-            (Lookup::Timer(run, key), Found::Timer(row)) => {
+            (RowLookup::Timer(run, key), LookupResult::Timer(row)) => {
                 self.timers.learn((run, key), row.map(Arc::new));
+            }
+            (RowLookup::Slots(key), LookupResult::Slots(rows)) => {
+                for row in rows {
+                    self.slots.learn(row.id(), Some(Arc::new(row)));
+                }
+                self.ranges.insert(RowLookup::Slots(key));
             }
             _ => {}
         }
     }
 
-    /// Whether a lookup would tell anything new.
+    /// Tells whether a lookup would bring nothing new.
     #[must_use]
-    pub fn knows(&self, lookup: &Lookup) -> bool {
+    pub fn knows(&self, lookup: &RowLookup) -> bool {
         match lookup {
-            Lookup::Run(run) => self.runs.get(run).is_some(),
-            Lookup::Input(run) => self.inputs.contains_key(run),
-            Lookup::Task(task) => self.tasks.get(task).is_some(),
-            Lookup::Visits(place) => self.visits.contains_key(place),
-            Lookup::Completed(place) => self.latest(place).is_some(),
-            Lookup::Group(group) => self.groups.get(group).is_some(),
-            Lookup::Item(group, index) => self.items.get(&(group.clone(), *index)).is_some(),
-            Lookup::Items(group) => self.all_items.contains(group),
-            Lookup::Outputs(tasks) => tasks.iter().all(|task| self.outputs.contains_key(task)),
-            Lookup::Active(..) | Lookup::ActiveWithin(..) => self.ranges.contains(lookup),
-            Lookup::Timer(run, key) => self.timers.get(&(run.clone(), key.clone())).is_some(),
+            RowLookup::Run(run) => self.runs.get(run).is_some(),
+            RowLookup::Input(run) => self.inputs.contains_key(run),
+            RowLookup::Task(task) => self.tasks.get(task).is_some(),
+            RowLookup::Visits(place) => self.visits.contains_key(place),
+            RowLookup::Completed(place) => self.latest(place).is_some(),
+            RowLookup::Group(group) => self.groups.get(group).is_some(),
+            RowLookup::Item(group, index) => self.items.get(&(group.clone(), *index)).is_some(),
+            RowLookup::Items(group) => self.all_items.contains(group),
+            RowLookup::Outputs(tasks) => tasks.iter().all(|task| self.outputs.contains_key(task)),
+            RowLookup::Active(..) | RowLookup::ActiveWithin(..) | RowLookup::Slots(_) => {
+                self.ranges.contains(lookup)
+            }
+            RowLookup::Timer(run, key) => self.timers.get(&(run.clone(), key.clone())).is_some(),
         }
     }
 
-    /// The tasks of running runs that are known here and may be claimed now, the longest waiting
-    /// first: a store need not write what it goes on to claim.
+    /// Returns the cached tasks that may be claimed now, of running runs, the longest waiting
+    /// first. A store claims these without writing them first.
     #[must_use]
     pub fn ready(&self, now_ms: u64) -> Vec<&Arc<TaskRow>> {
         let is_running = |run: &RunId| {
@@ -182,21 +213,21 @@ impl Batch {
             .map(|(_, row)| row)
             .filter(|row| row.is_claimable() && row.ready_ms <= now_ms && is_running(&row.id.run))
             .collect();
-        ready.sort_by_key(|row| (row.ready_ms, &row.id));
+        ready.sort_by_key(|row| (Reverse(row.priority), row.ready_ms, &row.id));
         ready
     }
 
-    /// Whether something was decided that is not handed out yet.
+    /// Tells whether a decision was added whose changes were not handed out yet.
     #[must_use]
     pub fn has_news(&self) -> bool {
         !self.events.is_empty()
     }
 
-    /// Takes in a decision: later commands see it, and [`changes`](Batch::changes) has it.
-    pub fn commit(&mut self, decided: impl Into<Changes>) {
+    /// Adds a decision: later commands see it, and [`changes`](RowCache::changes) contains it.
+    pub fn commit(&mut self, decided: impl Into<RowChanges>) {
         let decided = decided.into();
         let is_quiet = self.is_quiet(&decided);
-        let Changes {
+        let RowChanges {
             runs,
             inputs,
             tasks,
@@ -204,6 +235,7 @@ impl Batch {
             groups,
             items,
             timers,
+            slots,
             events,
             calls,
             notices,
@@ -227,6 +259,9 @@ impl Batch {
         for (key, row) in timers {
             self.timers.set(key, row);
         }
+        for (key, row) in slots {
+            self.slots.set(key, row);
+        }
         self.events.extend(events);
         self.calls.extend(calls);
         self.notices.extend(notices);
@@ -243,7 +278,7 @@ impl Batch {
     fn take_task(&mut self, row: Arc<TaskRow>) {
         self.hold(&row);
         let place = row.id.place();
-        // What is not known stays so: there may be later visits in the store.
+        // An unknown count stays unknown: the store may have later visits.
         if let Some(known) = self.visits.get_mut(&place) {
             *known = (*known).max(row.id.visit);
         }
@@ -258,14 +293,14 @@ impl Batch {
         self.tasks.set(row.id.clone(), Some(row));
     }
 
-    /// Every row that is to be written, once, as it is after the last command.
+    /// Returns every row to write, once, as it is after the last command.
     #[must_use]
-    pub fn changes(&self) -> Changes {
-        fn rows<K: Ord + Clone, T: Clone + PartialEq>(table: &Table<K, T>) -> Vec<Arc<T>> {
+    pub fn changes(&self) -> RowChanges {
+        fn rows<K: Ord + Clone, T: Clone + PartialEq>(table: &RowTable<K, T>) -> Vec<Arc<T>> {
             let changed = table.changed().into_iter();
             changed.filter_map(|(_, row)| row).collect()
         }
-        Changes {
+        RowChanges {
             runs: rows(&self.runs),
             inputs: self.new_inputs.clone(),
             taken: self.tasks.ceased(TaskRow::is_claimable),
@@ -273,20 +308,21 @@ impl Batch {
             groups: rows(&self.groups),
             items: rows(&self.items),
             timers: self.timers.changed(),
+            slots: self.slots.changed(),
             events: self.events.clone(),
             calls: self.calls.clone(),
             notices: self.notices.clone(),
         }
     }
 
-    /// As [`changes`](Batch::changes), for a store that writes now and goes on with the same
-    /// transaction: what was handed out once is not handed out again.
-    pub fn flush(&mut self) -> Changes {
-        fn rows<K: Ord + Clone, T: Clone + PartialEq>(table: &mut Table<K, T>) -> Vec<Arc<T>> {
+    /// Returns the same as [`changes`](RowCache::changes), for a store that writes now and continues
+    /// the same transaction: no change is handed out twice.
+    pub fn flush(&mut self) -> RowChanges {
+        fn rows<K: Ord + Clone, T: Clone + PartialEq>(table: &mut RowTable<K, T>) -> Vec<Arc<T>> {
             let changed = table.flush().into_iter();
             changed.filter_map(|(_, row)| row).collect()
         }
-        Changes {
+        RowChanges {
             runs: rows(&mut self.runs),
             inputs: std::mem::take(&mut self.new_inputs),
             taken: self.tasks.ceased(TaskRow::is_claimable),
@@ -294,22 +330,23 @@ impl Batch {
             groups: rows(&mut self.groups),
             items: rows(&mut self.items),
             timers: self.timers.flush(),
+            slots: self.slots.flush(),
             events: std::mem::take(&mut self.events),
             calls: std::mem::take(&mut self.calls),
             notices: std::mem::take(&mut self.notices),
         }
     }
 
-    /// Nothing counts of a run that is in doubt.
-    fn trust(&self, run: &RunId) -> Result<(), Lookup> {
+    /// Refuses to answer for a run that is not checked yet, by naming the lookup that checks it.
+    fn trust(&self, run: &RunId) -> Result<(), RowLookup> {
         match self.doubted.contains_key(run) {
-            true => Err(Lookup::Run(run.clone())),
+            true => Err(RowLookup::Run(run.clone())),
             false => Ok(()),
         }
     }
 
-    /// What was completed last at a place, if that is known.
-    fn latest(&self, place: &Place) -> Option<Option<&Arc<TaskRow>>> {
+    /// Returns the task completed last at a place, if the cache knows it.
+    fn latest(&self, place: &StepAddress) -> Option<Option<&Arc<TaskRow>>> {
         match self.completed.get(place)? {
             None => Some(None),
             Some(task) => self.tasks.get(task),
@@ -318,13 +355,13 @@ impl Batch {
 
     fn ranged(
         &self,
-        range: &Lookup,
+        range: &RowLookup,
         is_there: impl Fn(&TaskId) -> bool,
-    ) -> Result<Vec<Arc<TaskRow>>, Lookup> {
+    ) -> Result<Vec<Arc<TaskRow>>, RowLookup> {
         if !self.ranges.contains(range) {
             return Err(range.clone());
         }
-        // The stored ones were learned; whatever changed since is here too.
+        // The lookup added the stored tasks, and decisions added the changes since.
         let rows = self.tasks.iter().map(|(_, row)| row);
         let active = rows.filter(|row| !row.status.is_terminal() && is_there(&row.id));
         Ok(active.cloned().collect())
@@ -333,64 +370,66 @@ impl Batch {
 
 fn known<T>(
     found: Option<Option<&Arc<T>>>,
-    lookup: impl FnOnce() -> Lookup,
-) -> Result<Option<Arc<T>>, Lookup> {
+    lookup: impl FnOnce() -> RowLookup,
+) -> Result<Option<Arc<T>>, RowLookup> {
     match found {
         Some(row) => Ok(row.cloned()),
         None => Err(lookup()),
     }
 }
 
-impl Rows for Batch {
-    type Error = Lookup;
+impl RowSource for RowCache {
+    type Error = RowLookup;
 
-    fn run(&mut self, run: &RunId) -> Result<Option<Arc<RunRow>>, Lookup> {
-        known(self.runs.get(run), || Lookup::Run(run.clone()))
+    fn run(&mut self, run: &RunId) -> Result<Option<Arc<RunRow>>, RowLookup> {
+        known(self.runs.get(run), || RowLookup::Run(run.clone()))
     }
 
-    fn input(&mut self, run: &RunId) -> Result<Option<Value>, Lookup> {
+    fn input(&mut self, run: &RunId) -> Result<Option<Value>, RowLookup> {
         self.trust(run)?;
         let input = self.inputs.get(run).cloned();
-        input.ok_or_else(|| Lookup::Input(run.clone()))
+        input.ok_or_else(|| RowLookup::Input(run.clone()))
     }
 
-    fn task(&mut self, task: &TaskId) -> Result<Option<Arc<TaskRow>>, Lookup> {
+    fn task(&mut self, task: &TaskId) -> Result<Option<Arc<TaskRow>>, RowLookup> {
         self.trust(&task.run)?;
-        known(self.tasks.get(task), || Lookup::Task(task.clone()))
+        known(self.tasks.get(task), || RowLookup::Task(task.clone()))
     }
 
-    fn visits(&mut self, place: &Place) -> Result<u32, Lookup> {
+    fn visits(&mut self, place: &StepAddress) -> Result<u32, RowLookup> {
         self.trust(&place.run)?;
         let visits = self.visits.get(place).copied();
-        visits.ok_or_else(|| Lookup::Visits(place.clone()))
+        visits.ok_or_else(|| RowLookup::Visits(place.clone()))
     }
 
-    fn completed(&mut self, place: &Place) -> Result<Option<Arc<TaskRow>>, Lookup> {
+    fn completed(&mut self, place: &StepAddress) -> Result<Option<Arc<TaskRow>>, RowLookup> {
         self.trust(&place.run)?;
-        known(self.latest(place), || Lookup::Completed(place.clone()))
+        known(self.latest(place), || RowLookup::Completed(place.clone()))
     }
 
-    fn group(&mut self, group: &TaskId) -> Result<Option<Arc<GroupRow>>, Lookup> {
+    fn group(&mut self, group: &TaskId) -> Result<Option<Arc<GroupRow>>, RowLookup> {
         self.trust(&group.run)?;
-        known(self.groups.get(group), || Lookup::Group(group.clone()))
+        known(self.groups.get(group), || RowLookup::Group(group.clone()))
     }
 
-    fn item(&mut self, group: &TaskId, index: u32) -> Result<Option<Arc<ItemRow>>, Lookup> {
+    fn item(&mut self, group: &TaskId, index: u32) -> Result<Option<Arc<ItemRow>>, RowLookup> {
         self.trust(&group.run)?;
         let key = (group.clone(), index);
-        known(self.items.get(&key), || Lookup::Item(group.clone(), index))
+        known(self.items.get(&key), || {
+            RowLookup::Item(group.clone(), index)
+        })
     }
 
-    fn items(&mut self, group: &TaskId) -> Result<Vec<Arc<ItemRow>>, Lookup> {
+    fn items(&mut self, group: &TaskId) -> Result<Vec<Arc<ItemRow>>, RowLookup> {
         self.trust(&group.run)?;
         if !self.all_items.contains(group) {
-            return Err(Lookup::Items(group.clone()));
+            return Err(RowLookup::Items(group.clone()));
         }
         let all = self.items.iter().filter(|((of, _), _)| of == group);
         Ok(all.map(|(_, row)| row.clone()).collect())
     }
 
-    fn outputs(&mut self, tasks: &[TaskId]) -> Result<Vec<Option<Value>>, Lookup> {
+    fn outputs(&mut self, tasks: &[TaskId]) -> Result<Vec<Option<Value>>, RowLookup> {
         for task in tasks {
             self.trust(&task.run)?;
         }
@@ -406,27 +445,40 @@ impl Rows for Batch {
         let missing: Vec<TaskId> = missing.map(|(task, _)| task.clone()).collect();
         match missing.is_empty() {
             true => Ok(outputs.into_iter().map(Option::flatten).collect()),
-            false => Err(Lookup::Outputs(missing)),
+            false => Err(RowLookup::Outputs(missing)),
         }
     }
 
-    fn active(&mut self, run: &RunId, path: &Path) -> Result<Vec<Arc<TaskRow>>, Lookup> {
+    fn active(&mut self, run: &RunId, path: &ItemPath) -> Result<Vec<Arc<TaskRow>>, RowLookup> {
         self.trust(run)?;
-        let range = Lookup::Active(run.clone(), path.clone());
+        let range = RowLookup::Active(run.clone(), path.clone());
         self.ranged(&range, |task| task.run == *run && task.path == *path)
     }
 
-    fn active_within(&mut self, run: &RunId, path: &Path) -> Result<Vec<Arc<TaskRow>>, Lookup> {
+    fn active_within(
+        &mut self,
+        run: &RunId,
+        path: &ItemPath,
+    ) -> Result<Vec<Arc<TaskRow>>, RowLookup> {
         self.trust(run)?;
-        let range = Lookup::ActiveWithin(run.clone(), path.clone());
+        let range = RowLookup::ActiveWithin(run.clone(), path.clone());
         self.ranged(&range, |task| task.run == *run && task.path.is_within(path))
     }
 
-    fn timer(&mut self, run: &RunId, key: &str) -> Result<Option<Arc<TimerRow>>, Lookup> {
+    fn timer(&mut self, run: &RunId, key: &str) -> Result<Option<Arc<TimerRow>>, RowLookup> {
         self.trust(run)?;
         let id = (run.clone(), key.to_owned());
         known(self.timers.get(&id), || {
-            Lookup::Timer(id.0.clone(), id.1.clone())
+            RowLookup::Timer(id.0.clone(), id.1.clone())
         })
+    }
+
+    fn slots(&mut self, key: &str) -> Result<Vec<Arc<SlotRow>>, RowLookup> {
+        let range = RowLookup::Slots(key.to_owned());
+        if !self.ranges.contains(&range) {
+            return Err(range);
+        }
+        let rows = self.slots.iter().map(|(_, row)| row);
+        Ok(rows.filter(|row| row.key == key).cloned().collect())
     }
 }

@@ -5,35 +5,36 @@ mod response;
 
 use bytes::Bytes;
 
-use crate::model::Output;
+use crate::model::ResponseFormat;
 use crate::quirk::Quirk;
-use crate::wire::{Draft, Plan, Reader, Wire};
+use crate::wire::{BodyCache, ResponseReader, WireCodec, WireRequest};
 
-pub(crate) struct Anthropic;
+pub(crate) struct AnthropicCodec;
 
 /// The API's version, sent with every request.
 pub(crate) const VERSION: &str = "2023-06-01";
 
-impl Wire for Anthropic {
-    fn path(&self, _plan: &Plan<'_>) -> String {
+impl WireCodec for AnthropicCodec {
+    fn path(&self, _plan: &WireRequest<'_>) -> String {
         "messages".to_owned()
     }
 
-    fn body(&self, plan: &Plan<'_>, draft: &mut Draft) -> serde_json::Result<Bytes> {
+    fn body(&self, plan: &WireRequest<'_>, draft: &mut BodyCache) -> serde_json::Result<Bytes> {
         request::body(plan, draft)
     }
 
-    fn reader(&self, plan: &Plan<'_>) -> Box<dyn Reader> {
-        Box::new(response::Reading::new(plan))
+    fn reader(&self, plan: &WireRequest<'_>) -> Box<dyn ResponseReader> {
+        Box::new(response::AnthropicReader::new(plan))
     }
 }
 
-/// The name of the tool whose arguments are to be the answer, if JSON is asked for that way.
+/// Returns the name of the tool whose arguments are to be the answer, if JSON is asked for that
+/// way.
 ///
-/// A forced call would stand in the way of real tools; with those, the prompt has to do.
-fn forced_tool<'a>(plan: &Plan<'a>) -> Option<&'a str> {
+/// A forced call would prevent calls to real tools; with those, the prompt has to do.
+fn forced_tool<'a>(plan: &WireRequest<'a>) -> Option<&'a str> {
     match &plan.request.output {
-        Output::Json { name, .. } if plan.request.tools.is_empty() => {
+        ResponseFormat::Json { name, .. } if plan.request.tools.is_empty() => {
             (plan.force_tool || plan.has(Quirk::NoNativeJson)).then_some(name.as_str())
         }
         _ => None,

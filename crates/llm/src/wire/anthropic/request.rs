@@ -3,19 +3,22 @@
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
 
-use crate::model::{Block, Cache, Message, Outcome, Output, Part, Request, Role, Tool, ToolChoice};
-use crate::provider::Format;
+use crate::model::{
+    CacheControl, ChatMessage, ChatRole, MessagePart, ModelRequest, ResponseFormat, SystemBlock,
+    ToolChoice, ToolDeclaration, ToolOutcome,
+};
+use crate::provider::WireFormat;
 use crate::quirk::Quirk;
 use crate::wire::anthropic::forced_tool;
-use crate::wire::body::Entries;
-use crate::wire::{Draft, Plan};
+use crate::wire::body_cache::JsonListWriter;
+use crate::wire::{BodyCache, WireRequest};
 
 /// The API takes no more marks than this; the last ones matter most.
 const CACHE_MARKS_MAX: usize = 4;
 
-pub(crate) fn body(plan: &Plan<'_>, draft: &mut Draft) -> serde_json::Result<Bytes> {
+pub(crate) fn body(plan: &WireRequest<'_>, draft: &mut BodyCache) -> serde_json::Result<Bytes> {
     let request = plan.request;
-    let mut marks = Marks::of(request);
+    let mut marks = CacheMarks::of(request);
     let mut body = Map::new();
     body.insert("model".into(), json!(request.model));
     body.insert("max_tokens".into(), json!(request.max_tokens));
@@ -39,7 +42,7 @@ pub(crate) fn body(plan: &Plan<'_>, draft: &mut Draft) -> serde_json::Result<Byt
     if plan.streamed {
         body.insert("stream".into(), json!(true));
     }
-    let head = Entries::after(&body, "messages")?;
+    let head = JsonListWriter::after(&body, "messages")?;
     let messages = request.messages.iter();
     let messages = messages.map(|message| (message, marks.keep(message.cache)));
     draft.body(head, &messages.collect::<Vec<_>>(), |one, cache, list| {
@@ -48,72 +51,74 @@ pub(crate) fn body(plan: &Plan<'_>, draft: &mut Draft) -> serde_json::Result<Byt
 }
 
 /// The marks of a request, in order; the first ones fall away when there are too many.
-struct Marks {
+struct CacheMarks {
     surplus: usize,
 }
 
-impl Marks {
-    fn of(request: &Request) -> Marks {
+impl CacheMarks {
+    fn of(request: &ModelRequest) -> CacheMarks {
         let marks = request.system.iter().map(|block| block.cache);
         let marks = marks.chain(request.messages.iter().map(|message| message.cache));
-        let count = marks.filter(|cache| *cache == Cache::UpToHere).count();
-        Marks {
+        let count = marks
+            .filter(|cache| *cache == CacheControl::UpToHere)
+            .count();
+        CacheMarks {
             surplus: count.saturating_sub(CACHE_MARKS_MAX),
         }
     }
 
-    /// The next mark as it is sent.
-    fn keep(&mut self, cache: Cache) -> Cache {
-        if cache == Cache::UpToHere && self.surplus > 0 {
+    /// Returns the next mark as it is sent.
+    fn keep(&mut self, cache: CacheControl) -> CacheControl {
+        if cache == CacheControl::UpToHere && self.surplus > 0 {
             self.surplus -= 1;
-            return Cache::Off;
+            return CacheControl::Off;
         }
         cache
     }
 }
 
-fn system(block: &Block, cache: Cache) -> Value {
+fn system(block: &SystemBlock, cache: CacheControl) -> Value {
     let mut entry = json!({"type": "text", "text": block.text});
     mark(&mut entry, cache);
     entry
 }
 
-fn mark(entry: &mut Value, cache: Cache) {
-    if cache == Cache::UpToHere {
+fn mark(entry: &mut Value, cache: CacheControl) {
+    if cache == CacheControl::UpToHere {
         entry["cache_control"] = json!({"type": "ephemeral"});
     }
 }
 
 /// Messages without content are refused, so they are left out.
-fn message(message: &Message, cache: Cache) -> Option<Value> {
+fn message(message: &ChatMessage, cache: CacheControl) -> Option<Value> {
     let mut content: Vec<_> = message.parts.iter().filter_map(part).collect();
     if let Some(last) = content.last_mut() {
         mark(last, cache);
     }
     let role = match message.role {
-        Role::User => "user",
-        Role::Assistant => "assistant",
+        ChatRole::User => "user",
+        ChatRole::Assistant => "assistant",
     };
     (!content.is_empty()).then(|| json!({"role": role, "content": content}))
 }
 
-fn part(part: &Part) -> Option<Value> {
+fn part(part: &MessagePart) -> Option<Value> {
     match part {
-        Part::Text(text) if text.is_empty() => None,
-        Part::Text(text) => Some(json!({"type": "text", "text": text})),
-        Part::Reasoning(reasoning) => match &reasoning.block {
-            Some((Format::Anthropic, block)) => Some(block.clone()),
+        MessagePart::Text(text) if text.is_empty() => None,
+        MessagePart::Text(text) => Some(json!({"type": "text", "text": text})),
+        MessagePart::Reasoning(reasoning) => match &reasoning.block {
+            Some((WireFormat::Anthropic, block)) => Some(block.clone()),
             _ => None,
         },
-        Part::ToolCall(call) => Some(json!({
+        MessagePart::ToolCall(call) => Some(json!({
             "type": "tool_use",
             "id": id(&call.id),
             "name": call.name,
             "input": call.arguments.as_object(),
         })),
-        Part::ToolResult(result) => {
+        MessagePart::ToolResult(result) => {
             let mut entry = json!({"type": "tool_result", "tool_use_id": id(&result.id), "content": result.content});
-            if result.outcome == Outcome::Failed {
+            if result.outcome == ToolOutcome::Failed {
                 entry["is_error"] = json!(true);
             }
             Some(entry)
@@ -134,16 +139,17 @@ fn id(id: &str) -> String {
         .collect()
 }
 
-fn tools(plan: &Plan<'_>, body: &mut Map<String, Value>) {
+fn tools(plan: &WireRequest<'_>, body: &mut Map<String, Value>) {
     let request = plan.request;
-    if let (Some(name), Output::Json { schema, .. }) = (forced_tool(plan), &request.output) {
+    if let (Some(name), ResponseFormat::Json { schema, .. }) = (forced_tool(plan), &request.output)
+    {
         let answer =
             json!({"name": name, "description": "Give the answer.", "input_schema": schema});
         body.insert("tools".into(), json!([answer]));
         body.insert("tool_choice".into(), json!({"type": "tool", "name": name}));
         return;
     }
-    if let Output::Json { schema, .. } = &request.output
+    if let ResponseFormat::Json { schema, .. } = &request.output
         && !plan.has(Quirk::NoNativeJson)
         && !plan.force_tool
     {
@@ -161,11 +167,11 @@ fn tools(plan: &Plan<'_>, body: &mut Map<String, Value>) {
     }
 }
 
-fn tool(tool: &Tool) -> Value {
+fn tool(tool: &ToolDeclaration) -> Value {
     json!({"name": tool.name, "description": tool.description, "input_schema": tool.schema})
 }
 
-fn choice(request: &Request) -> Option<Value> {
+fn choice(request: &ModelRequest) -> Option<Value> {
     match &request.tool_choice {
         ToolChoice::Auto => None,
         ToolChoice::Never => Some(json!({"type": "none"})),

@@ -3,43 +3,45 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::model::{Observer, Response, Stop};
-use crate::provider::Format;
+use crate::model::{ModelObserver, ModelResponse, StopReason};
+use crate::provider::WireFormat;
 use crate::sse;
 use crate::usage::Usage;
 use crate::wire::anthropic::forced_tool;
-use crate::wire::gather::Gather;
-use crate::wire::{Misread, Plan, Reader, Step, complaint_free, event_json};
+use crate::wire::response_builder::ResponseBuilder;
+use crate::wire::{
+    ResponseError, ResponseReader, StreamStep, WireRequest, complaint_free, event_json,
+};
 
 #[derive(Deserialize)]
-struct Message {
+struct AnthropicMessage {
     id: Option<String>,
     model: Option<String>,
     content: Vec<Value>,
     stop_reason: Option<String>,
-    usage: Option<Counts>,
+    usage: Option<AnthropicUsage>,
 }
 
 /// Counts of a stream come in several events, each with only some of them.
 #[derive(Deserialize, Default)]
-struct Counts {
+struct AnthropicUsage {
     input_tokens: Option<u64>,
     output_tokens: Option<u64>,
     cache_read_input_tokens: Option<u64>,
     cache_creation_input_tokens: Option<u64>,
-    output_tokens_details: Option<Details>,
+    output_tokens_details: Option<OutputDetails>,
 }
 
 #[derive(Deserialize)]
-struct Details {
+struct OutputDetails {
     thinking_tokens: Option<u64>,
 }
 
 #[derive(Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum Event {
+enum AnthropicEvent {
     MessageStart {
-        message: Message,
+        message: AnthropicMessage,
     },
     ContentBlockStart {
         index: u64,
@@ -47,11 +49,11 @@ enum Event {
     },
     ContentBlockDelta {
         index: u64,
-        delta: Delta,
+        delta: AnthropicDelta,
     },
     MessageDelta {
-        delta: Ending,
-        usage: Option<Counts>,
+        delta: MessageDelta,
+        usage: Option<AnthropicUsage>,
     },
     MessageStop,
     #[serde(other)]
@@ -60,7 +62,7 @@ enum Event {
 
 #[derive(Deserialize)]
 #[serde(tag = "type")]
-enum Delta {
+enum AnthropicDelta {
     #[serde(rename = "text_delta")]
     Text { text: String },
     #[serde(rename = "thinking_delta")]
@@ -74,27 +76,27 @@ enum Delta {
 }
 
 #[derive(Deserialize)]
-struct Ending {
+struct MessageDelta {
     stop_reason: Option<String>,
 }
 
-pub(crate) struct Reading {
-    gather: Gather,
+pub(crate) struct AnthropicReader {
+    gather: ResponseBuilder,
     /// Arguments that came with the start of a call; they count if no pieces follow.
     at_start: Vec<(u64, Value)>,
     ended: bool,
 }
 
-impl Reading {
-    pub(crate) fn new(plan: &Plan<'_>) -> Reading {
-        Reading {
-            gather: Gather::new(plan, forced_tool(plan)),
+impl AnthropicReader {
+    pub(crate) fn new(plan: &WireRequest<'_>) -> AnthropicReader {
+        AnthropicReader {
+            gather: ResponseBuilder::new(plan, forced_tool(plan)),
             at_start: Vec::new(),
             ended: false,
         }
     }
 
-    fn begin(&mut self, message: &Message) {
+    fn begin(&mut self, message: &AnthropicMessage) {
         self.gather.id.clone_from(&message.id);
         if let Some(model) = message.model.as_deref().filter(|model| !model.is_empty()) {
             model.clone_into(&mut self.gather.model);
@@ -102,7 +104,7 @@ impl Reading {
         self.count(message.usage.as_ref());
     }
 
-    fn count(&mut self, counts: Option<&Counts>) {
+    fn count(&mut self, counts: Option<&AnthropicUsage>) {
         let Some(counts) = counts else { return };
         let usage = &mut self.gather.usage;
         let set = |field: &mut u64, count: Option<u64>| *field = count.unwrap_or(*field);
@@ -123,8 +125,8 @@ impl Reading {
         &mut self,
         index: u64,
         block: &Value,
-        observer: &mut dyn Observer,
-    ) -> Result<(), Misread> {
+        observer: &mut dyn ModelObserver,
+    ) -> Result<(), ResponseError> {
         let field = |name: &str| block.get(name).and_then(Value::as_str).unwrap_or_default();
         match block.get("type").and_then(Value::as_str) {
             Some("text") => self.gather.text(field("text"), observer),
@@ -134,7 +136,7 @@ impl Reading {
                     self.gather.sign(field("signature"));
                 }
             }
-            Some("redacted_thinking") => self.gather.keep(Format::Anthropic, block.clone()),
+            Some("redacted_thinking") => self.gather.keep(WireFormat::Anthropic, block.clone()),
             Some("tool_use") => {
                 let call = self.gather.call(index);
                 field("id").clone_into(&mut call.id);
@@ -148,21 +150,27 @@ impl Reading {
                 }
             }
             Some(_) => {}
-            None => return Err(Misread::Shape("a content block has no type".to_owned())),
+            None => {
+                return Err(ResponseError::Shape(
+                    "a content block has no type".to_owned(),
+                ));
+            }
         }
         Ok(())
     }
 
-    fn delta(&mut self, index: u64, delta: &Delta, observer: &mut dyn Observer) {
+    fn delta(&mut self, index: u64, delta: &AnthropicDelta, observer: &mut dyn ModelObserver) {
         match delta {
-            Delta::Text { text } => self.gather.text(text, observer),
-            Delta::Thinking { thinking } => self.gather.reasoning(index, thinking, observer),
-            Delta::Signature { signature } => self.gather.sign(signature),
-            Delta::Input { partial_json } => {
+            AnthropicDelta::Text { text } => self.gather.text(text, observer),
+            AnthropicDelta::Thinking { thinking } => {
+                self.gather.reasoning(index, thinking, observer)
+            }
+            AnthropicDelta::Signature { signature } => self.gather.sign(signature),
+            AnthropicDelta::Input { partial_json } => {
                 self.at_start.retain(|(key, _)| *key != index);
                 self.gather.arguments(index, partial_json, observer);
             }
-            Delta::Other => {}
+            AnthropicDelta::Other => {}
         }
     }
 
@@ -172,7 +180,7 @@ impl Reading {
         }
     }
 
-    fn arguments_at_start(&mut self, observer: &mut dyn Observer) {
+    fn arguments_at_start(&mut self, observer: &mut dyn ModelObserver) {
         for (index, input) in std::mem::take(&mut self.at_start) {
             let text = input
                 .as_str()
@@ -182,51 +190,61 @@ impl Reading {
     }
 }
 
-impl Reader for Reading {
-    fn whole(&mut self, body: &Value, observer: &mut dyn Observer) -> Result<(), Misread> {
+impl ResponseReader for AnthropicReader {
+    fn whole(
+        &mut self,
+        body: &Value,
+        observer: &mut dyn ModelObserver,
+    ) -> Result<(), ResponseError> {
         complaint_free(body)?;
-        let message = Message::deserialize(body).map_err(Misread::shape)?;
+        let message = AnthropicMessage::deserialize(body).map_err(ResponseError::shape)?;
         self.begin(&message);
         for (index, block) in message.content.iter().enumerate() {
             self.block(index as u64, block, observer)?;
         }
         self.arguments_at_start(observer);
         if message.stop_reason.is_none() {
-            return Err(Misread::Shape("there is no stop_reason".to_owned()));
+            return Err(ResponseError::Shape("there is no stop_reason".to_owned()));
         }
         self.end(message.stop_reason.as_deref());
         self.ended = true;
         Ok(())
     }
 
-    fn event(&mut self, event: &sse::Event, observer: &mut dyn Observer) -> Result<Step, Misread> {
+    fn event(
+        &mut self,
+        event: &sse::SseEvent,
+        observer: &mut dyn ModelObserver,
+    ) -> Result<StreamStep, ResponseError> {
         let value = event_json(event)?;
-        match Event::deserialize(&value).map_err(Misread::shape)? {
-            Event::MessageStart { message } => self.begin(&message),
-            Event::ContentBlockStart {
+        match AnthropicEvent::deserialize(&value).map_err(ResponseError::shape)? {
+            AnthropicEvent::MessageStart { message } => self.begin(&message),
+            AnthropicEvent::ContentBlockStart {
                 index,
                 content_block,
             } => self.block(index, &content_block, observer)?,
-            Event::ContentBlockDelta { index, delta } => self.delta(index, &delta, observer),
-            Event::MessageDelta { delta, usage } => {
+            AnthropicEvent::ContentBlockDelta { index, delta } => {
+                self.delta(index, &delta, observer)
+            }
+            AnthropicEvent::MessageDelta { delta, usage } => {
                 self.count(usage.as_ref());
                 self.end(delta.stop_reason.as_deref());
             }
-            Event::MessageStop => {
+            AnthropicEvent::MessageStop => {
                 self.arguments_at_start(observer);
                 self.ended = true;
-                return Ok(Step::End);
+                return Ok(StreamStep::End);
             }
-            Event::Other => {}
+            AnthropicEvent::Other => {}
         }
-        Ok(Step::More)
+        Ok(StreamStep::More)
     }
 
-    fn finish(self: Box<Self>) -> Result<Response, Misread> {
+    fn finish(self: Box<Self>) -> Result<ModelResponse, ResponseError> {
         if self.ended {
             self.gather.finish()
         } else {
-            Err(Misread::Truncated)
+            Err(ResponseError::Truncated)
         }
     }
 
@@ -235,13 +253,13 @@ impl Reader for Reading {
     }
 }
 
-fn stop(reason: &str) -> Stop {
+fn stop(reason: &str) -> StopReason {
     match reason {
-        "end_turn" => Stop::EndTurn,
-        "tool_use" => Stop::ToolUse,
-        "max_tokens" | "model_context_window_exceeded" => Stop::MaxTokens,
-        "stop_sequence" => Stop::StopSequence,
-        "refusal" => Stop::Refusal(reason.to_owned()),
-        other => Stop::Other(other.to_owned()),
+        "end_turn" => StopReason::EndTurn,
+        "tool_use" => StopReason::ToolUse,
+        "max_tokens" | "model_context_window_exceeded" => StopReason::MaxTokens,
+        "stop_sequence" => StopReason::StopSequence,
+        "refusal" => StopReason::Refusal(reason.to_owned()),
+        other => StopReason::Other(other.to_owned()),
     }
 }

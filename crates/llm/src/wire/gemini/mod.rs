@@ -5,12 +5,12 @@ mod response;
 
 use bytes::Bytes;
 
-use crate::wire::{Draft, Plan, Reader, Wire};
+use crate::wire::{BodyCache, ResponseReader, WireCodec, WireRequest};
 
-pub(crate) struct Gemini;
+pub(crate) struct GeminiCodec;
 
-impl Wire for Gemini {
-    fn path(&self, plan: &Plan<'_>) -> String {
+impl WireCodec for GeminiCodec {
+    fn path(&self, plan: &WireRequest<'_>) -> String {
         let model = &plan.request.model;
         // Tuned models have a folder of their own.
         let folder = if model.contains('/') { "" } else { "models/" };
@@ -27,11 +27,11 @@ impl Wire for Gemini {
         format!("{folder}{}:{verb}", model.replace("..", ""))
     }
 
-    fn body(&self, plan: &Plan<'_>, draft: &mut Draft) -> serde_json::Result<Bytes> {
+    fn body(&self, plan: &WireRequest<'_>, draft: &mut BodyCache) -> serde_json::Result<Bytes> {
         request::body(plan, draft)
     }
 
-    fn reader(&self, plan: &Plan<'_>) -> Box<dyn Reader> {
-        Box::new(response::Reading::new(plan))
+    fn reader(&self, plan: &WireRequest<'_>) -> Box<dyn ResponseReader> {
+        Box::new(response::GeminiReader::new(plan))
     }
 }

@@ -4,14 +4,15 @@ use bytes::Bytes;
 use serde_json::{Map, Value, json};
 
 use crate::model::{
-    Cache, Message, Outcome, Output, Part, Request, Role, Tool, ToolChoice, ToolResult,
+    CacheControl, ChatMessage, ChatRole, MessagePart, ModelRequest, ResponseFormat, ToolChoice,
+    ToolDeclaration, ToolOutcome, ToolResult,
 };
-use crate::provider::Format;
+use crate::provider::WireFormat;
 use crate::quirk::Quirk;
-use crate::wire::body::Entries;
-use crate::wire::{Draft, Plan};
+use crate::wire::body_cache::JsonListWriter;
+use crate::wire::{BodyCache, WireRequest};
 
-pub(crate) fn body(plan: &Plan<'_>, draft: &mut Draft) -> serde_json::Result<Bytes> {
+pub(crate) fn body(plan: &WireRequest<'_>, draft: &mut BodyCache) -> serde_json::Result<Bytes> {
     let request = plan.request;
     let mut body = Map::new();
     let system = request.system.iter().filter(|block| !block.text.is_empty());
@@ -30,16 +31,18 @@ pub(crate) fn body(plan: &Plan<'_>, draft: &mut Draft) -> serde_json::Result<Byt
         }
     }
     body.insert("generationConfig".into(), Value::Object(generation(plan)));
-    let head = Entries::after(&body, "contents")?;
+    let head = JsonListWriter::after(&body, "contents")?;
     let messages = request.messages.iter();
     // Marks on messages are not for this format.
-    let messages: Vec<_> = messages.map(|message| (message, Cache::Off)).collect();
+    let messages: Vec<_> = messages
+        .map(|message| (message, CacheControl::Off))
+        .collect();
     draft.body(head, &messages, |message, _, list| {
         content(message).map_or(Ok(()), |content| list.push(&content))
     })
 }
 
-fn generation(plan: &Plan<'_>) -> Map<String, Value> {
+fn generation(plan: &WireRequest<'_>) -> Map<String, Value> {
     let request = plan.request;
     let mut config = Map::new();
     config.insert("maxOutputTokens".into(), json!(request.max_tokens));
@@ -52,7 +55,7 @@ fn generation(plan: &Plan<'_>) -> Map<String, Value> {
     if !request.stop.is_empty() {
         config.insert("stopSequences".into(), json!(request.stop));
     }
-    if let Output::Json { schema, .. } = &request.output
+    if let ResponseFormat::Json { schema, .. } = &request.output
         && takes_json(request)
     {
         config.insert("responseMimeType".into(), json!("application/json"));
@@ -63,31 +66,31 @@ fn generation(plan: &Plan<'_>) -> Map<String, Value> {
     config
 }
 
-/// The first two generations refuse functions together with JSON.
-fn takes_json(request: &Request) -> bool {
+/// True if the model takes functions together with JSON; the first two generations refuse that.
+fn takes_json(request: &ModelRequest) -> bool {
     let old = request.model.starts_with("gemini-1") || request.model.starts_with("gemini-2");
     request.tools.is_empty() || !old
 }
 
 /// Messages without parts are refused, so they are left out.
-fn content(message: &Message) -> Option<Value> {
+fn content(message: &ChatMessage) -> Option<Value> {
     let role = match message.role {
-        Role::User => "user",
-        Role::Assistant => "model",
+        ChatRole::User => "user",
+        ChatRole::Assistant => "model",
     };
     let parts: Vec<_> = message.parts.iter().filter_map(part).collect();
     (!parts.is_empty()).then(|| json!({"role": role, "parts": parts}))
 }
 
-fn part(part: &Part) -> Option<Value> {
+fn part(part: &MessagePart) -> Option<Value> {
     match part {
-        Part::Text(text) if text.is_empty() => None,
-        Part::Text(text) => Some(json!({"text": text})),
-        Part::Reasoning(reasoning) => match &reasoning.block {
-            Some((Format::Gemini, block)) => Some(block.clone()),
+        MessagePart::Text(text) if text.is_empty() => None,
+        MessagePart::Text(text) => Some(json!({"text": text})),
+        MessagePart::Reasoning(reasoning) => match &reasoning.block {
+            Some((WireFormat::Gemini, block)) => Some(block.clone()),
             _ => None,
         },
-        Part::ToolCall(call) => {
+        MessagePart::ToolCall(call) => {
             let mut entry =
                 json!({"functionCall": {"name": call.name, "args": call.arguments.as_object()}});
             if let Some(signature) = &call.signature {
@@ -95,24 +98,24 @@ fn part(part: &Part) -> Option<Value> {
             }
             Some(entry)
         }
-        Part::ToolResult(result) => Some(function_response(result)),
+        MessagePart::ToolResult(result) => Some(function_response(result)),
     }
 }
 
-/// The result has to be an object; a text becomes a field of one.
+/// Wraps a text result in an object, as the format requires.
 fn function_response(result: &ToolResult) -> Value {
     let response = match (
         result.outcome,
         serde_json::from_str::<Value>(&result.content),
     ) {
-        (Outcome::Done, Ok(object @ Value::Object(_))) => object,
-        (Outcome::Done, _) => json!({"result": result.content}),
-        (Outcome::Failed, _) => json!({"error": result.content}),
+        (ToolOutcome::Done, Ok(object @ Value::Object(_))) => object,
+        (ToolOutcome::Done, _) => json!({"result": result.content}),
+        (ToolOutcome::Failed, _) => json!({"error": result.content}),
     };
     json!({"functionResponse": {"name": result.name, "response": response}})
 }
 
-fn tool(tool: &Tool) -> Value {
+fn tool(tool: &ToolDeclaration) -> Value {
     json!({"name": tool.name, "description": tool.description, "parametersJsonSchema": tool.schema})
 }
 

@@ -3,47 +3,49 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::model::{Observer, Response, Stop};
-use crate::provider::Format;
+use crate::model::{ModelObserver, ModelResponse, StopReason};
+use crate::provider::WireFormat;
 use crate::sse;
 use crate::usage::Usage;
-use crate::wire::gather::Gather;
-use crate::wire::{Misread, Plan, Reader, Step, complaint_free, event_json};
+use crate::wire::response_builder::ResponseBuilder;
+use crate::wire::{
+    ResponseError, ResponseReader, StreamStep, WireRequest, complaint_free, event_json,
+};
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Generated {
-    candidates: Option<Vec<Candidate>>,
-    prompt_feedback: Option<Feedback>,
-    usage_metadata: Option<Counts>,
+struct GeminiResponse {
+    candidates: Option<Vec<GeminiCandidate>>,
+    prompt_feedback: Option<PromptFeedback>,
+    usage_metadata: Option<GeminiUsage>,
     model_version: Option<String>,
     response_id: Option<String>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Candidate {
-    content: Option<Content>,
+struct GeminiCandidate {
+    content: Option<GeminiContent>,
     finish_reason: Option<String>,
 }
 
 #[derive(Deserialize)]
-struct Content {
-    parts: Option<Vec<Piece>>,
+struct GeminiContent {
+    parts: Option<Vec<GeminiPart>>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Piece {
+struct GeminiPart {
     text: Option<String>,
     #[serde(default)]
     thought: bool,
     thought_signature: Option<String>,
-    function_call: Option<Function>,
+    function_call: Option<GeminiCall>,
 }
 
 #[derive(Deserialize)]
-struct Function {
+struct GeminiCall {
     id: Option<String>,
     name: String,
     args: Option<Value>,
@@ -51,13 +53,13 @@ struct Function {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Feedback {
+struct PromptFeedback {
     block_reason: Option<String>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Counts {
+struct GeminiUsage {
     prompt_token_count: Option<u64>,
     tool_use_prompt_token_count: Option<u64>,
     cached_content_token_count: Option<u64>,
@@ -65,28 +67,32 @@ struct Counts {
     thoughts_token_count: Option<u64>,
 }
 
-pub(crate) struct Reading {
-    gather: Gather,
+pub(crate) struct GeminiReader {
+    gather: ResponseBuilder,
     finish_reason: Option<String>,
     block_reason: Option<String>,
 }
 
-impl Reading {
-    pub(crate) fn new(plan: &Plan<'_>) -> Reading {
-        Reading {
-            gather: Gather::new(plan, None),
+impl GeminiReader {
+    pub(crate) fn new(plan: &WireRequest<'_>) -> GeminiReader {
+        GeminiReader {
+            gather: ResponseBuilder::new(plan, None),
             finish_reason: None,
             block_reason: None,
         }
     }
 
-    fn take(&mut self, value: &Value, observer: &mut dyn Observer) -> Result<(), Misread> {
-        let generated = Generated::deserialize(value).map_err(Misread::shape)?;
+    fn take(
+        &mut self,
+        value: &Value,
+        observer: &mut dyn ModelObserver,
+    ) -> Result<(), ResponseError> {
+        let generated = GeminiResponse::deserialize(value).map_err(ResponseError::shape)?;
         if generated.candidates.is_none()
             && generated.prompt_feedback.is_none()
             && generated.usage_metadata.is_none()
         {
-            return Err(Misread::Shape("there are no `candidates`".to_owned()));
+            return Err(ResponseError::Shape("there are no `candidates`".to_owned()));
         }
         if generated.response_id.is_some() {
             self.gather.id = generated.response_id;
@@ -120,7 +126,7 @@ impl Reading {
         Ok(())
     }
 
-    fn piece(&mut self, piece: Piece, observer: &mut dyn Observer) {
+    fn piece(&mut self, piece: GeminiPart, observer: &mut dyn ModelObserver) {
         let text = piece.text.unwrap_or_default();
         if piece.thought {
             self.gather.reasoning(0, &text, observer);
@@ -141,7 +147,7 @@ impl Reading {
             // The proof of thoughts goes back in a part of its own.
             (None, Some(signature)) => {
                 self.gather.keep(
-                    Format::Gemini,
+                    WireFormat::Gemini,
                     json!({"text": "", "thoughtSignature": signature}),
                 );
             }
@@ -149,42 +155,50 @@ impl Reading {
         }
     }
 
-    fn stop(&self) -> Option<Stop> {
+    fn stop(&self) -> Option<StopReason> {
         if let Some(reason) = &self.block_reason {
-            return Some(Stop::Refusal(reason.clone()));
+            return Some(StopReason::Refusal(reason.clone()));
         }
         let calls = !self.gather.calls().is_empty();
         Some(match self.finish_reason.as_deref()? {
-            "MAX_TOKENS" => Stop::MaxTokens,
+            "MAX_TOKENS" => StopReason::MaxTokens,
             reason @ ("SAFETY" | "RECITATION" | "BLOCKLIST" | "PROHIBITED_CONTENT" | "SPII"
-            | "LANGUAGE" | "IMAGE_SAFETY") => Stop::Refusal(reason.to_owned()),
-            "STOP" | "FUNCTION_CALL" if calls => Stop::ToolUse,
-            "STOP" => Stop::EndTurn,
-            other => Stop::Other(other.to_owned()),
+            | "LANGUAGE" | "IMAGE_SAFETY") => StopReason::Refusal(reason.to_owned()),
+            "STOP" | "FUNCTION_CALL" if calls => StopReason::ToolUse,
+            "STOP" => StopReason::EndTurn,
+            other => StopReason::Other(other.to_owned()),
         })
     }
 }
 
-impl Reader for Reading {
-    fn whole(&mut self, body: &Value, observer: &mut dyn Observer) -> Result<(), Misread> {
+impl ResponseReader for GeminiReader {
+    fn whole(
+        &mut self,
+        body: &Value,
+        observer: &mut dyn ModelObserver,
+    ) -> Result<(), ResponseError> {
         complaint_free(body)?;
         self.take(body, observer)?;
         if self.stop().is_none() {
-            return Err(Misread::Shape(
+            return Err(ResponseError::Shape(
                 "there is no candidate with a finishReason".to_owned(),
             ));
         }
         Ok(())
     }
 
-    fn event(&mut self, event: &sse::Event, observer: &mut dyn Observer) -> Result<Step, Misread> {
+    fn event(
+        &mut self,
+        event: &sse::SseEvent,
+        observer: &mut dyn ModelObserver,
+    ) -> Result<StreamStep, ResponseError> {
         let value = event_json(event)?;
         self.take(&value, observer)?;
         // There is no last event: the end of the body is the end.
-        Ok(Step::More)
+        Ok(StreamStep::More)
     }
 
-    fn finish(mut self: Box<Self>) -> Result<Response, Misread> {
+    fn finish(mut self: Box<Self>) -> Result<ModelResponse, ResponseError> {
         self.gather.stop = self.stop();
         self.gather.finish()
     }
@@ -194,8 +208,9 @@ impl Reader for Reading {
     }
 }
 
-/// What was sent includes what was cached; what was thought comes on top of what was said.
-fn usage(counts: &Counts) -> Usage {
+/// Converts the counts: prompt tokens include cached ones, thinking tokens come on top of the
+/// answer's.
+fn usage(counts: &GeminiUsage) -> Usage {
     let prompt = counts.prompt_token_count.unwrap_or(0);
     let sent = prompt.saturating_add(counts.tool_use_prompt_token_count.unwrap_or(0));
     let cache_read = counts.cached_content_token_count.unwrap_or(0);

@@ -5,20 +5,20 @@ mod response;
 
 use bytes::Bytes;
 
-use crate::wire::{Draft, Plan, Reader, Wire};
+use crate::wire::{BodyCache, ResponseReader, WireCodec, WireRequest};
 
-pub(crate) struct OpenAi;
+pub(crate) struct OpenAiCodec;
 
-impl Wire for OpenAi {
-    fn path(&self, _plan: &Plan<'_>) -> String {
+impl WireCodec for OpenAiCodec {
+    fn path(&self, _plan: &WireRequest<'_>) -> String {
         "chat/completions".to_owned()
     }
 
-    fn body(&self, plan: &Plan<'_>, draft: &mut Draft) -> serde_json::Result<Bytes> {
+    fn body(&self, plan: &WireRequest<'_>, draft: &mut BodyCache) -> serde_json::Result<Bytes> {
         request::body(plan, draft)
     }
 
-    fn reader(&self, plan: &Plan<'_>) -> Box<dyn Reader> {
-        Box::new(response::Reading::new(plan))
+    fn reader(&self, plan: &WireRequest<'_>) -> Box<dyn ResponseReader> {
+        Box::new(response::OpenAiReader::new(plan))
     }
 }

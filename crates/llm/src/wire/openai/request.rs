@@ -7,14 +7,15 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::model::{
-    Cache, Message, Outcome, Output, Part, Reasoning, Role, Tool, ToolCall, ToolChoice, ToolResult,
+    CacheControl, ChatMessage, ChatRole, MessagePart, ReasoningPart, ResponseFormat, ToolCall,
+    ToolChoice, ToolDeclaration, ToolOutcome, ToolResult,
 };
-use crate::provider::{Format, Provider};
+use crate::provider::{Provider, WireFormat};
 use crate::quirk::Quirk;
-use crate::wire::body::Entries;
-use crate::wire::{Draft, Plan, schema};
+use crate::wire::body_cache::JsonListWriter;
+use crate::wire::{BodyCache, WireRequest, schema};
 
-pub(crate) fn body(plan: &Plan<'_>, draft: &mut Draft) -> serde_json::Result<Bytes> {
+pub(crate) fn body(plan: &WireRequest<'_>, draft: &mut BodyCache) -> serde_json::Result<Bytes> {
     let request = plan.request;
     let mut body = Map::new();
     body.insert("model".into(), json!(request.model));
@@ -24,7 +25,7 @@ pub(crate) fn body(plan: &Plan<'_>, draft: &mut Draft) -> serde_json::Result<Byt
             body.insert("tool_choice".into(), choice);
         }
     }
-    if let Output::Json { name, schema } = &request.output
+    if let ResponseFormat::Json { name, schema } = &request.output
         && !plan.has(Quirk::NoNativeJson)
     {
         let schema = json!({"name": name, "strict": schema::is_strict(schema), "schema": schema});
@@ -49,21 +50,23 @@ pub(crate) fn body(plan: &Plan<'_>, draft: &mut Draft) -> serde_json::Result<Byt
             body.insert("stream_options".into(), json!({"include_usage": true}));
         }
     }
-    let mut head = Entries::after(&body, "messages")?;
+    let mut head = JsonListWriter::after(&body, "messages")?;
     if let Some(system) = system(plan) {
         head.push(&system)?;
     }
     let messages = request.messages.iter();
     // Marks on messages are not for this format.
-    let messages: Vec<_> = messages.map(|message| (message, Cache::Off)).collect();
+    let messages: Vec<_> = messages
+        .map(|message| (message, CacheControl::Off))
+        .collect();
     draft.body(head, &messages, |message, _, list| match message.role {
-        Role::User => user(message, list),
-        Role::Assistant => assistant(message, list),
+        ChatRole::User => user(message, list),
+        ChatRole::Assistant => assistant(message, list),
     })
 }
 
 /// OpenAI renamed it; most others know only the old name.
-fn max_tokens_name(plan: &Plan<'_>) -> &'static str {
+fn max_tokens_name(plan: &WireRequest<'_>) -> &'static str {
     let new = (plan.provider == Provider::OpenAi) != plan.has(Quirk::OtherMaxTokens);
     if new {
         "max_completion_tokens"
@@ -72,9 +75,9 @@ fn max_tokens_name(plan: &Plan<'_>) -> &'static str {
     }
 }
 
-/// The messages that are long: written from where they stand.
+/// A long text message, serialised without a copy.
 #[derive(Serialize)]
-struct Said<'a> {
+struct TextMessage<'a> {
     role: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     tool_call_id: Option<&'a str>,
@@ -82,7 +85,7 @@ struct Said<'a> {
 }
 
 /// OpenRouter passes cache marks on to providers that want them; OpenAI caches by itself.
-fn system(plan: &Plan<'_>) -> Option<Value> {
+fn system(plan: &WireRequest<'_>) -> Option<Value> {
     let blocks: Vec<_> = plan
         .request
         .system
@@ -92,11 +95,13 @@ fn system(plan: &Plan<'_>) -> Option<Value> {
     if blocks.is_empty() {
         return None;
     }
-    let marked = blocks.iter().any(|block| block.cache == Cache::UpToHere);
+    let marked = blocks
+        .iter()
+        .any(|block| block.cache == CacheControl::UpToHere);
     if plan.provider == Provider::OpenRouter && marked {
         let content = blocks.iter().map(|block| match block.cache {
-            Cache::Off => json!({"type": "text", "text": block.text}),
-            Cache::UpToHere => {
+            CacheControl::Off => json!({"type": "text", "text": block.text}),
+            CacheControl::UpToHere => {
                 json!({"type": "text", "text": block.text, "cache_control": {"type": "ephemeral"}})
             }
         });
@@ -106,10 +111,10 @@ fn system(plan: &Plan<'_>) -> Option<Value> {
     Some(json!({"role": "system", "content": texts.join("\n\n")}))
 }
 
-/// Each tool result is a message of its own.
-fn user(message: &Message, list: &mut Entries) -> serde_json::Result<()> {
+/// Writes each tool result as a message of its own.
+fn user(message: &ChatMessage, list: &mut JsonListWriter) -> serde_json::Result<()> {
     for part in &message.parts {
-        if let Part::ToolResult(result) = part {
+        if let MessagePart::ToolResult(result) = part {
             tool_result(result, list)?;
         }
     }
@@ -117,28 +122,28 @@ fn user(message: &Message, list: &mut Entries) -> serde_json::Result<()> {
     if text.is_empty() {
         return Ok(());
     }
-    list.push(&Said {
+    list.push(&TextMessage {
         role: "user",
         tool_call_id: None,
         content: &text,
     })
 }
 
-fn tool_result(result: &ToolResult, list: &mut Entries) -> serde_json::Result<()> {
+fn tool_result(result: &ToolResult, list: &mut JsonListWriter) -> serde_json::Result<()> {
     let content = match result.outcome {
-        Outcome::Done => Cow::from(&result.content),
-        Outcome::Failed => Cow::from(format!("error: {}", result.content)),
+        ToolOutcome::Done => Cow::from(&result.content),
+        ToolOutcome::Failed => Cow::from(format!("error: {}", result.content)),
     };
-    list.push(&Said {
+    list.push(&TextMessage {
         role: "tool",
         tool_call_id: Some(&result.id),
         content: &content,
     })
 }
 
-fn text(message: &Message) -> Cow<'_, str> {
+fn text(message: &ChatMessage) -> Cow<'_, str> {
     let texts = message.parts.iter().filter_map(|part| match part {
-        Part::Text(text) if !text.is_empty() => Some(text.as_str()),
+        MessagePart::Text(text) if !text.is_empty() => Some(text.as_str()),
         _ => None,
     });
     match texts.collect::<Vec<_>>().as_slice() {
@@ -147,10 +152,10 @@ fn text(message: &Message) -> Cow<'_, str> {
     }
 }
 
-fn assistant(message: &Message, list: &mut Entries) -> serde_json::Result<()> {
+fn assistant(message: &ChatMessage, list: &mut JsonListWriter) -> serde_json::Result<()> {
     let text = text(message);
     let calls = message.parts.iter().filter_map(|part| match part {
-        Part::ToolCall(call) => Some(tool_call(call)),
+        MessagePart::ToolCall(call) => Some(tool_call(call)),
         _ => None,
     });
     let calls: Vec<_> = calls.collect();
@@ -172,8 +177,8 @@ fn assistant(message: &Message, list: &mut Entries) -> serde_json::Result<()> {
     }
     // Thoughts go back under the name they came with.
     for part in &message.parts {
-        if let Part::Reasoning(Reasoning {
-            block: Some((Format::OpenAi, Value::Object(fields))),
+        if let MessagePart::Reasoning(ReasoningPart {
+            block: Some((WireFormat::OpenAi, Value::Object(fields))),
             ..
         }) = part
         {
@@ -191,7 +196,7 @@ fn tool_call(call: &ToolCall) -> Value {
     json!({"id": call.id, "type": "function", "function": {"name": call.name, "arguments": arguments}})
 }
 
-fn tool(tool: &Tool) -> Value {
+fn tool(tool: &ToolDeclaration) -> Value {
     let function =
         json!({"name": tool.name, "description": tool.description, "parameters": tool.schema});
     json!({"type": "function", "function": function})
@@ -211,34 +216,37 @@ mod tests {
     use serde_json::json;
 
     use super::body;
-    use crate::model::{Arguments, Block, Message, Outcome, Part, Request, ToolCall, ToolResult};
+    use crate::model::{
+        ChatMessage, MessagePart, ModelRequest, SystemBlock, ToolArguments, ToolCall, ToolOutcome,
+        ToolResult,
+    };
     use crate::provider::Provider;
-    use crate::quirk::{Quirk, Quirks};
-    use crate::wire::{Draft, Plan};
+    use crate::quirk::{Quirk, QuirkSet};
+    use crate::wire::{BodyCache, WireRequest};
 
-    fn read_back(plan: &Plan<'_>) -> serde_json::Value {
-        let body = body(plan, &mut Draft::default()).expect("the body is written");
+    fn read_back(plan: &WireRequest<'_>) -> serde_json::Value {
+        let body = body(plan, &mut BodyCache::default()).expect("the body is written");
         serde_json::from_slice(&body).expect("the body is JSON")
     }
 
     #[test]
     fn the_token_limit_goes_by_the_name_the_server_knows() {
-        let request = Request::ask("m", "q");
+        let request = ModelRequest::ask("m", "q");
         for (provider, quirks, name) in [
-            (Provider::OpenAi, Quirks::new(), "max_completion_tokens"),
-            (Provider::Ollama, Quirks::new(), "max_tokens"),
+            (Provider::OpenAi, QuirkSet::new(), "max_completion_tokens"),
+            (Provider::Ollama, QuirkSet::new(), "max_tokens"),
             (
                 Provider::Compatible,
-                Quirks::from([Quirk::OtherMaxTokens]),
+                QuirkSet::from([Quirk::OtherMaxTokens]),
                 "max_completion_tokens",
             ),
             (
                 Provider::OpenAi,
-                Quirks::from([Quirk::OtherMaxTokens]),
+                QuirkSet::from([Quirk::OtherMaxTokens]),
                 "max_tokens",
             ),
         ] {
-            let plan = Plan {
+            let plan = WireRequest {
                 request: &request,
                 provider,
                 quirks: &quirks,
@@ -251,17 +259,18 @@ mod tests {
 
     #[test]
     fn a_conversation_with_tools_is_written_in_order() {
-        let mut request = Request::ask("m", "read it");
-        request.system = vec![Block::stable("be brief"), Block::text("")];
+        let mut request = ModelRequest::ask("m", "read it");
+        request.system = vec![SystemBlock::stable("be brief"), SystemBlock::text("")];
         let call = |arguments: &str| ToolCall {
             id: "c1".into(),
             name: "read".into(),
-            arguments: Arguments::read(arguments),
+            arguments: ToolArguments::read(arguments),
             signature: None,
         };
-        let mut said = Message::assistant("");
-        said.parts.push(Part::ToolCall(call(r#"{"path": "a"}"#)));
-        said.parts.push(Part::ToolCall(call(r#"{"path"#)));
+        let mut said = ChatMessage::assistant("");
+        said.parts
+            .push(MessagePart::ToolCall(call(r#"{"path": "a"}"#)));
+        said.parts.push(MessagePart::ToolCall(call(r#"{"path"#)));
         request.messages.push(said);
         let result = |outcome| ToolResult {
             id: "c1".into(),
@@ -269,12 +278,12 @@ mod tests {
             content: "x".into(),
             outcome,
         };
-        request.messages.push(Message::results(vec![
-            result(Outcome::Done),
-            result(Outcome::Failed),
+        request.messages.push(ChatMessage::results(vec![
+            result(ToolOutcome::Done),
+            result(ToolOutcome::Failed),
         ]));
-        let quirks = Quirks::new();
-        let plan = Plan {
+        let quirks = QuirkSet::new();
+        let plan = WireRequest {
             request: &request,
             provider: Provider::OpenAi,
             quirks: &quirks,

@@ -3,35 +3,37 @@
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::fault::Complaint;
-use crate::model::{Observer, Response, Stop};
+use crate::model::{ModelObserver, ModelResponse, StopReason};
 use crate::price;
-use crate::provider::Format;
+use crate::provider::WireFormat;
+use crate::provider_error::ProviderError;
 use crate::sse;
 use crate::usage::Usage;
-use crate::wire::gather::Gather;
-use crate::wire::{Misread, Plan, Reader, Step, complaint_free, event_json};
+use crate::wire::response_builder::ResponseBuilder;
+use crate::wire::{
+    ResponseError, ResponseReader, StreamStep, WireRequest, complaint_free, event_json,
+};
 
 /// A whole answer or a chunk of one: they differ in `message` and `delta`.
 #[derive(Deserialize)]
-struct Completion {
+struct ChatCompletion {
     id: Option<String>,
     model: Option<String>,
-    choices: Vec<Choice>,
-    usage: Option<Counts>,
+    choices: Vec<OpenAiChoice>,
+    usage: Option<OpenAiUsage>,
 }
 
 #[derive(Deserialize)]
-struct Choice {
+struct OpenAiChoice {
     #[serde(alias = "delta")]
-    message: Option<Said>,
+    message: Option<OpenAiMessage>,
     finish_reason: Option<String>,
     error: Option<Value>,
 }
 
 #[derive(Deserialize, Default)]
-struct Said {
-    content: Option<Content>,
+struct OpenAiMessage {
+    content: Option<OpenAiContent>,
     refusal: Option<String>,
     #[serde(default)]
     tool_calls: Option<Vec<CallPiece>>,
@@ -43,7 +45,7 @@ struct Said {
 /// Mostly a string; some servers send parts.
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Content {
+enum OpenAiContent {
     Text(String),
     Parts(Vec<Value>),
 }
@@ -52,18 +54,18 @@ enum Content {
 struct CallPiece {
     index: Option<u64>,
     id: Option<String>,
-    function: Option<Function>,
+    function: Option<OpenAiCall>,
 }
 
 #[derive(Deserialize)]
-struct Function {
+struct OpenAiCall {
     name: Option<String>,
     /// A string by the book, an object from some servers.
     arguments: Option<Value>,
 }
 
 #[derive(Deserialize)]
-struct Counts {
+struct OpenAiUsage {
     prompt_tokens: Option<u64>,
     completion_tokens: Option<u64>,
     prompt_tokens_details: Option<PromptDetails>,
@@ -83,25 +85,29 @@ struct CompletionDetails {
     reasoning_tokens: Option<u64>,
 }
 
-pub(crate) struct Reading {
-    gather: Gather,
+pub(crate) struct OpenAiReader {
+    gather: ResponseBuilder,
     refusal: String,
     finish_reason: Option<String>,
     /// Thoughts as they are to be sent back, by the field they came in.
     thoughts: Map<String, Value>,
 }
 
-impl Reading {
-    pub(crate) fn new(plan: &Plan<'_>) -> Reading {
-        Reading {
-            gather: Gather::new(plan, None),
+impl OpenAiReader {
+    pub(crate) fn new(plan: &WireRequest<'_>) -> OpenAiReader {
+        OpenAiReader {
+            gather: ResponseBuilder::new(plan, None),
             refusal: String::new(),
             finish_reason: None,
             thoughts: Map::new(),
         }
     }
 
-    fn take(&mut self, completion: Completion, observer: &mut dyn Observer) -> Result<(), Misread> {
+    fn take(
+        &mut self,
+        completion: ChatCompletion,
+        observer: &mut dyn ModelObserver,
+    ) -> Result<(), ResponseError> {
         if completion.id.is_some() {
             self.gather.id = completion.id;
         }
@@ -123,8 +129,8 @@ impl Reading {
             || choice.error.as_ref().is_some_and(|e| !e.is_null())
         {
             let error = serde_json::json!({"error": choice.error.unwrap_or_else(|| "the provider broke off".into())});
-            return Err(Misread::Complaint(
-                Complaint::find(&error).unwrap_or_default(),
+            return Err(ResponseError::Complaint(
+                ProviderError::find(&error).unwrap_or_default(),
             ));
         }
         if let Some(said) = choice.message {
@@ -136,11 +142,11 @@ impl Reading {
         Ok(())
     }
 
-    fn hear(&mut self, said: Said, observer: &mut dyn Observer) {
+    fn hear(&mut self, said: OpenAiMessage, observer: &mut dyn ModelObserver) {
         self.think(&said, observer);
         match said.content {
-            Some(Content::Text(text)) => self.gather.text(&text, observer),
-            Some(Content::Parts(parts)) => {
+            Some(OpenAiContent::Text(text)) => self.gather.text(&text, observer),
+            Some(OpenAiContent::Parts(parts)) => {
                 for part in parts {
                     self.gather.text(
                         part.get("text").and_then(Value::as_str).unwrap_or_default(),
@@ -158,7 +164,7 @@ impl Reading {
     }
 
     /// Servers name the same thing differently, and some under two names at once.
-    fn think(&mut self, said: &Said, observer: &mut dyn Observer) {
+    fn think(&mut self, said: &OpenAiMessage, observer: &mut dyn ModelObserver) {
         if let Some(details) = &said.reasoning_details {
             let all = self
                 .thoughts
@@ -188,7 +194,7 @@ impl Reading {
         }
     }
 
-    fn call(&mut self, piece: CallPiece, observer: &mut dyn Observer) {
+    fn call(&mut self, piece: CallPiece, observer: &mut dyn ModelObserver) {
         let id = piece.id.unwrap_or_default();
         let key = self.key(piece.index, &id);
         let Some(function) = piece.function else {
@@ -239,29 +245,33 @@ impl Reading {
         if taken { next } else { index }
     }
 
-    fn stop(&self) -> Option<Stop> {
+    fn stop(&self) -> Option<StopReason> {
         let reason = self.finish_reason.as_deref()?;
         let calls = !self.gather.calls().is_empty();
         Some(match reason {
-            "length" | "max_tokens" | "model_length" => Stop::MaxTokens,
-            "content_filter" => Stop::Refusal(reason.to_owned()),
+            "length" | "max_tokens" | "model_length" => StopReason::MaxTokens,
+            "content_filter" => StopReason::Refusal(reason.to_owned()),
             // Servers disagree on the reason when there are calls; the calls decide.
-            _ if calls => Stop::ToolUse,
-            _ if !self.refusal.is_empty() => Stop::Refusal(self.refusal.clone()),
-            "stop" | "eos" | "end_turn" | "tool_calls" | "function_call" => Stop::EndTurn,
-            other => Stop::Other(other.to_owned()),
+            _ if calls => StopReason::ToolUse,
+            _ if !self.refusal.is_empty() => StopReason::Refusal(self.refusal.clone()),
+            "stop" | "eos" | "end_turn" | "tool_calls" | "function_call" => StopReason::EndTurn,
+            other => StopReason::Other(other.to_owned()),
         })
     }
 }
 
-impl Reader for Reading {
-    fn whole(&mut self, body: &Value, observer: &mut dyn Observer) -> Result<(), Misread> {
+impl ResponseReader for OpenAiReader {
+    fn whole(
+        &mut self,
+        body: &Value,
+        observer: &mut dyn ModelObserver,
+    ) -> Result<(), ResponseError> {
         complaint_free(body)?;
-        let completion = Completion::deserialize(body).map_err(Misread::shape)?;
+        let completion = ChatCompletion::deserialize(body).map_err(ResponseError::shape)?;
         match completion.choices.first() {
-            None => return Err(Misread::Shape("`choices` is empty".to_owned())),
+            None => return Err(ResponseError::Shape("`choices` is empty".to_owned())),
             Some(choice) if choice.message.is_none() => {
-                return Err(Misread::Shape("the choice has no message".to_owned()));
+                return Err(ResponseError::Shape("the choice has no message".to_owned()));
             }
             Some(_) => {}
         }
@@ -271,21 +281,25 @@ impl Reader for Reading {
         Ok(())
     }
 
-    fn event(&mut self, event: &sse::Event, observer: &mut dyn Observer) -> Result<Step, Misread> {
+    fn event(
+        &mut self,
+        event: &sse::SseEvent,
+        observer: &mut dyn ModelObserver,
+    ) -> Result<StreamStep, ResponseError> {
         if event.data.trim() == "[DONE]" {
-            return Ok(Step::End);
+            return Ok(StreamStep::End);
         }
         let value = event_json(event)?;
-        let completion = Completion::deserialize(&value).map_err(Misread::shape)?;
+        let completion = ChatCompletion::deserialize(&value).map_err(ResponseError::shape)?;
         self.take(completion, observer)?;
-        Ok(Step::More)
+        Ok(StreamStep::More)
     }
 
-    fn finish(mut self: Box<Self>) -> Result<Response, Misread> {
+    fn finish(mut self: Box<Self>) -> Result<ModelResponse, ResponseError> {
         self.gather.stop = self.stop();
         if !self.thoughts.is_empty() {
             let thoughts = Value::Object(std::mem::take(&mut self.thoughts));
-            self.gather.keep(Format::OpenAi, thoughts);
+            self.gather.keep(WireFormat::OpenAi, thoughts);
         }
         self.gather.finish()
     }
@@ -295,8 +309,8 @@ impl Reader for Reading {
     }
 }
 
-/// `prompt_tokens` has everything that was sent in it, cached or not.
-fn usage(counts: &Counts) -> Usage {
+/// Converts the counts: `prompt_tokens` includes cached tokens.
+fn usage(counts: &OpenAiUsage) -> Usage {
     let sent = counts.prompt_tokens.unwrap_or(0);
     let details = counts.prompt_tokens_details.as_ref();
     let cache_read = details

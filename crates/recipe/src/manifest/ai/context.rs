@@ -2,28 +2,28 @@
 
 use prompt::suggestion;
 
-use crate::fields::{Fields, Foreign, Problems, Text};
-use crate::yaml::Data;
+use crate::fields::{FileProblems, ManifestFields, ManifestText, UnsupportedKey};
+use crate::yaml::ManifestData;
 
-/// Tokens of context when nobody says otherwise.
+/// Default budget for context, in tokens.
 pub const CONTEXT_TOKENS_DEFAULT: usize = 20_000;
 /// Most tokens of context one question may have.
 pub const CONTEXT_TOKENS_MAX: usize = 1_000_000;
 
-/// What whoever answers should know.
+/// Context of a question, for the person or model that answers it.
 #[derive(Clone, Debug, Default)]
 pub struct AiContext {
-    pub texts: Vec<Text>,
+    pub texts: Vec<ManifestText>,
     /// Files of the project, by path or glob, in the order of the patterns.
-    pub files: Vec<Text>,
+    pub files: Vec<ManifestText>,
     pub tokens_max: Option<usize>,
-    pub overflow: Overflow,
+    pub overflow: ContextOverflow,
 }
 
-/// What becomes of context over its budget.
+/// Policy for context over its budget.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Overflow {
-    /// Files are cut or left out, and it is said which.
+pub enum ContextOverflow {
+    /// Files are cut or left out, and the document lists them.
     #[default]
     Truncate,
     Error,
@@ -39,13 +39,15 @@ const CONTEXT_KEYS: [&str; 7] = [
     "overflow",
 ];
 
-const CONTEXT_FOREIGN: [Foreign; 1] = [(
+const CONTEXT_FOREIGN: [UnsupportedKey; 1] = [(
     "fromSteps",
     "give the value a name with the other step's `exports`, and write `{{ name }}` in `text`",
 )];
 
-const OVERFLOWS: [(&str, Overflow); 2] =
-    [("truncate", Overflow::Truncate), ("error", Overflow::Error)];
+const OVERFLOWS: [(&str, ContextOverflow); 2] = [
+    ("truncate", ContextOverflow::Truncate),
+    ("error", ContextOverflow::Error),
+];
 
 /// Files that say how a project is set up, by the name that asks for them. All are patterns: a
 /// pattern may match nothing.
@@ -58,17 +60,17 @@ const CONFIGS: [(&str, &str); 6] = [
     ("pyproject", "{pyproject.toml}"),
 ];
 
-/// Text, several texts, or a map of texts and files.
-pub(super) fn read(fields: &Fields<'_>, problems: &mut Problems<'_>) -> AiContext {
+/// Reads a text, several texts, or a map of texts and files.
+pub(super) fn read(fields: &ManifestFields<'_>, problems: &mut FileProblems<'_>) -> AiContext {
     let mut context = AiContext::default();
     let Some(node) = fields.node("context") else {
         return context;
     };
-    if !matches!(node.data, Data::Map(_)) {
+    if !matches!(node.data, ManifestData::Map(_)) {
         context.texts = fields.texts("context", problems);
         return context;
     }
-    let Some(map) = Fields::open(node, "the context of an `ai` step", problems) else {
+    let Some(map) = ManifestFields::open(node, "the context of an `ai` step", problems) else {
         return context;
     };
     map.only(&[&CONTEXT_KEYS], &CONTEXT_FOREIGN, problems);
@@ -93,7 +95,11 @@ pub(super) fn read(fields: &Fields<'_>, problems: &mut Problems<'_>) -> AiContex
     context
 }
 
-fn read_tokens(fields: &Fields<'_>, key: &str, problems: &mut Problems<'_>) -> Option<usize> {
+fn read_tokens(
+    fields: &ManifestFields<'_>,
+    key: &str,
+    problems: &mut FileProblems<'_>,
+) -> Option<usize> {
     let tokens = fields.count(key, problems)? as usize;
     if tokens > CONTEXT_TOKENS_MAX {
         let message = format!("`{key}` is more than CONTEXT_TOKENS_MAX = {CONTEXT_TOKENS_MAX}");
@@ -102,17 +108,17 @@ fn read_tokens(fields: &Fields<'_>, key: &str, problems: &mut Problems<'_>) -> O
     Some(tokens)
 }
 
-/// `projectConfig: true`, or some of the names.
-fn read_configs(map: &Fields<'_>, problems: &mut Problems<'_>) -> Vec<Text> {
+/// Reads `projectConfig: true`, or some of the names.
+fn read_configs(map: &ManifestFields<'_>, problems: &mut FileProblems<'_>) -> Vec<ManifestText> {
     let Some(node) = map.node("projectConfig") else {
         return Vec::new();
     };
     let place = node.at.place(problems.text);
-    let glob = |(_, glob): &(&str, &str)| Text {
+    let glob = |(_, glob): &(&str, &str)| ManifestText {
         text: (*glob).to_owned(),
         place,
     };
-    if let Data::Bool(all) = node.data {
+    if let ManifestData::Bool(all) = node.data {
         return CONFIGS.iter().filter(|_| all).map(glob).collect();
     }
     let mut globs = Vec::new();

@@ -1,10 +1,10 @@
-//! Where an answer goes, as a manifest writes it.
+//! Reads where an answer is written, as the manifest of a recipe says it.
 
 use indexmap::IndexMap;
 use serde_json::Value;
 
-use super::Said;
-use crate::fields::{Datum, Problems};
+use super::AiStepFields;
+use crate::fields::{FileProblems, ManifestValue};
 use crate::frontmatter::Frontmatter;
 
 /// The directives of a template's frontmatter that a step may give, in both spellings.
@@ -23,9 +23,9 @@ const DIRECTIVES: [(&str, &[&str]); 12] = [
     ("executable", &["executable"]),
 ];
 
-/// Where the text goes, as a template's frontmatter would say it.
-pub(super) fn read(said: &Said<'_, '_>, problems: &mut Problems<'_>) -> Frontmatter {
-    let mut attributes: IndexMap<String, Datum> = IndexMap::new();
+/// Reads the target of the text into the attributes that a template's frontmatter would have.
+pub(super) fn read(said: &AiStepFields<'_, '_>, problems: &mut FileProblems<'_>) -> Frontmatter {
+    let mut attributes: IndexMap<String, ManifestValue> = IndexMap::new();
     for (name, spellings) in DIRECTIVES {
         let given: Vec<&&str> = spellings.iter().filter(|key| said.has(key)).collect();
         if let [first, second, ..] = given[..] {
@@ -46,9 +46,9 @@ pub(super) fn read(said: &Said<'_, '_>, problems: &mut Problems<'_>) -> Frontmat
             continue;
         };
         let value = Value::String(written);
-        attributes.insert(name.to_owned(), Datum { value, place });
+        attributes.insert(name.to_owned(), ManifestValue { value, place });
     }
-    let yes = |place| Datum {
+    let yes = |place| ManifestValue {
         value: Value::Bool(true),
         place,
     };

@@ -1,28 +1,28 @@
 //! The guardrails of a question, as a manifest writes them.
 
-use prompt::{Syntax, limits, suggestion};
+use prompt::{GuardedSyntax, limits, suggestion};
 
-use crate::fields::{Fields, Foreign, Problems, Text};
-use crate::yaml::Data;
+use crate::fields::{FileProblems, ManifestFields, ManifestText, UnsupportedKey};
+use crate::yaml::ManifestData;
 
 /// Rules for a written answer.
 #[derive(Clone, Debug, Default)]
 pub struct AiGuardrails {
     pub syntax: SyntaxRule,
-    pub allowed_imports: Option<Vec<Text>>,
-    pub blocked_imports: Vec<Text>,
+    pub allowed_imports: Option<Vec<ManifestText>>,
+    pub blocked_imports: Vec<ManifestText>,
     pub length_min: Option<usize>,
     pub length_max: Option<usize>,
 }
 
-/// Which syntax an answer is checked for.
+/// Syntax that an answer is checked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SyntaxRule {
     /// That of the file it becomes.
     #[default]
     OfTarget,
     Unchecked,
-    Of(Syntax),
+    Of(GuardedSyntax),
 }
 
 const GUARDRAIL_KEYS: [&str; 9] = [
@@ -37,7 +37,7 @@ const GUARDRAIL_KEYS: [&str; 9] = [
     "retryOnFailure",
 ];
 
-const GUARDRAIL_FOREIGN: [Foreign; 4] = [
+const GUARDRAIL_FOREIGN: [UnsupportedKey; 4] = [
     (
         "onFailure",
         "remove it; a wrong answer is always sent back with what is wrong, `retries` times",
@@ -56,16 +56,16 @@ const GUARDRAIL_FOREIGN: [Foreign; 4] = [
     ),
 ];
 
-/// The rules, and how often whoever answers is asked again.
+/// Reads the rules, and the number of times a wrong answer is asked for again.
 pub(super) fn read(
-    fields: &Fields<'_>,
-    problems: &mut Problems<'_>,
+    fields: &ManifestFields<'_>,
+    problems: &mut FileProblems<'_>,
 ) -> (AiGuardrails, Option<u32>) {
     let mut rails = AiGuardrails::default();
     let Some(node) = fields.node("guardrails") else {
         return (rails, None);
     };
-    let Some(map) = Fields::open(node, "guardrails", problems) else {
+    let Some(map) = ManifestFields::open(node, "guardrails", problems) else {
         return (rails, None);
     };
     map.only(&[&GUARDRAIL_KEYS], &GUARDRAIL_FOREIGN, problems);
@@ -91,8 +91,8 @@ pub(super) fn read(
     (rails, retries)
 }
 
-/// A language, `true` for that of the target, `false` for no check.
-fn read_syntax(map: &Fields<'_>, problems: &mut Problems<'_>) -> SyntaxRule {
+/// Reads a language, `true` for that of the target, or `false` for no check.
+fn read_syntax(map: &ManifestFields<'_>, problems: &mut FileProblems<'_>) -> SyntaxRule {
     let key = match map.has("syntax") {
         true => "syntax",
         false => "validateSyntax",
@@ -101,19 +101,19 @@ fn read_syntax(map: &Fields<'_>, problems: &mut Problems<'_>) -> SyntaxRule {
         return SyntaxRule::OfTarget;
     };
     match node.data {
-        Data::Bool(true) => return SyntaxRule::OfTarget,
-        Data::Bool(false) => return SyntaxRule::Unchecked,
+        ManifestData::Bool(true) => return SyntaxRule::OfTarget,
+        ManifestData::Bool(false) => return SyntaxRule::Unchecked,
         _ => {}
     }
     let Some(text) = map.text(key, problems) else {
         return SyntaxRule::OfTarget;
     };
-    match Syntax::named(&text.text) {
+    match GuardedSyntax::named(&text.text) {
         Ok(syntax) => SyntaxRule::Of(syntax),
         Err(_) if text.text == "none" => SyntaxRule::Unchecked,
         Err(_) => {
             let message = format!("`{}` is no language whose syntax is checked", text.text);
-            let hint = suggestion(&text.text, Syntax::NAMES);
+            let hint = suggestion(&text.text, GuardedSyntax::NAMES);
             problems.note_at(text.place, message, hint);
             SyntaxRule::OfTarget
         }

@@ -4,63 +4,63 @@ mod context;
 mod directives;
 mod guardrails;
 
-use prompt::{AnswerKind, Syntax, suggestion};
+use prompt::{AnswerKind, GuardedSyntax, suggestion};
 
 use super::variable::is_name;
-use crate::fields::{Datum, Fields, Foreign, Problems, Text};
+use crate::fields::{FileProblems, ManifestFields, ManifestText, ManifestValue, UnsupportedKey};
 use crate::frontmatter::Frontmatter;
 
-pub use context::{AiContext, CONTEXT_TOKENS_DEFAULT, CONTEXT_TOKENS_MAX, Overflow};
+pub use context::{AiContext, CONTEXT_TOKENS_DEFAULT, CONTEXT_TOKENS_MAX, ContextOverflow};
 pub use guardrails::{AiGuardrails, SyntaxRule};
 
 /// Asks one question; its answer becomes a variable, a file, or lines of a file.
 #[derive(Clone, Debug)]
 pub struct AiStep {
     /// The key of the answer; without it the step's name makes one.
-    pub key: Option<Text>,
+    pub key: Option<ManifestText>,
     pub prompt: AiPrompt,
-    /// What the answer should look like, in words.
-    pub format: Option<Text>,
+    /// The author's description of the answer's form.
+    pub format: Option<ManifestText>,
     /// A kind of answer, as `@output` names them.
-    pub kind: Option<Text>,
-    /// What there is to choose from, for the kinds that choose.
-    pub from: Option<Datum>,
+    pub kind: Option<ManifestText>,
+    /// The choices, for the kinds that choose.
+    pub from: Option<ManifestValue>,
     pub language: Option<String>,
     pub schema: Option<AiSchema>,
     pub required: bool,
     pub context: AiContext,
     pub examples: Vec<AiExample>,
     pub guardrails: AiGuardrails,
-    /// Where the text goes, in the words of a template's frontmatter.
+    /// Target of the text, in the attributes of a template's frontmatter.
     pub(crate) directives: Frontmatter,
     /// A variable that gets the answer.
-    pub variable: Option<Text>,
-    /// How often whoever answers is asked again when the answer is wrong.
+    pub variable: Option<ManifestText>,
+    /// Number of times the question is asked again when the answer is wrong.
     pub retries: Option<u32>,
 }
 
 #[derive(Clone, Debug)]
 pub enum AiPrompt {
-    Text(Text),
+    Text(ManifestText),
     /// A template of the recipe.
-    File(Text),
+    File(ManifestText),
 }
 
 #[derive(Clone, Debug)]
 pub enum AiSchema {
-    Inline(Datum),
+    Inline(ManifestValue),
     /// A JSON file of the recipe.
-    File(Text),
+    File(ManifestText),
 }
 
 #[derive(Clone, Debug)]
 pub struct AiExample {
-    pub label: Option<Text>,
-    pub input: Option<Text>,
-    pub output: Text,
+    pub label: Option<ManifestText>,
+    pub input: Option<ManifestText>,
+    pub output: ManifestText,
 }
 
-/// Keys of the step; all but the first few may stand under `output` as well.
+/// Keys of the step; all but the first few are allowed under `output` as well.
 pub(super) const KEYS: [&str; 34] = [
     "prompt",
     "promptFile",
@@ -98,10 +98,10 @@ pub(super) const KEYS: [&str; 34] = [
     "overwrite",
 ];
 
-/// How many of [`KEYS`] cannot stand under `output`.
+/// Number of leading [`KEYS`] that are not allowed under `output`.
 const STEP_ONLY: usize = 6;
 
-pub(super) const FOREIGN: [Foreign; 8] = [
+pub(super) const FOREIGN: [UnsupportedKey; 8] = [
     ("model", "set `ai.model` in drawloom.toml"),
     ("provider", "set `ai.provider` in drawloom.toml"),
     ("temperature", "set `ai.temperature` in drawloom.toml"),
@@ -119,14 +119,14 @@ pub(super) const FOREIGN: [Foreign; 8] = [
 ];
 
 /// A step and its `output`, which may say the same things.
-struct Said<'n, 's> {
-    step: &'s Fields<'n>,
-    output: Option<Fields<'n>>,
+struct AiStepFields<'n, 's> {
+    step: &'s ManifestFields<'n>,
+    output: Option<ManifestFields<'n>>,
 }
 
-impl<'n, 's> Said<'n, 's> {
-    /// Whoever says it, `output` first.
-    fn by(&self, key: &str) -> &Fields<'n> {
+impl<'n, 's> AiStepFields<'n, 's> {
+    /// Returns the map that has the key, `output` first.
+    fn by(&self, key: &str) -> &ManifestFields<'n> {
         let output = self.output.as_ref().filter(|output| output.has(key));
         output.unwrap_or(self.step)
     }
@@ -135,17 +135,21 @@ impl<'n, 's> Said<'n, 's> {
         self.by(key).has(key)
     }
 
-    fn text(&self, key: &str, problems: &mut Problems<'_>) -> Option<Text> {
+    fn text(&self, key: &str, problems: &mut FileProblems<'_>) -> Option<ManifestText> {
         self.by(key).text(key, problems)
     }
 }
 
-pub(super) fn read(fields: &Fields<'_>, problems: &mut Problems<'_>) -> Option<AiStep> {
+pub(super) fn read(fields: &ManifestFields<'_>, problems: &mut FileProblems<'_>) -> Option<AiStep> {
     let output = match fields.node("output") {
-        Some(node) => Some(Fields::open(node, "the output of an `ai` step", problems)?),
+        Some(node) => Some(ManifestFields::open(
+            node,
+            "the output of an `ai` step",
+            problems,
+        )?),
         None => None,
     };
-    let said = Said {
+    let said = AiStepFields {
         step: fields,
         output,
     };
@@ -174,8 +178,8 @@ pub(super) fn read(fields: &Fields<'_>, problems: &mut Problems<'_>) -> Option<A
     Some(step)
 }
 
-/// What cannot be meant together.
-fn check(step: &AiStep, said: &Said<'_, '_>, problems: &mut Problems<'_>) {
+/// Reports keys that contradict each other.
+fn check(step: &AiStep, said: &AiStepFields<'_, '_>, problems: &mut FileProblems<'_>) {
     if let Some(variable) = step.variable.as_ref().filter(|name| !is_name(&name.text)) {
         let message = format!("`{}` cannot be the name of a variable", variable.text);
         problems.note_at(variable.place, message, None);
@@ -206,13 +210,13 @@ fn check(step: &AiStep, said: &Said<'_, '_>, problems: &mut Problems<'_>) {
         problems.note_with_hint(said.step.key_at("guardrails"), message, Some(hint));
     }
     let limits_imports = rails.allowed_imports.is_some() || !rails.blocked_imports.is_empty();
-    let language = step.language.as_deref().map(Syntax::named);
+    let language = step.language.as_deref().map(GuardedSyntax::named);
     let has_imports = match rails.syntax {
         SyntaxRule::Of(syntax) => syntax.has_imports(),
         SyntaxRule::Unchecked => false,
         SyntaxRule::OfTarget => {
             step.directives.attributes.contains_key("to")
-                || language.is_some_and(|named| named.is_ok_and(Syntax::has_imports))
+                || language.is_some_and(|named| named.is_ok_and(GuardedSyntax::has_imports))
         }
     };
     if limits_imports && !has_imports {
@@ -228,8 +232,8 @@ fn check(step: &AiStep, said: &Said<'_, '_>, problems: &mut Problems<'_>) {
     }
 }
 
-/// Unknown keys of `output`, and keys that both it and the step have.
-fn check_output(said: &Said<'_, '_>, problems: &mut Problems<'_>) {
+/// Reports unknown keys of `output`, and keys that both it and the step have.
+fn check_output(said: &AiStepFields<'_, '_>, problems: &mut FileProblems<'_>) {
     let Some(output) = &said.output else { return };
     output.only(&[&KEYS[STEP_ONLY..]], &[], problems);
     for key in &KEYS[STEP_ONLY..] {
@@ -240,7 +244,7 @@ fn check_output(said: &Said<'_, '_>, problems: &mut Problems<'_>) {
     }
 }
 
-fn read_prompt(fields: &Fields<'_>, problems: &mut Problems<'_>) -> Option<AiPrompt> {
+fn read_prompt(fields: &ManifestFields<'_>, problems: &mut FileProblems<'_>) -> Option<AiPrompt> {
     match (fields.has("prompt"), fields.has("promptFile")) {
         (true, true) => {
             let message = "`prompt` and `promptFile` are two prompts";
@@ -252,9 +256,9 @@ fn read_prompt(fields: &Fields<'_>, problems: &mut Problems<'_>) -> Option<AiPro
     }
 }
 
-/// `type` says what kind of answer is wanted; under `output` it may also name where it goes, which
-/// the other keys say already.
-fn read_kind(said: &Said<'_, '_>, problems: &mut Problems<'_>) -> Option<Text> {
+/// Reads `type`, the kind of the answer. Under `output` it may also name the target, which other
+/// keys decide already.
+fn read_kind(said: &AiStepFields<'_, '_>, problems: &mut FileProblems<'_>) -> Option<ManifestText> {
     let text = said.text("type", problems)?;
     let goes = match text.text.as_str() {
         "variable" => Some(("variable", &["variable"][..])),
@@ -281,7 +285,7 @@ fn read_kind(said: &Said<'_, '_>, problems: &mut Problems<'_>) -> Option<Text> {
     None
 }
 
-fn read_schema(said: &Said<'_, '_>, problems: &mut Problems<'_>) -> Option<AiSchema> {
+fn read_schema(said: &AiStepFields<'_, '_>, problems: &mut FileProblems<'_>) -> Option<AiSchema> {
     if said.has("schemaFile") {
         if said.has("schema") {
             let message = "`schema` and `schemaFile` are two schemas";
@@ -298,8 +302,8 @@ fn read_schema(said: &Said<'_, '_>, problems: &mut Problems<'_>) -> Option<AiSch
     Some(AiSchema::Inline(schema))
 }
 
-/// An example is a text, or a map with `output` and perhaps `input`.
-fn read_examples(fields: &Fields<'_>, problems: &mut Problems<'_>) -> Vec<AiExample> {
+/// Reads the examples: each is a text, or a map with `output` and perhaps `input`.
+fn read_examples(fields: &ManifestFields<'_>, problems: &mut FileProblems<'_>) -> Vec<AiExample> {
     let mut examples = Vec::new();
     for node in fields.list("examples", problems) {
         if let Some(text) = node.written(problems.text) {
@@ -307,11 +311,11 @@ fn read_examples(fields: &Fields<'_>, problems: &mut Problems<'_>) -> Vec<AiExam
             examples.push(AiExample {
                 label: None,
                 input: None,
-                output: Text { text, place },
+                output: ManifestText { text, place },
             });
             continue;
         }
-        let Some(example) = Fields::open(node, "an example", problems) else {
+        let Some(example) = ManifestFields::open(node, "an example", problems) else {
             continue;
         };
         example.only(&[&["label", "input", "output"]], &[], problems);

@@ -1,9 +1,9 @@
-//! C and C++: what a file defines for others, and which files its imports mean.
+//! C and C++: reads the exports of a file, and resolves its imports.
 //!
-//! A header offers what it declares: functions, types, variables, macros. A source file offers what
-//! it defines and does not keep to itself with `static` or a namespace without a name. Names in
-//! namespaces are spelled out (`ns::Class`), and so are methods that stand outside their class
-//! (`Class::method`); what stands inside a class comes with it.
+//! A header exports its declarations: functions, types, variables, macros. A source file exports
+//! its definitions, except those hidden by `static` or an unnamed namespace. Names in namespaces
+//! are spelled out (`ns::Class`), and so are methods outside their class (`Class::method`); members
+//! inside a class come with it.
 //!
 //! Without the compiler's command line nothing here is certain: of a condition's branches both are
 //! read unless they open different brackets, macros are not expanded, and the directories of
@@ -18,40 +18,41 @@ mod words;
 #[cfg(test)]
 mod tests;
 
-use super::gather::Gather;
-use super::tokens::{Dialect, Tokens};
-use super::{Facts, Resolver};
+use super::facts_builder::FactsBuilder;
+use super::tokens::{LexerDialect, SourceTokens};
+use super::{ImportResolver, SourceFacts};
 use crate::RelPath;
-use crate::index::project::Project;
+use crate::index::project::IndexedProject;
 
-pub(super) fn facts(path: &RelPath, text: &str) -> Facts {
-    let tokens = Tokens::read(text, Dialect::C);
-    let mut gather = Gather::new(text);
+pub(super) fn facts(path: &RelPath, text: &str) -> SourceFacts {
+    let tokens = SourceTokens::read(text, LexerDialect::C);
+    let mut gather = FactsBuilder::new(text);
     let role = role(path);
     directives::read(&tokens, role, &mut gather);
     declarations::read(&tokens, role, &mut gather);
     gather.finish(None)
 }
 
-pub(super) fn resolver<'p>(project: &'p Project<'p>) -> Box<dyn Resolver + 'p> {
-    Box::new(includes::Includes::new(project))
+pub(super) fn resolver<'p>(project: &'p IndexedProject<'p>) -> Box<dyn ImportResolver + 'p> {
+    Box::new(includes::IncludeIndex::new(project))
 }
 
-/// What a file is to others.
+/// The kind of a C file.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Role {
+enum CFileKind {
     Header,
     /// A source file of C.
     C,
-    /// A source file of C++, where constants are its own.
+    /// A source file of C++, in which constants are private to the file.
     Cpp,
 }
 
-/// What a file is, by its name: whatever is not compiled by itself is there to be included.
-fn role(path: &RelPath) -> Role {
+/// Returns the kind of a file, by its name: a file that is not compiled by itself exists to be
+/// included.
+fn role(path: &RelPath) -> CFileKind {
     match path.extension() {
-        Some("c") => Role::C,
-        Some("cc" | "cpp" | "cxx" | "c++") => Role::Cpp,
-        _ => Role::Header,
+        Some("c") => CFileKind::C,
+        Some("cc" | "cpp" | "cxx" | "c++") => CFileKind::Cpp,
+        _ => CFileKind::Header,
     }
 }

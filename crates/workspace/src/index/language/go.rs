@@ -1,8 +1,8 @@
-//! Go: what a file defines for others, and which files its imports mean.
+//! Go: reads the exports of a file, and resolves its imports.
 //!
 //! Exports are the capitalised functions, types, variables and constants of the package, and the
-//! capitalised methods of capitalised types as `Type.Method`: a method may stand in another file
-//! than its type, and a file of methods would otherwise offer nothing.
+//! capitalised methods of capitalised types as `Type.Method`: a method may be in another file than
+//! its type, and a file of methods would otherwise export nothing.
 //!
 //! A package is a directory, so an import means all of its files but the tests. Files of one package
 //! see each other without saying so; only tests are known to need the files beside them.
@@ -12,17 +12,17 @@ mod packages;
 #[cfg(test)]
 mod tests;
 
-use super::gather::Gather;
-use super::tokens::{Dialect, Kind, Tokens};
-use super::{ExportKind, Facts, ImportKind, Resolver};
+use super::facts_builder::FactsBuilder;
+use super::tokens::{LexerDialect, SourceTokenKind, SourceTokens};
+use super::{ExportKind, ImportKind, ImportResolver, SourceFacts};
 use crate::RelPath;
-use crate::index::project::Project;
+use crate::index::project::IndexedProject;
 
-pub(super) fn facts(path: &RelPath, text: &str) -> Facts {
-    let tokens = Tokens::read(text, Dialect::Go);
-    let mut walk = Walk {
+pub(super) fn facts(path: &RelPath, text: &str) -> SourceFacts {
+    let tokens = SourceTokens::read(text, LexerDialect::Go);
+    let mut walk = GoReader {
         tokens: &tokens,
-        gather: Gather::new(text),
+        gather: FactsBuilder::new(text),
         package: None,
         is_test: is_test(path.as_str()),
     };
@@ -33,22 +33,22 @@ pub(super) fn facts(path: &RelPath, text: &str) -> Facts {
     walk.gather.finish(walk.package.map(str::to_owned))
 }
 
-pub(super) fn resolver<'p>(project: &'p Project<'p>) -> Box<dyn Resolver + 'p> {
-    Box::new(packages::Packages::new(project))
+pub(super) fn resolver<'p>(project: &'p IndexedProject<'p>) -> Box<dyn ImportResolver + 'p> {
+    Box::new(packages::GoModules::new(project))
 }
 
 fn is_test(path: &str) -> bool {
     path.ends_with("_test.go")
 }
 
-struct Walk<'w, 'a> {
-    tokens: &'w Tokens<'a>,
-    gather: Gather<'a>,
+struct GoReader<'w, 'a> {
+    tokens: &'w SourceTokens<'a>,
+    gather: FactsBuilder<'a>,
     package: Option<&'a str>,
     is_test: bool,
 }
 
-impl<'a> Walk<'_, 'a> {
+impl<'a> GoReader<'_, 'a> {
     fn step(&mut self, at: usize) -> usize {
         let tokens = self.tokens;
         match tokens.word(at) {
@@ -90,24 +90,25 @@ impl<'a> Walk<'_, 'a> {
         end
     }
 
-    /// Whether a declaration may begin here. A `func` elsewhere is a type or a value.
+    /// Returns true if a declaration may begin here. A `func` elsewhere is a type or a value.
     fn begins_statement(&self, at: usize) -> bool {
         at == 0 || self.tokens.mark(at - 1) == b';' || self.begins_spec(at)
     }
 
-    /// Whether a line break ended the spec before: not after a comma or an operator.
+    /// Returns true if a line break ended the spec before: not after a comma or an operator.
     fn begins_spec(&self, at: usize) -> bool {
         let tokens = self.tokens;
         let (Some(before), Some(this)) = (tokens.get(at - 1), tokens.get(at)) else {
             return false;
         };
         let between = tokens.text.get(before.end as usize..this.start as usize);
-        let ends = before.kind != Kind::Mark || matches!(tokens.mark(at - 1), b')' | b']' | b'}');
+        let ends = before.kind != SourceTokenKind::Mark
+            || matches!(tokens.mark(at - 1), b')' | b']' | b'}');
         ends && between.is_some_and(|between| between.contains('\n'))
     }
 
     fn import(&mut self, at: usize) {
-        // A name, a dot or nothing stands before the path.
+        // The path follows a name, a dot or nothing.
         let path = (at..at + 2).find_map(|at| Some((self.tokens.string(at)?, at)));
         if let Some((path, at)) = path.filter(|(path, _)| *path != "C") {
             let offset = self.offset(at);
@@ -156,7 +157,7 @@ impl<'a> Walk<'_, 'a> {
         name + 1
     }
 
-    /// The type in `(s *Type[K])`: the last word outside of its parameters.
+    /// Returns the type in `(s *Type[K])`: the last word outside of its parameters.
     fn receiver(&self, open: usize) -> &'a str {
         let tokens = self.tokens;
         let close = tokens.close(open).unwrap_or(open);

@@ -1,7 +1,7 @@
-//! Java: what a file defines for others, and which files its imports mean.
+//! Java: reads the exports of a file, and resolves its imports.
 //!
 //! Exports are the top-level types of the file, whatever their visibility: most of a project's uses
-//! are inside a package. What they contain comes with them.
+//! are inside a package. Their members come with them.
 //!
 //! Types of the own package need no import, and an import with a star names none; so every
 //! capitalised word that no import explains is a request, spelled `.Name`, that means a file only if
@@ -14,20 +14,20 @@ mod tests;
 
 use rustc_hash::FxHashSet;
 
-use super::gather::Gather;
-use super::tokens::{Dialect, Tokens};
-use super::{ExportKind, Facts, ImportKind, Resolver};
+use super::facts_builder::FactsBuilder;
+use super::tokens::{LexerDialect, SourceTokens};
+use super::{ExportKind, ImportKind, ImportResolver, SourceFacts};
 use crate::RelPath;
-use crate::index::project::Project;
+use crate::index::project::IndexedProject;
 
 /// The most parts a dotted name has; longer ones are not read to the end.
 const PARTS_MAX: usize = 32;
 
-pub(super) fn facts(_path: &RelPath, text: &str) -> Facts {
-    let tokens = Tokens::read(text, Dialect::Java);
-    let mut walk = Walk {
+pub(super) fn facts(_path: &RelPath, text: &str) -> SourceFacts {
+    let tokens = SourceTokens::read(text, LexerDialect::Java);
+    let mut walk = JavaReader {
         tokens: &tokens,
-        gather: Gather::new(text),
+        gather: FactsBuilder::new(text),
         package: None,
         explained: FxHashSet::default(),
     };
@@ -36,19 +36,19 @@ pub(super) fn facts(_path: &RelPath, text: &str) -> Facts {
     walk.gather.finish(walk.package)
 }
 
-pub(super) fn resolver<'p>(project: &'p Project<'p>) -> Box<dyn Resolver + 'p> {
-    Box::new(types::Types::new(project))
+pub(super) fn resolver<'p>(project: &'p IndexedProject<'p>) -> Box<dyn ImportResolver + 'p> {
+    Box::new(types::JavaTypes::new(project))
 }
 
-struct Walk<'w, 'a> {
-    tokens: &'w Tokens<'a>,
-    gather: Gather<'a>,
+struct JavaReader<'w, 'a> {
+    tokens: &'w SourceTokens<'a>,
+    gather: FactsBuilder<'a>,
     package: Option<String>,
     /// Names that an import brought in or the file defines.
     explained: FxHashSet<&'a str>,
 }
 
-impl<'a> Walk<'_, 'a> {
+impl<'a> JavaReader<'_, 'a> {
     fn declarations(&mut self) {
         let tokens = self.tokens;
         let mut at = 0;
@@ -124,7 +124,7 @@ impl<'a> Walk<'_, 'a> {
         (name, at)
     }
 
-    /// Types that are named without an import.
+    /// Adds the types that are used without an import.
     fn uses(&mut self) {
         let tokens = self.tokens;
         let mut at = 0;
@@ -148,7 +148,7 @@ impl<'a> Walk<'_, 'a> {
         }
     }
 
-    /// `a.b.Type` in the middle of code: at least two small words, then a type.
+    /// Reads `a.b.Type` in the middle of code: at least two lower-case words, then a type.
     fn qualified(&mut self, from: usize) -> usize {
         let tokens = self.tokens;
         let mut name = String::new();
@@ -177,7 +177,7 @@ impl<'a> Walk<'_, 'a> {
     }
 }
 
-/// Whether a word is spelled like a type.
+/// Returns true if a word is spelled like a type.
 fn is_type(word: &str) -> bool {
     word.starts_with(char::is_uppercase)
 }

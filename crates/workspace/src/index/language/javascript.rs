@@ -1,17 +1,17 @@
 //! TypeScript and JavaScript: exports and imports by the tree of `oxc`, files by `oxc_resolver`.
 //!
-//! `statements` reads what stands at the top of a module, `calls` finds `require`, `import()` and
-//! CommonJS exports wherever they stand (and is left out where a text has none), `typedefs` finds the
-//! types that comments define, `components` the scripts of Vue, Svelte and Astro, `resolve` finds the
-//! files, in what `view` shows of the project.
+//! `statements` reads the top level of a module, `calls` finds `require`, `import()` and CommonJS
+//! exports anywhere (and is skipped if a text has none), `typedefs` finds the types that comments
+//! define, `components` the scripts of Vue, Svelte and Astro, `resolve` finds the files, through
+//! the file system that `view` provides.
 
 mod calls;
 mod components;
 mod packages;
 mod resolve;
+mod resolver_files;
 mod statements;
 mod typedefs;
-mod view;
 
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -22,30 +22,30 @@ use oxc_parser::{ParseOptions, Parser};
 use oxc_span::SourceType;
 use rustc_hash::FxBuildHasher;
 
-use super::{Export, ExportKind, Facts, Import, ImportKind, Resolver};
+use super::{ExportKind, ExportedName, ImportKind, ImportRequest, ImportResolver, SourceFacts};
 use crate::RelPath;
-use crate::index::project::Project;
+use crate::index::project::IndexedProject;
 
-/// How many lines that cannot be understood are passed over in one text.
+/// The most lines with syntax errors that are skipped in one text.
 const LINES_PASSED_OVER_MAX: usize = 8;
 
-/// How much memory the attempts to read such a text take together before no more are made.
+/// Memory for all attempts to parse such a text; no more are made beyond it.
 const ATTEMPTS_BYTES_MAX: usize = 8 << 20;
 const ATTEMPTS_PER_BYTE: usize = 256;
 
-/// Room for the tree of all but the largest texts, so that it need not grow, and be mapped anew, on
-/// the way there. Only what is touched takes memory.
+/// Room for the tree of all but the largest texts, so that the arena need not grow, and be mapped
+/// anew, on the way there. Only touched pages take memory.
 const ARENA_BYTES: usize = 4 << 20;
 
 thread_local! {
-    /// Where trees are built; its memory serves one file after the other.
+    /// The arena of the syntax trees; each file reuses its memory.
     static ARENA: RefCell<Allocator> = RefCell::new(Allocator::with_capacity(ARENA_BYTES));
 }
 
-pub(super) fn facts(path: &RelPath, text: &str) -> Facts {
+pub(super) fn facts(path: &RelPath, text: &str) -> SourceFacts {
     let name = path.file_name().unwrap_or_default();
     ARENA.with_borrow_mut(|arena| {
-        let facts = match components::Component::of(name) {
+        let facts = match components::ComponentKind::of(name) {
             Some(component) => component.facts(text, |name, script| read(arena, name, script)),
             None => read(arena, name, text),
         };
@@ -54,11 +54,11 @@ pub(super) fn facts(path: &RelPath, text: &str) -> Facts {
     })
 }
 
-pub(super) fn resolver<'p>(project: &'p Project<'p>) -> Box<dyn Resolver + 'p> {
-    Box::new(resolve::Modules::new(project))
+pub(super) fn resolver<'p>(project: &'p IndexedProject<'p>) -> Box<dyn ImportResolver + 'p> {
+    Box::new(resolve::JavaScriptModules::new(project))
 }
 
-fn read(arena: &Allocator, name: &str, text: &str) -> Facts {
+fn read(arena: &Allocator, name: &str, text: &str) -> SourceFacts {
     let kind = source_type(name);
     let parse = |text| {
         let options = ParseOptions {
@@ -71,9 +71,9 @@ fn read(arena: &Allocator, name: &str, text: &str) -> Facts {
     };
     let parsed = parse(text);
     if !parsed.panicked {
-        return Reading::of(text, name, &parsed.program);
+        return JavaScriptFacts::of(text, name, &parsed.program);
     }
-    // The parser gives up where it cannot go on at all: what stands around that line still counts.
+    // The parser gives up at a line it cannot recover from, but the lines around it still count.
     let mut mended = text.to_owned();
     let mut failed = parsed;
     for _ in 0..LINES_PASSED_OVER_MAX {
@@ -86,14 +86,14 @@ fn read(arena: &Allocator, name: &str, text: &str) -> Facts {
         blank_line(&mut mended, offset);
         let again = parse(arena.alloc_str(&mended));
         if !again.panicked {
-            return Reading::of(&mended, name, &again.program);
+            return JavaScriptFacts::of(&mended, name, &again.program);
         }
         failed = again;
     }
-    Facts::default()
+    SourceFacts::default()
 }
 
-/// A file is a module unless it is written as a script; JSX is taken wherever it can be.
+/// Treats a file as a module unless it is a script by its name; allows JSX wherever possible.
 fn source_type(name: &str) -> SourceType {
     match SourceType::from_path(name) {
         Ok(kind) if kind.is_typescript() => kind,
@@ -104,7 +104,8 @@ fn source_type(name: &str) -> SourceType {
 /// Replaces the line at `offset` by spaces, so that all other offsets stay.
 fn blank_line(text: &mut String, offset: usize) {
     let offset = text.floor_char_boundary(offset.min(text.len().saturating_sub(1)));
-    // The end of a line that was blanked before, or a file's last empty one, says nothing: take the one above.
+    // The error may point at a line that was blanked before, or at the empty last line: then blank
+    // the one above.
     let is_blank = |line: &str| line.trim().is_empty();
     let mut start = text[..offset].rfind('\n').map_or(0, |cut| cut + 1);
     let mut end = text[offset..]
@@ -117,17 +118,17 @@ fn blank_line(text: &mut String, offset: usize) {
     text.replace_range(start..end, &" ".repeat(end - start));
 }
 
-/// What was found so far, with offsets in place of lines.
+/// The facts found so far, with offsets in place of lines.
 #[derive(Default)]
-struct Reading {
+struct JavaScriptFacts {
     exports: Vec<(u32, String, ExportKind)>,
     imports: Vec<(u32, String, ImportKind)>,
-    /// Whether there is an `import` or `export` statement.
+    /// True if there is an `import` or `export` statement.
     is_module: bool,
 }
 
-impl Reading {
-    fn of(text: &str, name: &str, program: &Program<'_>) -> Facts {
+impl JavaScriptFacts {
+    fn of(text: &str, name: &str, program: &Program<'_>) -> SourceFacts {
         let mut reading = Self::default();
         statements::read(&mut reading, program, is_declaration(name));
         reading.references(text, program);
@@ -148,7 +149,7 @@ impl Reading {
         }
     }
 
-    /// `/// <reference path="…" />`, which stands before everything else.
+    /// Reads `/// <reference path="…" />`, which comes before everything else.
     fn references(&mut self, text: &str, program: &Program<'_>) {
         let first = program.body.first().map_or(u32::MAX, |first| {
             use oxc_span::GetSpan as _;
@@ -176,20 +177,20 @@ impl Reading {
         }
     }
 
-    fn finish(mut self, text: &str) -> Facts {
-        let mut lines = Lines::new(text);
+    fn finish(mut self, text: &str) -> SourceFacts {
+        let mut lines = LineCounter::new(text);
         self.imports.sort_by_key(|import| import.0);
         self.exports.sort_by_key(|export| export.0);
         let imports = self
             .imports
             .into_iter()
-            .map(|(offset, specifier, kind)| Import {
+            .map(|(offset, specifier, kind)| ImportRequest {
                 line: lines.at(offset),
                 specifier,
                 kind,
             });
         let imports = imports.collect();
-        let mut lines = Lines::new(text);
+        let mut lines = LineCounter::new(text);
         let mut known: HashSet<&str, FxBuildHasher> = HashSet::default();
         let mut is_first = Vec::with_capacity(self.exports.len());
         // Overloads, and a type beside a value of the same name, are one name to others.
@@ -202,12 +203,12 @@ impl Reading {
             .into_iter()
             .zip(is_first)
             .filter(|(_, is_first)| *is_first)
-            .map(|((offset, name, kind), _)| Export {
+            .map(|((offset, name, kind), _)| ExportedName {
                 line: lines.at(offset),
                 name,
                 kind,
             });
-        Facts {
+        SourceFacts {
             exports: exports.collect(),
             imports,
             package: None,
@@ -215,7 +216,7 @@ impl Reading {
     }
 }
 
-/// Whether the file only declares what others define.
+/// Returns true if the file only declares names that are defined elsewhere.
 fn is_declaration(name: &str) -> bool {
     [".d.ts", ".d.mts", ".d.cts"]
         .iter()
@@ -223,13 +224,13 @@ fn is_declaration(name: &str) -> bool {
 }
 
 /// Counts lines on the way from one offset to a later one.
-struct Lines<'t> {
+struct LineCounter<'t> {
     text: &'t [u8],
     offset: usize,
     line: u32,
 }
 
-impl<'t> Lines<'t> {
+impl<'t> LineCounter<'t> {
     fn new(text: &'t str) -> Self {
         Self {
             text: text.as_bytes(),

@@ -1,8 +1,9 @@
-//! Anything else: what a file defines for others, and which files its imports mean.
+//! All other files: reads their exports, and resolves their imports.
 //!
-//! Each kind of file has what its readers look for: a document its title and chapters, a script its
-//! functions, a Makefile its targets, SQL its tables, a table of settings its first level of keys.
-//! Languages of the curly kind without a reader of their own have their types and functions.
+//! Each kind of file exports the parts a reader looks for: a document its title and chapters, a
+//! script its functions, a Makefile its targets, SQL its tables, a table of settings its first
+//! level of keys. Languages of the curly kind without a reader of their own have their types and
+//! functions.
 
 mod braces;
 mod documents;
@@ -12,16 +13,16 @@ mod scripts;
 #[cfg(test)]
 mod tests;
 
-use super::gather::Gather;
-use super::{Facts, Resolver};
+use super::facts_builder::FactsBuilder;
+use super::{ImportResolver, SourceFacts};
 use crate::RelPath;
-use crate::index::project::Project;
+use crate::index::project::IndexedProject;
 
-/// The most names a file of this kind is known by.
+/// The most names of a file of this kind.
 const NAMES_MAX: usize = 64;
 
-pub(super) fn facts(path: &RelPath, text: &str) -> Facts {
-    let mut gather = Gather::new(text);
+pub(super) fn facts(path: &RelPath, text: &str) -> SourceFacts {
+    let mut gather = FactsBuilder::new(text);
     let name = path.file_name().unwrap_or_default();
     let extension = path.extension().unwrap_or_default().to_ascii_lowercase();
     match (name, extension.as_str()) {
@@ -54,11 +55,11 @@ pub(super) fn facts(path: &RelPath, text: &str) -> Facts {
     gather.finish(None)
 }
 
-pub(super) fn resolver<'p>(_project: &'p Project<'p>) -> Box<dyn Resolver + 'p> {
-    Box::new(files::Files)
+pub(super) fn resolver<'p>(_project: &'p IndexedProject<'p>) -> Box<dyn ImportResolver + 'p> {
+    Box::new(files::NearbyResolver)
 }
 
-/// Whether the first line names a shell.
+/// Returns true if the first line names a shell.
 fn is_shell(text: &str) -> bool {
     let first = text.lines().next().unwrap_or_default();
     let program = first

@@ -1,12 +1,12 @@
-//! Python: what a file defines for others, and which files its imports mean.
+//! Python: reads the exports of a file, and resolves its imports.
 //!
-//! Where `__all__` is a literal it is the answer. Otherwise exports are the functions, classes,
-//! assigned names and aliases at the top level, also under `if`, `try`, `with` and loops, that do not
-//! begin with an underscore; to these come imports written `x as x`, and in an `__init__.py` what is
-//! imported from inside the package, for that is how packages hand their names on.
+//! If `__all__` is a literal, it lists the exports. Otherwise exports are the functions, classes,
+//! assigned names and aliases at the top level, also under `if`, `try`, `with` and loops, that do
+//! not begin with an underscore; also imports written `x as x`, and in an `__init__.py` the imports
+//! from inside the package, because packages re-export names that way.
 //!
-//! Imports count wherever they stand, also inside functions. `from a.b import c` is spelled `a.b.c`:
-//! whether `c` is a module or a name in `a.b` is for the resolver to see.
+//! Imports count anywhere, also inside functions. `from a.b import c` is spelled `a.b.c`: the
+//! resolver finds out whether `c` is a module or a name in `a.b`.
 
 mod lines;
 mod modules;
@@ -15,14 +15,14 @@ mod names;
 #[cfg(test)]
 mod tests;
 
-use super::{Facts, Resolver};
+use super::{ImportResolver, SourceFacts};
 use crate::RelPath;
-use crate::index::project::Project;
+use crate::index::project::IndexedProject;
 
-pub(super) fn facts(path: &RelPath, text: &str) -> Facts {
+pub(super) fn facts(path: &RelPath, text: &str) -> SourceFacts {
     names::facts(path, text)
 }
 
-pub(super) fn resolver<'p>(project: &'p Project<'p>) -> Box<dyn Resolver + 'p> {
-    Box::new(modules::Modules::new(project))
+pub(super) fn resolver<'p>(project: &'p IndexedProject<'p>) -> Box<dyn ImportResolver + 'p> {
+    Box::new(modules::PythonModules::new(project))
 }

@@ -1,13 +1,13 @@
-//! Rust: what a file defines for others, and which files its imports mean.
+//! Rust: reads the exports of a file, and resolves its imports.
 //!
 //! Exports are the names that other files can write: `pub` items of the file's module and of the
-//! visible modules written inside it (as `inner::name`), what `pub use` hands on, and macros under
-//! `#[macro_export]`. `pub(crate)` and `pub(super)` count: a project's own files use them. Methods,
-//! fields and variants do not; they come with their type.
+//! visible modules written inside it (as `inner::name`), names that `pub use` re-exports, and
+//! macros under `#[macro_export]`. `pub(crate)` and `pub(super)` count: a project's own files use
+//! them. Methods, fields and variants do not; they come with their type.
 //!
 //! Imports are `mod x;`, every `use`, every path such as `crate::a::b()` in the middle of code, and
 //! `include!`, `include_str!` and `include_bytes!`. They are spelled from the file's own module,
-//! whatever inline module they stand in.
+//! even inside an inline module.
 
 mod items;
 mod modules;
@@ -18,20 +18,20 @@ mod uses;
 #[cfg(test)]
 mod tests;
 
-use super::gather::Gather;
-use super::tokens::{Dialect, Tokens};
-use super::{Facts, Resolver};
+use super::facts_builder::FactsBuilder;
+use super::tokens::{LexerDialect, SourceTokens};
+use super::{ImportResolver, SourceFacts};
 use crate::RelPath;
-use crate::index::project::Project;
+use crate::index::project::IndexedProject;
 
-pub(super) fn facts(path: &RelPath, text: &str) -> Facts {
-    let tokens = Tokens::read(text, Dialect::Rust);
-    let mut gather = Gather::new(text);
+pub(super) fn facts(path: &RelPath, text: &str) -> SourceFacts {
+    let tokens = SourceTokens::read(text, LexerDialect::Rust);
+    let mut gather = FactsBuilder::new(text);
     items::exports(&tokens, &mut gather);
     paths::imports(path, &tokens, &mut gather);
     gather.finish(None)
 }
 
-pub(super) fn resolver<'p>(project: &'p Project<'p>) -> Box<dyn Resolver + 'p> {
-    Box::new(modules::Modules::new(project))
+pub(super) fn resolver<'p>(project: &'p IndexedProject<'p>) -> Box<dyn ImportResolver + 'p> {
+    Box::new(modules::RustModules::new(project))
 }

@@ -1,16 +1,16 @@
-//! What the tests of all languages share: facts of one text, and edges of a small project.
+//! Helpers for the tests of all languages: facts of one text, and edges of a small project.
 
 use proptest::collection::vec;
 use proptest::prelude::{ProptestConfig, prop_assert, proptest};
 use proptest::sample::select;
 
-use super::{Export, Facts, Language, facts};
-use crate::index::{Cache, Index};
-use crate::{Limits, Policy, RelPath, Workspace};
+use super::{ExportedName, SourceFacts, SourceLanguage, facts};
+use crate::index::{IndexCache, SourceIndex};
+use crate::{AccessPolicy, Limits, RelPath, Workspace};
 
-pub(super) fn read(path: &str, text: &str) -> Facts {
+pub(super) fn read(path: &str, text: &str) -> SourceFacts {
     let path = RelPath::parse(path).unwrap();
-    facts(Language::of(&path), &path, text)
+    facts(SourceLanguage::of(&path), &path, text)
 }
 
 /// The names that a text offers, in order.
@@ -37,7 +37,8 @@ pub(super) fn check_imports(path: &str, text: &str, expected: &[&str]) {
 #[track_caller]
 pub(super) fn check_places(path: &str, text: &str, expected: &[&str]) {
     let facts = read(path, text);
-    let shown = |export: &Export| format!("{} {:?} {}", export.name, export.kind, export.line);
+    let shown =
+        |export: &ExportedName| format!("{} {:?} {}", export.name, export.kind, export.line);
     let places: Vec<String> = facts.exports.iter().map(shown).collect();
     assert_eq!(places, expected, "{path}:\n{text}");
 }
@@ -57,8 +58,8 @@ fn edges(files: &[(&str, &str)]) -> Vec<String> {
         std::fs::create_dir_all(file.parent().unwrap()).unwrap();
         std::fs::write(file, text).unwrap();
     }
-    let space = Workspace::open(dir.path(), Policy::default(), Limits::default()).unwrap();
-    let index = Index::build(&space, &Cache::none()).unwrap();
+    let space = Workspace::open(dir.path(), AccessPolicy::default(), Limits::default()).unwrap();
+    let index = SourceIndex::build(&space, &IndexCache::none()).unwrap();
     let mut edges = Vec::new();
     for file in index.files() {
         for to in index.neighbours(&file.path).imports {
@@ -99,7 +100,7 @@ const PATHS: [&str; 26] = [
     "a.graphql",
 ];
 
-/// What a text may hold far too much of.
+/// Fragments that a hostile text may repeat far too often.
 const REPEATED: [&str; 64] = [
     "(",
     ")",

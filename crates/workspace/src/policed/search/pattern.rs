@@ -1,29 +1,29 @@
-//! What is looked for: the matcher of lines and the filter of files.
+//! The compiled query: the matcher of lines and the filter of files.
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 
-use super::{Case, Query, Syntax};
-use crate::{Error, ErrorKind, RelPath};
+use super::{ContentQuery, PatternSyntax, SearchCase};
+use crate::{Error, RelPath, WorkspaceErrorKind};
 
 /// The longest pattern.
 pub const PATTERN_BYTES_MAX: usize = 64 * 1024;
 /// The most memory a compiled pattern may take.
 const PATTERN_COMPILED_BYTES_MAX: usize = 10 * 1024 * 1024;
-/// How deeply groups may be nested in a pattern.
+/// The greatest nesting of groups in a pattern.
 const PATTERN_DEPTH_MAX: u32 = 100;
 /// The most globs in one query.
 const SEARCH_GLOBS_MAX: usize = 200;
 
-pub(super) struct Pattern {
+pub(super) struct SearchPattern {
     pub(super) matcher: RegexMatcher,
     wanted: Option<GlobSet>,
     unwanted: GlobSet,
     start: RelPath,
 }
 
-impl Pattern {
-    pub(super) fn new(query: &Query) -> Result<Self, Error> {
+impl SearchPattern {
+    pub(super) fn new(query: &ContentQuery) -> Result<Self, Error> {
         let (unwanted, wanted): (Vec<&str>, Vec<&str>) = query
             .globs
             .iter()
@@ -31,7 +31,7 @@ impl Pattern {
             .partition(|glob| glob.starts_with('!'));
         if query.globs.len() > SEARCH_GLOBS_MAX {
             return Err(Error::new(
-                ErrorKind::Limit,
+                WorkspaceErrorKind::Limit,
                 format!(
                     "{} globs are more than SEARCH_GLOBS_MAX ({SEARCH_GLOBS_MAX})",
                     query.globs.len()
@@ -50,7 +50,7 @@ impl Pattern {
         })
     }
 
-    /// Whether a file is one of those to look in.
+    /// Returns true if the file should be searched.
     pub(super) fn takes(&self, path: &RelPath) -> bool {
         if self.wanted.is_none() && self.unwanted.is_empty() {
             return true;
@@ -62,15 +62,15 @@ impl Pattern {
     }
 }
 
-fn matcher(query: &Query) -> Result<RegexMatcher, Error> {
+fn matcher(query: &ContentQuery) -> Result<RegexMatcher, Error> {
     let pattern = &query.pattern;
-    let refused = |why: String| Err(Error::new(ErrorKind::Pattern, why));
+    let refused = |why: String| Err(Error::new(WorkspaceErrorKind::Pattern, why));
     if pattern.is_empty() {
         return refused("the pattern is empty; say what to look for".to_owned());
     }
     if pattern.len() > PATTERN_BYTES_MAX {
         return Err(Error::new(
-            ErrorKind::Limit,
+            WorkspaceErrorKind::Limit,
             format!(
                 "the pattern has {} bytes, more than PATTERN_BYTES_MAX ({PATTERN_BYTES_MAX})",
                 pattern.len()
@@ -78,9 +78,9 @@ fn matcher(query: &Query) -> Result<RegexMatcher, Error> {
         ));
     }
     let built = RegexMatcherBuilder::new()
-        .fixed_strings(query.syntax == Syntax::Literal)
-        .case_insensitive(query.case == Case::Insensitive)
-        .case_smart(query.case == Case::Smart)
+        .fixed_strings(query.syntax == PatternSyntax::Literal)
+        .case_insensitive(query.case == SearchCase::Insensitive)
+        .case_smart(query.case == SearchCase::Smart)
         .multi_line(true)
         .crlf(true)
         .size_limit(PATTERN_COMPILED_BYTES_MAX)
@@ -113,7 +113,7 @@ fn glob_set<'g>(globs: impl Iterator<Item = &'g str>) -> Result<GlobSet, Error> 
 
 fn invalid(glob: &str, error: &globset::Error) -> Error {
     Error::new(
-        ErrorKind::Pattern,
+        WorkspaceErrorKind::Pattern,
         format!("{glob:?} is not a glob: {}", error.kind()),
     )
 }

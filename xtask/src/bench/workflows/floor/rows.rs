@@ -43,7 +43,7 @@ pub(crate) struct Step {
     is_last: bool,
 }
 
-/// How far a task has come.
+/// The progress of a task.
 #[derive(Clone, Copy)]
 enum Stage {
     Created,
@@ -75,8 +75,8 @@ impl Job {
         Ok(Self { shape, steps })
     }
 
-    /// What each transaction writes: as many steps end as begin, and runs start one transaction before
-    /// their first step is claimed, because starting is a command by itself.
+    /// Returns the writes of each transaction: as many steps end as begin, and runs start one
+    /// transaction before their first step is claimed, because starting is a command by itself.
     pub(crate) fn transactions(&self, group: usize) -> Vec<Vec<Put>> {
         let groups: Vec<&[Step]> = self.steps.chunks(group).collect();
         let at = |place: Option<usize>| -> &[Step] {
@@ -177,7 +177,7 @@ impl Job {
     }
 }
 
-/// What happens in one transaction.
+/// The writes of one transaction.
 struct Turn<'s> {
     /// Created with their run.
     started: Vec<&'s Step>,

@@ -4,18 +4,18 @@
 use clap::builder::styling::{AnsiColor, Style};
 use dialoguer::console::{measure_text_width, truncate_str};
 use flow::engine::{RunStatus, TaskStatus};
-use flow::{Execution, Step, StepType, TaskId, Workflow};
-use mermaid::Status;
+use flow::{ExecutionMode, StepType, TaskId, Workflow, WorkflowStep};
+use mermaid::NodeStatus;
 
-use super::picture::{Items, Picture, StepPicture};
-use super::telling::span;
+use super::describe::span;
+use super::picture::{ForeachItems, RunPicture, StepPicture};
 use crate::output;
 
-/// How wide the bar of a foreach is.
+/// Width of a foreach's bar.
 const BAR_COLUMNS: usize = 20;
-/// How wide a screen must be for a bar.
+/// Width of the screen from which a bar is shown.
 const BAR_SCREEN_MIN: usize = 60;
-/// How many tasks of one step that wait for a person are shown with their commands.
+/// Number of tasks of one step that wait for a person and are shown with their commands.
 const PEOPLE_MAX: usize = 3;
 /// The rows and columns of a screen too small for anything but saying so.
 const ROWS_MIN: usize = 4;
@@ -26,13 +26,13 @@ const STRONG: Style = Style::new().bold();
 
 /// The screen, in rows and columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Size {
+pub(super) struct ScreenSize {
     pub(super) rows: usize,
     pub(super) columns: usize,
 }
 
-impl Size {
-    /// How many rows a line takes.
+impl ScreenSize {
+    /// Returns the number of rows a line takes.
     pub(super) fn height(self, line: &str) -> usize {
         measure_text_width(line)
             .max(1)
@@ -41,7 +41,7 @@ impl Size {
 }
 
 /// One step's lines.
-struct Entry {
+struct StepLines {
     lines: Vec<String>,
     /// Something happens there, or has to.
     is_active: bool,
@@ -49,11 +49,12 @@ struct Entry {
     is_lively: bool,
 }
 
-/// What the screen shows. It is never as high as the screen: what scrolls away cannot be taken back.
+/// Composes the lines of the screen. They are never as many as its rows: lines that scroll away
+/// cannot be erased.
 pub(super) fn frame(
     workflow: &Workflow,
-    picture: &Picture,
-    size: Size,
+    picture: &RunPicture,
+    size: ScreenSize,
     (now_ms, note): (u64, Option<&str>),
 ) -> Vec<String> {
     if size.rows < ROWS_MIN || size.columns < COLUMNS_MIN {
@@ -62,25 +63,30 @@ pub(super) fn frame(
     let header = header(workflow, picture, (now_ms, note));
     let header = cut(&header, size.columns);
     let room = size.rows - 1 - 1;
-    let entries: Vec<Entry> = workflow
+    let entries: Vec<StepLines> = workflow
         .steps()
         .iter()
         .map(|step| entry(step, picture, size, now_ms))
         .collect();
     let mut lines = vec![header];
-    match graph(workflow, picture, &entries, Size { rows: room, ..size }) {
+    match graph(
+        workflow,
+        picture,
+        &entries,
+        ScreenSize { rows: room, ..size },
+    ) {
         Some(graph) => lines.extend(graph),
-        None => lines.extend(outline(&entries, Size { rows: room, ..size })),
+        None => lines.extend(outline(&entries, ScreenSize { rows: room, ..size })),
     }
     lines
 }
 
-/// The graph, and below it what happens; nothing where they do not fit.
+/// Draws the graph, and current events below it; `None` if they do not fit.
 fn graph(
     workflow: &Workflow,
-    picture: &Picture,
-    entries: &[Entry],
-    size: Size,
+    picture: &RunPicture,
+    entries: &[StepLines],
+    size: ScreenSize,
 ) -> Option<Vec<String>> {
     let mut diagram = workflow.document().diagram().clone();
     for node in &mut diagram.nodes {
@@ -109,8 +115,8 @@ fn graph(
     Some(lines)
 }
 
-/// A line for every step, or for as many as fit around the one where something happens.
-fn outline(entries: &[Entry], size: Size) -> Vec<String> {
+/// Lists every step, or as many as fit around the active one.
+fn outline(entries: &[StepLines], size: ScreenSize) -> Vec<String> {
     let height = |lines: &[String]| -> usize { lines.iter().map(|line| size.height(line)).sum() };
     let heights: Vec<usize> = entries.iter().map(|entry| height(&entry.lines)).collect();
     if heights.iter().sum::<usize>() <= size.rows {
@@ -140,8 +146,8 @@ fn outline(entries: &[Entry], size: Size) -> Vec<String> {
     fitting.collect()
 }
 
-/// The entries around one that fit the room, as a range. What comes is worth more than what was: three
-/// entries below it for one above.
+/// Returns the range of entries around one that fit the room. Coming entries matter more than past
+/// ones: three below it for one above.
 fn window(heights: &[usize], centre: usize, room: usize) -> (usize, usize) {
     let (mut first, mut end) = (centre, centre + 1);
     let mut used = heights.get(centre).copied().unwrap_or(0);
@@ -161,7 +167,11 @@ fn window(heights: &[usize], centre: usize, room: usize) -> (usize, usize) {
     }
 }
 
-fn header(workflow: &Workflow, picture: &Picture, (now_ms, note): (u64, Option<&str>)) -> String {
+fn header(
+    workflow: &Workflow,
+    picture: &RunPicture,
+    (now_ms, note): (u64, Option<&str>),
+) -> String {
     let until = picture.ended_ms.unwrap_or(now_ms);
     let time = picture
         .begun_ms
@@ -188,7 +198,7 @@ fn header(workflow: &Workflow, picture: &Picture, (now_ms, note): (u64, Option<&
     format!("{name}{}", parts.join(" · "))
 }
 
-fn entry(step: &Step, picture: &Picture, size: Size, now_ms: u64) -> Entry {
+fn entry(step: &WorkflowStep, picture: &RunPicture, size: ScreenSize, now_ms: u64) -> StepLines {
     let nothing = StepPicture::default();
     let known = picture.step(&step.id).unwrap_or(&nothing);
     let status = picture.status(&step.id);
@@ -205,6 +215,12 @@ fn entry(step: &Step, picture: &Picture, size: Size, now_ms: u64) -> Entry {
         Some(_) => format!("{style}{mark} {} {name}{style:#}  {about}", step.id),
     };
     let mut lines = vec![cut(&line, size.columns)];
+    if status == Some(NodeStatus::Running) {
+        let printed = known.printed.iter();
+        lines.extend(
+            printed.map(|line| cut(&format!("{DIMMED}    │ {line}{DIMMED:#}"), size.columns)),
+        );
+    }
     let people: Vec<&TaskId> = picture.people(&step.id).collect();
     for task in people.iter().take(PEOPLE_MAX) {
         // Not cut: it is to be copied.
@@ -222,27 +238,27 @@ fn entry(step: &Step, picture: &Picture, size: Size, now_ms: u64) -> Entry {
     }
     let is_going = matches!(
         status,
-        Some(Status::Running | Status::Waiting | Status::Pending)
+        Some(NodeStatus::Running | NodeStatus::Waiting | NodeStatus::Pending)
     );
     let is_active = is_going || !people.is_empty();
-    Entry {
+    StepLines {
         lines,
         is_active,
-        is_lively: is_active || status == Some(Status::Failed) || known.decided.is_some(),
+        is_lively: is_active || status == Some(NodeStatus::Failed) || known.decided.is_some(),
     }
 }
 
-/// The command that a person goes on with.
-fn command(step: &Step, task: &TaskId, status: Option<Status>) -> String {
-    let is_held = status == Some(Status::Failed) && step.execution == Execution::Automated;
+/// Returns the command with which a person continues.
+fn command(step: &WorkflowStep, task: &TaskId, status: Option<NodeStatus>) -> String {
+    let is_held = status == Some(NodeStatus::Failed) && step.execution == ExecutionMode::Automated;
     match is_held {
         true => format!("drawloom tasks show {}", quoted(task)),
         false => format!("drawloom tasks answer {}", answer_words(step, task)),
     }
 }
 
-/// A task and an answer of the shape it asks for, as words for a shell.
-pub(crate) fn answer_words(step: &Step, task: &TaskId) -> String {
+/// Returns a task and an answer of the required shape, as words for a shell.
+pub(crate) fn answer_words(step: &WorkflowStep, task: &TaskId) -> String {
     let schema = step.config.output_schema.as_ref();
     let sample = schema.and_then(super::sample::words);
     format!(
@@ -257,11 +273,11 @@ pub(crate) fn quoted(task: &TaskId) -> String {
     shlex::try_quote(&id).map_or_else(|_| id.clone(), |quoted| quoted.into_owned())
 }
 
-/// What there is to say about a step.
+/// Describes a step.
 fn about(
-    step: &Step,
-    (known, status): (&StepPicture, Option<Status>),
-    size: Size,
+    step: &WorkflowStep,
+    (known, status): (&StepPicture, Option<NodeStatus>),
+    size: ScreenSize,
     now_ms: u64,
 ) -> String {
     if let Some(decided) = &known.decided {
@@ -281,18 +297,18 @@ fn about(
         output::harmless(line.trim_end_matches([' ', ':']))
     });
     match status {
-        Some(Status::Waiting) if step.execution == Execution::Manual => {
+        Some(NodeStatus::Waiting) if step.execution == ExecutionMode::Manual => {
             let who = step.config.default_assignee_id.as_deref();
             parts.push(format!("waits for {}", who.unwrap_or("a person")));
         }
-        Some(Status::Failed) if known.items.is_none() => {
+        Some(NodeStatus::Failed) if known.items.is_none() => {
             let word = match known.count(TaskStatus::OnHold) {
                 0 => "failed",
                 _ => "on hold",
             };
             parts.push(why.map_or(word.to_owned(), |why| format!("{word}: {why}")));
         }
-        Some(Status::Pending) if known.attempt > 0 => {
+        Some(NodeStatus::Pending) if known.attempt > 0 => {
             parts.push(why.map_or("again soon".to_owned(), |why| format!("again soon: {why}")));
         }
         _ => {}
@@ -317,9 +333,9 @@ fn about(
     parts.join(", ")
 }
 
-/// How far a foreach is, in figures and where there is room as a bar.
-fn bar(items: Items, size: Size) -> String {
-    let Items {
+/// Returns the progress of a foreach, in figures and, where there is room, as a bar.
+fn bar(items: ForeachItems, size: ScreenSize) -> String {
+    let ForeachItems {
         total,
         ended,
         failed,
@@ -351,25 +367,25 @@ fn ordinal(number: u32) -> String {
     }
 }
 
-fn style(status: Option<Status>) -> Style {
+fn style(status: Option<NodeStatus>) -> Style {
     let color = match status {
-        Some(Status::Running) => AnsiColor::Cyan,
-        Some(Status::Waiting) => AnsiColor::Yellow,
-        Some(Status::Done) => AnsiColor::Green,
-        Some(Status::Failed) => AnsiColor::Red,
-        Some(Status::Pending | Status::Skipped) | None => return Style::new(),
+        Some(NodeStatus::Running) => AnsiColor::Cyan,
+        Some(NodeStatus::Waiting) => AnsiColor::Yellow,
+        Some(NodeStatus::Done) => AnsiColor::Green,
+        Some(NodeStatus::Failed) => AnsiColor::Red,
+        Some(NodeStatus::Pending | NodeStatus::Skipped) | None => return Style::new(),
     };
     color.on_default()
 }
 
-/// A line that stays one: a column is left free, where terminals wrap.
+/// Cuts a line so that it stays one: a column is left free, where terminals wrap.
 fn cut(line: &str, columns: usize) -> String {
     truncate_str(line, columns.saturating_sub(1), "…").into_owned()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Size, window};
+    use super::{ScreenSize, window};
 
     #[test]
     fn as_much_as_fits_is_shown_around_where_something_happens() {
@@ -386,7 +402,7 @@ mod tests {
 
     #[test]
     fn a_line_is_as_high_as_it_is_wide() {
-        let size = Size {
+        let size = ScreenSize {
             rows: 24,
             columns: 10,
         };

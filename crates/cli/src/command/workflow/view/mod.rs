@@ -1,37 +1,37 @@
-//! What a run looks like while it goes: a picture that is redrawn on a terminal, lines elsewhere, and
-//! events for programs.
+//! Shows a run while it goes: a picture that is redrawn on a terminal, lines elsewhere, and events
+//! for programs.
 
+mod describe;
 mod frame;
 mod picture;
 mod sample;
 mod screen;
-mod telling;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use app::worker::Watcher;
+use app::worker::RunWatcher;
 use dialoguer::console::Term;
-use flow::engine::{Event, What};
-use flow::{RunId, Workflow};
+use flow::engine::{EventKind, RunEvent};
+use flow::{LogLine, RunId, StepHandler, TaskId, Workflow};
 
 use crate::interrupt;
-use crate::output::{self, Form};
+use crate::output::{self, OutputFormat};
 
+pub(crate) use describe::{EventDetail, event_json, place, span, told};
 pub(crate) use frame::{answer_words, quoted};
-pub(crate) use picture::Picture;
-use screen::Screen;
-pub(crate) use telling::{Detail, event_json, place, span, told};
+pub(crate) use picture::RunPicture;
+use screen::TerminalScreen;
 
-/// How often the picture is redrawn at most.
+/// Shortest interval between two redraws.
 const REDRAW: Duration = Duration::from_millis(80);
-/// How often it is redrawn when only time has passed.
+/// Interval between redraws when only time has passed.
 const PASSING: Duration = Duration::from_millis(500);
-/// How wide a graph is drawn where nobody knows better.
+/// Width of a graph if the terminal's is unknown.
 const WIDTH_DEFAULT: usize = 100;
 
-/// The width of the screen.
+/// Returns the width of the screen.
 pub(crate) fn width() -> usize {
     let size = Term::stdout()
         .size_checked()
@@ -41,17 +41,17 @@ pub(crate) fn width() -> usize {
 }
 
 /// Shows a run as it goes.
-pub(crate) struct View {
-    form: Form,
+pub(crate) struct WorkflowRunView {
+    form: OutputFormat,
     workflow: Arc<Workflow>,
-    picture: Picture,
+    picture: RunPicture,
     /// The terminal, where the picture is redrawn.
-    screen: Option<Screen>,
+    screen: Option<TerminalScreen>,
     /// Lines that go above the picture when it is drawn next.
     above: Vec<String>,
     drawn_at: Option<Instant>,
     is_stale: bool,
-    clock: Clock,
+    clock: WallClock,
     /// The last event of every run that was shown.
     seen: BTreeMap<RunId, u64>,
     /// Runs that were started by others, and the step that did.
@@ -59,28 +59,30 @@ pub(crate) struct View {
 }
 
 /// The time of day, from what it was at a moment.
-struct Clock {
+struct WallClock {
     now_ms: u64,
     at: Instant,
 }
 
-impl View {
-    /// The view of a run of which this has happened and was told.
+impl WorkflowRunView {
+    /// Makes the view of a run, given the events that were already shown.
     pub(super) fn new(
-        form: Form,
+        form: OutputFormat,
         (run, workflow): (&RunId, Arc<Workflow>),
-        past: &[Event],
+        past: &[RunEvent],
         now_ms: u64,
-    ) -> View {
-        let mut view = View {
+    ) -> WorkflowRunView {
+        let mut view = WorkflowRunView {
             form,
-            picture: Picture::new(run.clone()),
+            picture: RunPicture::new(run.clone()),
             workflow,
-            screen: (form == Form::Text).then(Screen::open).flatten(),
+            screen: (form == OutputFormat::Text)
+                .then(TerminalScreen::open)
+                .flatten(),
             above: Vec::new(),
             drawn_at: None,
             is_stale: true,
-            clock: Clock {
+            clock: WallClock {
                 now_ms,
                 at: Instant::now(),
             },
@@ -102,14 +104,14 @@ impl View {
     }
 
     /// Takes an event in; says whether it is new.
-    fn note(&mut self, event: &Event) -> bool {
+    fn note(&mut self, event: &RunEvent) -> bool {
         let seen = self.seen.entry(event.run.clone()).or_default();
-        // Whoever goes on after an answer begins from the first event.
+        // A view that is opened again after an answer starts from the first event.
         if event.seq <= *seen {
             return false;
         }
         *seen = event.seq;
-        if let What::RunStarted {
+        if let EventKind::RunStarted {
             parent: Some(parent),
             ..
         } = &event.what
@@ -123,20 +125,22 @@ impl View {
         true
     }
 
-    fn tell(&mut self, event: &Event) {
-        if self.form == Form::Json {
+    fn tell(&mut self, event: &RunEvent) {
+        if self.form == OutputFormat::Json {
             // A reader that is gone is noticed when the result is printed.
             let _ = output::json_line(&event_json(event));
             return;
         }
         let detail = match self.screen {
-            Some(_) => Detail::BesidePicture,
-            None => Detail::Lines,
+            Some(_) => EventDetail::BesidePicture,
+            None => EventDetail::Lines,
         };
         let line = match self.children.get(&event.run) {
             None => told(Some(&self.workflow), event, detail),
             // The picture does not show what happens in there.
-            Some(child) => told(None, event, Detail::Lines).map(|line| format!("{child} › {line}")),
+            Some(child) => {
+                told(None, event, EventDetail::Lines).map(|line| format!("{child} › {line}"))
+            }
         };
         let line = line.or_else(|| self.progress(event));
         let Some(line) = line else { return };
@@ -146,9 +150,10 @@ impl View {
         }
     }
 
-    /// How far a foreach is, each time another tenth of it is done; a picture shows it anyway.
-    fn progress(&self, event: &Event) -> Option<String> {
-        let What::ItemEnded { group, .. } = &event.what else {
+    /// Returns the progress of a foreach each time another tenth of it is done; a picture shows it
+    /// anyway.
+    fn progress(&self, event: &RunEvent) -> Option<String> {
+        let EventKind::ItemEnded { group, .. } = &event.what else {
             return None;
         };
         let is_ours = self.screen.is_none() && group.run == *self.picture.run();
@@ -184,8 +189,36 @@ impl View {
     }
 }
 
-impl Watcher for View {
-    fn events(&mut self, events: &[Event]) {
+impl WorkflowRunView {
+    fn print(&mut self, line: &LogLine) {
+        let text = output::harmless(&line.text);
+        match self.screen {
+            Some(_) => self.picture.print(&line.task.step, text),
+            None => output::say(format!("{} │ {text}", place(&line.task))),
+        }
+    }
+}
+
+impl RunWatcher for WorkflowRunView {
+    fn wants_lines(&self, task: &TaskId) -> bool {
+        let step = self.workflow.step(&task.step);
+        // Elsewhere than on a screen items are many: their foreach says how far they are.
+        let is_told = self.screen.is_some() || task.path.last().is_none();
+        self.form == OutputFormat::Text
+            && is_told
+            && task.run == *self.picture.run()
+            && step.is_some_and(|step| step.handler() == StepHandler::Command)
+    }
+
+    fn printed(&mut self, lines: &[LogLine]) {
+        lines.iter().for_each(|line| self.print(line));
+        self.is_stale = true;
+        if self.is_due(REDRAW) {
+            self.redraw();
+        }
+    }
+
+    fn events(&mut self, events: &[RunEvent]) {
         for event in events {
             if self.note(event) {
                 self.tell(event);

@@ -1,22 +1,26 @@
-//! How far a run is, step by step, as its events tell it.
+//! The progress of a run, step by step, from its events.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 
-use flow::engine::{Event, ItemStatus, RunStatus, TaskKind, TaskStatus, What};
-use flow::{Execution, Path, RunId, StepId, TaskId, Workflow};
-use mermaid::Status;
+use flow::engine::{EventKind, ItemStatus, RunEvent, RunStatus, TaskStatus, WorkflowTaskKind};
+use flow::{ExecutionMode, ItemPath, RunId, StepId, TaskId, Workflow};
+use mermaid::NodeStatus;
 
-use super::telling::why;
+use super::describe::why;
 
-/// How far the steps of one run are. Events of other runs, such as those it has started, do not count.
+/// How many of the last lines of a command are shown while it runs.
+const PRINTED_MAX: usize = 3;
+
+/// The progress of the steps of one run. Events of other runs, such as those it has started, do not
+/// count.
 #[derive(Debug)]
-pub(crate) struct Picture {
+pub(crate) struct RunPicture {
     run: RunId,
     steps: HashMap<StepId, StepPicture>,
-    /// What stands of a step under a path: its last visit.
-    current: HashMap<(Path, StepId), (u32, TaskStatus)>,
+    /// The last visit of each step under a path.
+    current: HashMap<(ItemPath, StepId), (u32, TaskStatus)>,
     /// The last visit of every foreach.
-    groups: HashMap<(Path, StepId), Group>,
+    groups: HashMap<(ItemPath, StepId), ForeachGroup>,
     /// Tasks that wait for a person.
     people: BTreeSet<TaskId>,
     pub(super) status: Option<RunStatus>,
@@ -24,25 +28,27 @@ pub(crate) struct Picture {
     pub(super) ended_ms: Option<u64>,
 }
 
-/// How far one step is.
+/// The progress of one step.
 #[derive(Debug, Default)]
 pub(crate) struct StepPicture {
     counts: HashMap<TaskStatus, u32>,
-    /// How often it was come to, outside of every foreach.
+    /// Number of visits outside of every foreach.
     pub(crate) visits: u32,
-    pub(crate) items: Option<Items>,
-    /// Which attempt is under way or was the last.
+    pub(crate) items: Option<ForeachItems>,
+    /// The current or last attempt.
     pub(crate) attempt: u32,
     pub(crate) begun_ms: Option<u64>,
     pub(crate) ended_ms: Option<u64>,
     /// Why it failed or is on hold.
     pub(crate) why: Option<String>,
-    pub(crate) decided: Option<Decided>,
+    pub(crate) decided: Option<TakenEdge>,
+    /// The last lines that its command has printed.
+    pub(crate) printed: VecDeque<String>,
 }
 
 /// The items of a foreach.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Items {
+pub(crate) struct ForeachItems {
     pub(crate) total: u32,
     pub(crate) ended: u32,
     pub(crate) failed: u32,
@@ -50,20 +56,20 @@ pub(crate) struct Items {
 
 /// One visit of a foreach.
 #[derive(Debug)]
-struct Group {
-    items: Items,
+struct ForeachGroup {
+    items: ForeachItems,
     failed: BTreeSet<u32>,
 }
 
 /// The edge that a decision took last.
 #[derive(Debug)]
-pub(crate) struct Decided {
+pub(crate) struct TakenEdge {
     pub(crate) to: StepId,
     pub(crate) why: String,
     pub(crate) times: u32,
 }
 
-impl Picture {
+impl RunPicture {
     pub(crate) fn new(run: RunId) -> Self {
         Self {
             run,
@@ -77,7 +83,7 @@ impl Picture {
         }
     }
 
-    pub(crate) fn of(run: &RunId, workflow: &Workflow, events: &[Event]) -> Self {
+    pub(crate) fn of(run: &RunId, workflow: &Workflow, events: &[RunEvent]) -> Self {
         let mut picture = Self::new(run.clone());
         for event in events {
             picture.add(workflow, event);
@@ -98,39 +104,39 @@ impl Picture {
         self.people.iter().filter(move |task| task.step == *step)
     }
 
-    /// How many tasks are of this status.
+    /// Counts the tasks of this status.
     pub(crate) fn count(&self, status: TaskStatus) -> u32 {
         self.steps.values().map(|step| step.count(status)).sum()
     }
 
-    pub(crate) fn add(&mut self, workflow: &Workflow, event: &Event) {
+    pub(crate) fn add(&mut self, workflow: &Workflow, event: &RunEvent) {
         if event.run != self.run {
             return;
         }
         match &event.what {
-            What::RunStarted { .. } => self.begin(event.at_ms),
-            What::RunResumed | What::RunReopened { .. } => {
+            EventKind::RunStarted { .. } => self.begin(event.at_ms),
+            EventKind::RunResumed | EventKind::RunReopened { .. } => {
                 self.status = Some(RunStatus::Running);
                 self.ended_ms = None;
             }
-            What::RunPaused { .. } => self.status = Some(RunStatus::Paused),
-            What::RunEnded { status, .. } => {
+            EventKind::RunPaused { .. } => self.status = Some(RunStatus::Paused),
+            EventKind::RunEnded { status, .. } => {
                 self.status = Some(*status);
                 self.ended_ms = Some(event.at_ms);
             }
-            What::TaskCreated {
+            EventKind::TaskCreated {
                 task, kind, begin, ..
             } => {
                 let step = workflow.step(&task.step);
-                let is_manual = step.is_some_and(|step| step.execution == Execution::Manual)
-                    && *kind == TaskKind::Work;
+                let is_manual = step.is_some_and(|step| step.execution == ExecutionMode::Manual)
+                    && *kind == WorkflowTaskKind::Work;
                 let is_held = begin.status() == TaskStatus::OnHold;
                 if is_held || (is_manual && begin.status() == TaskStatus::Pending) {
                     self.people.insert(task.clone());
                 }
                 self.set(task, begin.status());
             }
-            What::TaskMoved {
+            EventKind::TaskMoved {
                 task,
                 by,
                 attempt,
@@ -144,6 +150,9 @@ impl Picture {
                 self.set(task, by.to());
                 let step = self.steps.entry(task.step.clone()).or_default();
                 step.moved(by.to(), event.at_ms);
+                if by.to() == TaskStatus::InProgress && task.path.last().is_none() {
+                    step.printed.clear();
+                }
                 step.attempt = *attempt;
                 if matches!(
                     by.to(),
@@ -152,36 +161,47 @@ impl Picture {
                     step.why.clone_from(why);
                 }
             }
-            What::Decided {
+            EventKind::Decided {
                 decision,
                 to,
                 evaluated,
                 ..
             } => self.decide(decision, to, why(evaluated)),
-            What::GroupOpened { group, total } => self.open(group, *total),
-            What::ItemEnded {
+            EventKind::GroupOpened { group, total } => self.open(group, *total),
+            EventKind::ItemEnded {
                 group,
                 index,
                 status,
             } => self.end_item(group, *index, *status == ItemStatus::Failed),
-            What::ItemReopened { group, index } => self.reopen_item(group, *index),
+            EventKind::ItemReopened { group, index } => self.reopen_item(group, *index),
             _ => {}
         }
     }
 
-    /// The most urgent thing of every step.
-    pub(crate) fn statuses(&self) -> HashMap<String, Status> {
+    /// Takes in a line that the command of a step has printed.
+    pub(crate) fn print(&mut self, step: &StepId, line: String) {
+        let step = self.steps.entry(step.clone()).or_default();
+        if step.printed.len() >= PRINTED_MAX {
+            step.printed.pop_front();
+        }
+        step.printed.push_back(line);
+    }
+
+    /// Returns the most urgent status of every step.
+    pub(crate) fn statuses(&self) -> HashMap<String, NodeStatus> {
         let known = self.steps.iter();
         let known = known.filter_map(|(id, _)| Some((id.to_string(), self.status(id)?)));
         known.collect()
     }
 
-    /// How far a step is, by what is most urgent; nothing where it was not come to.
-    pub(crate) fn status(&self, step: &StepId) -> Option<Status> {
+    /// Returns the progress of a step, by its most urgent task; `None` if the run did not reach it.
+    pub(crate) fn status(&self, step: &StepId) -> Option<NodeStatus> {
         let status = self.steps.get(step)?.status();
         match status {
-            // It waits for somebody, and not for its turn.
-            Some(Status::Pending) if self.people(step).next().is_some() => Some(Status::Waiting),
+            // It waits for a person, and not for its turn.
+            Some(NodeStatus::Pending) if self.people(step).next().is_some() => {
+                Some(NodeStatus::Waiting)
+            }
             status => status,
         }
     }
@@ -191,14 +211,14 @@ impl Picture {
         self.begun_ms = Some(at_ms);
     }
 
-    /// A foreach has its items. Those of an earlier visit do not count any more; those of the same
+    /// Opens the items of a foreach. Those of an earlier visit no longer count; those of the same
     /// foreach in other items do.
     fn open(&mut self, group: &TaskId, total: u32) {
         let key = (group.path.clone(), group.step.clone());
-        let opened = Group {
-            items: Items {
+        let opened = ForeachGroup {
+            items: ForeachItems {
                 total,
-                ..Items::default()
+                ..ForeachItems::default()
             },
             failed: BTreeSet::new(),
         };
@@ -243,10 +263,10 @@ impl Picture {
         let step = self.steps.entry(decision.clone()).or_default();
         let times = step.decided.as_ref().map_or(0, |decided| decided.times) + 1;
         let to = to.clone();
-        step.decided = Some(Decided { to, why, times });
+        step.decided = Some(TakenEdge { to, why, times });
     }
 
-    /// A task is of this status now. What an earlier visit came to does not count any more.
+    /// Sets the status of a task. The result of an earlier visit no longer counts.
     fn set(&mut self, task: &TaskId, status: TaskStatus) {
         let key = (task.path.clone(), task.step.clone());
         let before = self.current.get(&key).copied();
@@ -274,20 +294,20 @@ impl StepPicture {
         self.counts.get(&status).copied().unwrap_or(0)
     }
 
-    fn status(&self) -> Option<Status> {
+    fn status(&self) -> Option<NodeStatus> {
         let by_urgency = [
-            (TaskStatus::OnHold, Status::Failed),
-            (TaskStatus::InProgress, Status::Running),
-            (TaskStatus::Waiting, Status::Waiting),
-            (TaskStatus::Pending, Status::Pending),
-            (TaskStatus::Failed, Status::Failed),
-            (TaskStatus::Completed, Status::Done),
-            (TaskStatus::Cancelled, Status::Skipped),
+            (TaskStatus::OnHold, NodeStatus::Failed),
+            (TaskStatus::InProgress, NodeStatus::Running),
+            (TaskStatus::Waiting, NodeStatus::Waiting),
+            (TaskStatus::Pending, NodeStatus::Pending),
+            (TaskStatus::Failed, NodeStatus::Failed),
+            (TaskStatus::Completed, NodeStatus::Done),
+            (TaskStatus::Cancelled, NodeStatus::Skipped),
         ];
         let found = by_urgency
             .iter()
             .find(|(status, _)| self.count(*status) > 0);
-        let decided = self.decided.as_ref().map(|_| Status::Done);
+        let decided = self.decided.as_ref().map(|_| NodeStatus::Done);
         found.map(|(_, status)| *status).or(decided)
     }
 
@@ -303,7 +323,7 @@ impl StepPicture {
 
 #[cfg(test)]
 mod tests {
-    use flow::engine::{Begin, Move};
+    use flow::engine::{InitialStatus, StatusMove};
 
     use super::*;
 
@@ -311,11 +331,11 @@ mod tests {
         D -->|\"output.more\"| A\n D -->|default| P(Person)\n";
 
     /// The picture after these events.
-    fn picture(events: Vec<What>) -> Picture {
+    fn picture(events: Vec<EventKind>) -> RunPicture {
         let workflow = flow::parse(TEXT).unwrap();
-        let mut picture = Picture::new("r".into());
+        let mut picture = RunPicture::new("r".into());
         for what in events {
-            let event = Event {
+            let event = RunEvent {
                 run: "r".into(),
                 seq: 0,
                 at_ms: 0,
@@ -330,17 +350,17 @@ mod tests {
         name.parse().unwrap()
     }
 
-    fn created(name: &str) -> What {
-        What::TaskCreated {
+    fn created(name: &str) -> EventKind {
+        EventKind::TaskCreated {
             task: task(name),
-            kind: TaskKind::Work,
-            begin: Begin::Pending,
+            kind: WorkflowTaskKind::Work,
+            begin: InitialStatus::Pending,
             from: None,
         }
     }
 
-    fn moved(name: &str, by: Move) -> What {
-        What::TaskMoved {
+    fn moved(name: &str, by: StatusMove) -> EventKind {
+        EventKind::TaskMoved {
             task: task(name),
             by,
             attempt: 1,
@@ -350,9 +370,9 @@ mod tests {
         }
     }
 
-    fn ended(index: u32, status: ItemStatus) -> What {
+    fn ended(index: u32, status: ItemStatus) -> EventKind {
         let group = task("r/A");
-        What::ItemEnded {
+        EventKind::ItemEnded {
             group,
             index,
             status,
@@ -361,7 +381,7 @@ mod tests {
 
     #[test]
     fn items_are_counted_for_the_last_visit_and_once_each() {
-        let opened = |name: &str, total| What::GroupOpened {
+        let opened = |name: &str, total| EventKind::GroupOpened {
             group: task(name),
             total,
         };
@@ -371,14 +391,18 @@ mod tests {
             ended(1, ItemStatus::Failed),
         ];
         let items = |events| picture(events).step(&"A".into()).unwrap().items.unwrap();
-        let counted = |total, ended, failed| Items {
+        let counted = |total, ended, failed| ForeachItems {
             total,
             ended,
             failed,
         };
         assert_eq!(items(first.clone()), counted(3, 2, 1));
         let group = task("r/A");
-        let reopened = [first.clone(), vec![What::ItemReopened { group, index: 1 }]].concat();
+        let reopened = [
+            first.clone(),
+            vec![EventKind::ItemReopened { group, index: 1 }],
+        ]
+        .concat();
         assert_eq!(items(reopened.clone()), counted(3, 1, 0));
         let again = [reopened, vec![ended(1, ItemStatus::Succeeded)]].concat();
         assert_eq!(items(again), counted(3, 2, 0));
@@ -390,16 +414,39 @@ mod tests {
     fn a_step_stands_where_its_last_visit_stands() {
         let failed = vec![
             created("r/J"),
-            moved("r/J", Move::Claim),
-            moved("r/J", Move::Fail),
+            moved("r/J", StatusMove::Claim),
+            moved("r/J", StatusMove::Fail),
         ];
         let status = |events, step: &str| picture(events).status(&step.into());
-        assert_eq!(status(failed.clone(), "J"), Some(Status::Failed));
-        let rerun = [failed, vec![created("r/J~2"), moved("r/J~2", Move::Claim)]].concat();
-        assert_eq!(status(rerun, "J"), Some(Status::Running));
-        // It waits for somebody, and not for its turn.
-        assert_eq!(status(vec![created("r/P")], "P"), Some(Status::Waiting));
-        assert_eq!(status(vec![created("r/J")], "J"), Some(Status::Pending));
+        assert_eq!(status(failed.clone(), "J"), Some(NodeStatus::Failed));
+        let rerun = [
+            failed,
+            vec![created("r/J~2"), moved("r/J~2", StatusMove::Claim)],
+        ]
+        .concat();
+        assert_eq!(status(rerun, "J"), Some(NodeStatus::Running));
+        // It waits for a person, and not for its turn.
+        assert_eq!(status(vec![created("r/P")], "P"), Some(NodeStatus::Waiting));
+        assert_eq!(status(vec![created("r/J")], "J"), Some(NodeStatus::Pending));
         assert_eq!(status(Vec::new(), "J"), None);
+    }
+
+    #[test]
+    fn the_last_lines_of_a_command_are_kept_until_its_next_attempt() {
+        let mut picture = picture(vec![created("r/P")]);
+        let step = StepId::from("P");
+        for line in ["1", "2", "3", "4"] {
+            picture.print(&step, line.to_owned());
+        }
+        assert_eq!(picture.step(&step).unwrap().printed, ["2", "3", "4"]);
+        let workflow = flow::parse(TEXT).unwrap();
+        let event = RunEvent {
+            run: "r".into(),
+            seq: 0,
+            at_ms: 0,
+            what: moved("r/P", StatusMove::Claim),
+        };
+        picture.add(&workflow, &event);
+        assert!(picture.step(&step).unwrap().printed.is_empty());
     }
 }

@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-/// The words for a shell, if the schema says enough; `'…'` stands for what only the person knows.
+/// Returns the words for a shell, if the schema says enough; `'…'` marks values that only the
+/// person knows.
 pub(super) fn words(schema: &Value) -> Option<String> {
     let Some(fields) = schema["properties"].as_object() else {
         return one(schema);

@@ -2,7 +2,7 @@
 
 use dialoguer::console::Term;
 
-use super::frame::Size;
+use super::frame::ScreenSize;
 use crate::output;
 
 /// Ends the text of a line: what was there before goes.
@@ -10,15 +10,15 @@ const REST_OF_LINE: &str = "\u{1b}[K";
 const REST_OF_SCREEN: &str = "\u{1b}[J";
 
 /// A terminal with a frame at its end.
-pub(super) struct Screen {
+pub(super) struct TerminalScreen {
     term: Term,
-    /// The lines that stand there, as they were drawn.
+    /// The lines on the screen, as they were drawn.
     drawn: Vec<String>,
     hides_cursor: bool,
 }
 
-impl Screen {
-    /// The terminal behind stderr, if it is one that can be drawn on.
+impl TerminalScreen {
+    /// Opens the terminal behind stderr, if it can be drawn on.
     pub(super) fn open() -> Option<Self> {
         let term = Term::stderr();
         let is_able = term.is_term() && term.features().is_attended();
@@ -29,9 +29,9 @@ impl Screen {
         })
     }
 
-    pub(super) fn size(&self) -> Size {
+    pub(super) fn size(&self) -> ScreenSize {
         let (rows, columns) = self.term.size();
-        Size {
+        ScreenSize {
             rows: usize::from(rows),
             columns: usize::from(columns),
         }
@@ -63,12 +63,12 @@ impl Screen {
             }
         }
         text.push_str(REST_OF_SCREEN);
-        // Whoever cannot see it does not stop the work.
+        // A closed terminal does not stop the work.
         let _ = self.term.write_str(&text);
         self.drawn = frame;
     }
 
-    /// Leaves the frame as it stands; whatever comes next comes below it.
+    /// Leaves the frame on the screen; further output comes below it.
     pub(super) fn leave(&mut self) {
         self.drawn.clear();
         if std::mem::take(&mut self.hides_cursor) {
@@ -76,8 +76,8 @@ impl Screen {
         }
     }
 
-    /// From below the frame to its first line. A narrower screen has wrapped its lines.
-    fn way_up(&self, size: Size) -> String {
+    /// Returns the way from below the frame to its first line. A narrower screen has wrapped lines.
+    fn way_up(&self, size: ScreenSize) -> String {
         let rows: usize = self.drawn.iter().map(|line| size.height(line)).sum();
         match rows.min(size.rows.saturating_sub(1)) {
             0 => "\r".to_owned(),
@@ -86,7 +86,7 @@ impl Screen {
     }
 }
 
-impl Drop for Screen {
+impl Drop for TerminalScreen {
     fn drop(&mut self) {
         self.leave();
     }

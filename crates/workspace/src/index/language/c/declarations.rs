@@ -1,21 +1,21 @@
 //! The declarations of a C or C++ file, outside of bodies.
 
 use super::super::ExportKind;
-use super::super::gather::Gather;
-use super::super::tokens::{Kind, Tokens};
-use super::Role;
+use super::super::facts_builder::FactsBuilder;
+use super::super::tokens::{SourceTokenKind, SourceTokens};
+use super::CFileKind;
 use super::words::{is_attribute, is_keyword, is_of_class, is_shouted, starts_declarator};
 
 /// The longest name with its namespaces that is spelled out.
 pub(super) const PREFIX_BYTES_MAX: usize = 1024;
 
-/// How far from its bracket a pointer's name may stand.
+/// The most tokens between a bracket and the name of a pointer.
 const POINTED_TOKENS_MAX: usize = 16;
-/// How long the list of a template's parameters may be: longer ones are comparisons.
+/// The most tokens in a template's parameter list: longer ones are comparisons.
 const ANGLE_TOKENS_MAX: usize = 512;
 
-pub(super) fn read<'a>(tokens: &Tokens<'a>, role: Role, gather: &mut Gather<'a>) {
-    let mut walk = Walk {
+pub(super) fn read<'a>(tokens: &SourceTokens<'a>, role: CFileKind, gather: &mut FactsBuilder<'a>) {
+    let mut walk = DeclarationReader {
         tokens,
         gather,
         role,
@@ -31,33 +31,33 @@ pub(super) fn read<'a>(tokens: &Tokens<'a>, role: Role, gather: &mut Gather<'a>)
     }
 }
 
-pub(super) struct Walk<'w, 'a> {
-    pub(super) tokens: &'w Tokens<'a>,
-    gather: &'w mut Gather<'a>,
-    role: Role,
+pub(super) struct DeclarationReader<'w, 'a> {
+    pub(super) tokens: &'w SourceTokens<'a>,
+    gather: &'w mut FactsBuilder<'a>,
+    role: CFileKind,
     /// Namespaces and blocks of `extern "C"`: the closing bracket, and how long the prefix was.
     frames: Vec<(usize, usize)>,
     prefix: String,
 }
 
-/// What is known of the declaration that is being read.
+/// The parts of the current declaration seen so far.
 #[derive(Default)]
-pub(super) struct Declaration {
+pub(super) struct DeclarationState {
     is_static: bool,
     is_extern: bool,
     is_const: bool,
     is_typedef: bool,
-    /// Whether a type or a specifier was met: what has none is a macro.
+    /// True if a type or a specifier was seen: a declaration without one is a macro.
     pub(super) has_type: bool,
-    /// The name with its place, where it is a function.
+    /// The name with its place, if it is a function.
     function: Option<(String, usize)>,
-    /// How many words followed the function's parameters.
+    /// Number of words after the function's parameters.
     trailing: usize,
     /// The last plain name, which is a variable's if the declaration ends after it.
     pub(super) last: Option<(String, usize)>,
 }
 
-impl<'a> Walk<'_, 'a> {
+impl<'a> DeclarationReader<'_, 'a> {
     fn step(&mut self, at: usize) -> usize {
         let tokens = self.tokens;
         match tokens.word(at) {
@@ -71,7 +71,7 @@ impl<'a> Walk<'_, 'a> {
                     None => at + 2,
                 }
             }
-            "extern" if tokens.kind(at + 1) == Some(Kind::Text) => {
+            "extern" if tokens.kind(at + 1) == Some(SourceTokenKind::Text) => {
                 if tokens.mark(at + 2) == b'{' {
                     self.enter(at + 2)
                 } else {
@@ -108,7 +108,7 @@ impl<'a> Walk<'_, 'a> {
             at += 1;
         }
         match tokens.mark(at) {
-            // Without a name, it is this file's own.
+            // An unnamed namespace is private to this file.
             b'{' if names.is_empty() => tokens.after(at),
             b'{' => {
                 let next = self.enter(at);
@@ -139,7 +139,7 @@ impl<'a> Walk<'_, 'a> {
         at + usize::from(self.tokens.mark(at) == b';')
     }
 
-    /// The place after `<…>`, if that is what stands here.
+    /// Returns the place after `<…>`, if there is one here.
     pub(super) fn after_angles(&self, at: usize) -> Option<usize> {
         let tokens = self.tokens;
         if tokens.mark(at) != b'<' {
@@ -167,37 +167,37 @@ impl<'a> Walk<'_, 'a> {
     /// Reads one declaration; gives the place after its `;` or its body.
     fn declaration(&mut self, from: usize) -> usize {
         let tokens = self.tokens;
-        let mut seen = Declaration::default();
+        let mut seen = DeclarationState::default();
         let mut at = from;
         while at < tokens.len() {
             match tokens.mark(at) {
                 0 => at = self.word(at, &mut seen),
-                // Before 1989 the types of the parameters stood here: `int f(a) int a; {…}`.
-                b';' if self.role == Role::C && seen.trailing > 1 => {
+                // Before 1989 the types of the parameters were here: `int f(a) int a; {…}`.
+                b';' if self.role == CFileKind::C && seen.trailing > 1 => {
                     seen.trailing = 0;
                     at += 1;
                 }
                 b';' => {
-                    self.end(&mut seen, Ending::Declared);
+                    self.end(&mut seen, DeclarationEnd::Declared);
                     return at + 1;
                 }
                 b'{' if seen.function.is_some() => {
-                    self.end(&mut seen, Ending::Defined);
+                    self.end(&mut seen, DeclarationEnd::Defined);
                     return tokens.after(at);
                 }
                 b'}' => return at,
                 b'{' => {
-                    self.end(&mut seen, Ending::Defined);
+                    self.end(&mut seen, DeclarationEnd::Defined);
                     at = tokens.after(at);
                 }
                 b',' => {
-                    self.end(&mut seen, Ending::Defined);
+                    self.end(&mut seen, DeclarationEnd::Defined);
                     at += 1;
                 }
                 b'=' => at = self.initial(at, &mut seen),
                 b'(' => at = self.parenthesis(at, &mut seen),
                 b'*' => {
-                    // What it points to is constant, not the pointer.
+                    // The target of the pointer is constant, not the pointer.
                     seen.is_const = false;
                     at += 1;
                 }
@@ -206,13 +206,13 @@ impl<'a> Walk<'_, 'a> {
                 _ => at = tokens.after(at),
             }
         }
-        self.end(&mut seen, Ending::Declared);
+        self.end(&mut seen, DeclarationEnd::Declared);
         at
     }
 
     /// `= …`: a value, or `= default`, `= delete`, `= 0`.
-    fn initial(&mut self, at: usize, seen: &mut Declaration) -> usize {
-        self.end(seen, Ending::Defined);
+    fn initial(&mut self, at: usize, seen: &mut DeclarationState) -> usize {
+        self.end(seen, DeclarationEnd::Defined);
         let mut at = at + 1;
         while at < self.tokens.len() && !matches!(self.tokens.mark(at), b';' | b',' | b'}') {
             at = self.tokens.after(at);
@@ -238,7 +238,7 @@ impl<'a> Walk<'_, 'a> {
         at
     }
 
-    fn word(&mut self, at: usize, seen: &mut Declaration) -> usize {
+    fn word(&mut self, at: usize, seen: &mut DeclarationState) -> usize {
         let tokens = self.tokens;
         let next = at + 1;
         match tokens.word(at) {
@@ -258,7 +258,7 @@ impl<'a> Walk<'_, 'a> {
     }
 
     /// A name with its qualifiers: a type, a function's or a variable's name.
-    fn name(&mut self, at: usize, seen: &mut Declaration) -> usize {
+    fn name(&mut self, at: usize, seen: &mut DeclarationState) -> usize {
         let tokens = self.tokens;
         let mut full = tokens.word(at).to_owned();
         let mut last = at;
@@ -297,11 +297,17 @@ impl<'a> Walk<'_, 'a> {
     }
 
     /// A name before a bracket: a function, or a macro in front of a declaration.
-    fn called(&mut self, full: String, last: usize, open: usize, seen: &mut Declaration) -> usize {
+    fn called(
+        &mut self,
+        full: String,
+        last: usize,
+        open: usize,
+        seen: &mut DeclarationState,
+    ) -> usize {
         let tokens = self.tokens;
         let after = tokens.after(open);
         if tokens.close(open).is_none() {
-            *seen = Declaration::default();
+            *seen = DeclarationState::default();
             return after;
         }
         if is_keyword(&full) || self.pointed(open).is_some() {
@@ -327,8 +333,8 @@ impl<'a> Walk<'_, 'a> {
         after
     }
 
-    /// `(*name)`, `(name)(…)`, or brackets around nothing that matters.
-    fn parenthesis(&mut self, at: usize, seen: &mut Declaration) -> usize {
+    /// Reads `(*name)`, `(name)(…)`, or brackets without a declared name.
+    fn parenthesis(&mut self, at: usize, seen: &mut DeclarationState) -> usize {
         let tokens = self.tokens;
         let after = tokens.after(at);
         if seen.function.is_some() {
@@ -356,8 +362,8 @@ impl<'a> Walk<'_, 'a> {
         }
     }
 
-    /// The name in `(*name)`, `(CALL *const name)` or `(Class::*name)`; parameters are no such
-    /// thing, for they begin with a type and are not followed by more.
+    /// Returns the name in `(*name)`, `(CALL *const name)` or `(Class::*name)`. Parameters do not
+    /// match: they begin with a type, and nothing follows them.
     fn pointed(&self, open: usize) -> Option<usize> {
         let tokens = self.tokens;
         let close = tokens.close(open)?;
@@ -375,8 +381,8 @@ impl<'a> Walk<'_, 'a> {
         })
     }
 
-    /// `operator==` and its kin: functions that nobody names.
-    fn operator(&mut self, at: usize, seen: &mut Declaration) -> usize {
+    /// Skips `operator==` and its kin: no import names these functions.
+    fn operator(&mut self, at: usize, seen: &mut DeclarationState) -> usize {
         let tokens = self.tokens;
         let mut at = at;
         if tokens.mark(at) == b'(' && tokens.mark(at + 1) == b')' {
@@ -393,16 +399,19 @@ impl<'a> Walk<'_, 'a> {
         }
     }
 
-    /// Offers what a declaration turned out to be, and forgets it.
-    fn end(&mut self, seen: &mut Declaration, ending: Ending) {
+    /// Exports the finished declaration, and resets it.
+    fn end(&mut self, seen: &mut DeclarationState, ending: DeclarationEnd) {
         let last = seen.last.take();
-        let is_header = self.role == Role::Header;
+        let is_header = self.role == CFileKind::Header;
         let is_own = seen.is_static && !is_header;
         if let Some((name, at)) = seen.function.take() {
-            // `Type value(…)` looks the same; in a source file only a body counts.
+            // `Type value(…)` looks the same, so in a source file only a body counts.
             if seen.is_typedef {
                 self.take(&name, ExportKind::Type, at);
-            } else if !is_own && (is_header || ending == Ending::Defined) && !is_of_class(&name) {
+            } else if !is_own
+                && (is_header || ending == DeclarationEnd::Defined)
+                && !is_of_class(&name)
+            {
                 self.take(&name, ExportKind::Function, at);
             }
             return;
@@ -415,8 +424,8 @@ impl<'a> Walk<'_, 'a> {
             return;
         }
         // In a source file `extern` without a value means another's.
-        let is_constant = self.role == Role::Cpp && seen.is_const && !seen.is_extern;
-        let is_elsewhere = seen.is_extern && ending == Ending::Declared;
+        let is_constant = self.role == CFileKind::Cpp && seen.is_const && !seen.is_extern;
+        let is_elsewhere = seen.is_extern && ending == DeclarationEnd::Declared;
         if !is_own && (is_header || !is_elsewhere && !is_constant) {
             self.take(&name, ExportKind::Value, at);
         }
@@ -440,9 +449,9 @@ impl<'a> Walk<'_, 'a> {
     }
 }
 
-/// How a declaration ended.
+/// The way a declaration ended.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Ending {
+enum DeclarationEnd {
     /// With a semicolon alone.
     Declared,
     /// With a body or a value.

@@ -1,14 +1,13 @@
 //! Lines of the preprocessor: `#include` and `#define`.
 
-use super::super::gather::Gather;
-use super::super::tokens::{Tokens, is_word};
+use super::super::facts_builder::FactsBuilder;
+use super::super::tokens::{SourceTokens, is_word};
 use super::super::{ExportKind, ImportKind};
-use super::Role;
+use super::CFileKind;
 
-/// Takes what a file includes and, from a header, the macros.
-pub(super) fn read(tokens: &Tokens<'_>, role: Role, gather: &mut Gather<'_>) {
-    // The name that the last `#ifndef` asked for: if it is defined next, it is only there to keep a
-    // header from being read twice.
+/// Reads the includes of a file and, from a header, the macros.
+pub(super) fn read(tokens: &SourceTokens<'_>, role: CFileKind, gather: &mut FactsBuilder<'_>) {
+    // The name of the last `#ifndef`: if it is defined next, it is an include guard.
     let mut guard: Option<&str> = None;
     let mut is_first = true;
     for (offset, line) in tokens.directives() {
@@ -17,10 +16,10 @@ pub(super) fn read(tokens: &Tokens<'_>, role: Role, gather: &mut Gather<'_>) {
         match name {
             "include" | "include_next" | "import" => include(rest, offset, gather),
             "ifndef" => guard = Some(word(rest.trim_start()).0),
-            "define" if role == Role::Header => {
+            "define" if role == CFileKind::Header => {
                 let (macro_name, value) = word(rest.trim_start());
                 let value_plain = value.trim();
-                // With a value it may be a default, unless the whole header stands inside.
+                // With a value it may be a default, unless it wraps the whole header.
                 let is_guard = value_plain.is_empty() || value_plain == "1" && is_first;
                 is_first = false;
                 if asked != Some(macro_name) || !is_guard {
@@ -40,7 +39,7 @@ fn kind_of(value: &str) -> ExportKind {
     }
 }
 
-fn include(rest: &str, offset: usize, gather: &mut Gather<'_>) {
+fn include(rest: &str, offset: usize, gather: &mut FactsBuilder<'_>) {
     let rest = rest.trim_start();
     let (close, kind) = match rest.as_bytes().first() {
         Some(b'"') => ('"', ImportKind::Static),
@@ -52,7 +51,7 @@ fn include(rest: &str, offset: usize, gather: &mut Gather<'_>) {
     }
 }
 
-/// The word that a text begins with, and the rest.
+/// Splits a text into its first word and the rest.
 fn word(text: &str) -> (&str, &str) {
     let end = text
         .bytes()

@@ -1,26 +1,26 @@
-//! The files that `#include` means, without a compiler's command line: beside the file, then in the
-//! directories that projects keep their headers in, then wherever the path fits.
+//! Resolves `#include` without a compiler's command line: beside the file, then in the usual
+//! directories for headers, then anywhere the path fits.
 
 use rustc_hash::FxHashMap;
 
-use crate::index::language::{Import, ImportKind, Language, Resolver};
-use crate::index::project::{FileId, Project, dir_of, join};
+use crate::index::language::{ImportKind, ImportRequest, ImportResolver, SourceLanguage};
+use crate::index::project::{FileId, IndexedProject, dir_of, join};
 
-/// Where headers are kept, seen from any directory above the file.
+/// Directories for headers, relative to any directory above the file.
 const HEADER_DIRS: [&str; 3] = ["include", "inc", "includes"];
-/// Where they may be found as well.
+/// More directories that may hold headers.
 const SOURCE_DIRS: [&str; 4] = ["", "src", "source", "lib"];
 
 /// The files of a project that can be included.
-pub(super) struct Includes<'p> {
+pub(super) struct IncludeIndex<'p> {
     by_name: FxHashMap<&'p str, Vec<FileId>>,
 }
 
-impl<'p> Includes<'p> {
-    pub(super) fn new(project: &'p Project<'p>) -> Self {
+impl<'p> IncludeIndex<'p> {
+    pub(super) fn new(project: &'p IndexedProject<'p>) -> Self {
         let mut by_name: FxHashMap<_, Vec<FileId>> = FxHashMap::default();
         for (file, source) in project.files() {
-            if source.language == Language::C
+            if source.language == SourceLanguage::C
                 && let Some(name) = source.path.file_name()
             {
                 by_name.entry(name).or_default().push(file);
@@ -30,7 +30,7 @@ impl<'p> Includes<'p> {
     }
 
     /// In the usual directories, the nearest first.
-    fn usual(project: &Project<'_>, from: &str, file: &str, is_own: bool) -> Option<FileId> {
+    fn usual(project: &IndexedProject<'_>, from: &str, file: &str, is_own: bool) -> Option<FileId> {
         let mut dir = dir_of(from);
         loop {
             let more: &[&str] = if is_own { &SOURCE_DIRS } else { &[] };
@@ -45,8 +45,8 @@ impl<'p> Includes<'p> {
         }
     }
 
-    /// The file whose path ends like this; of several the one that is nearest.
-    fn fitting(&self, project: &Project<'_>, from: &str, file: &str) -> Option<FileId> {
+    /// Finds the file whose path ends like this; of several, the nearest one.
+    fn fitting(&self, project: &IndexedProject<'_>, from: &str, file: &str) -> Option<FileId> {
         let file = file.trim_start_matches("../").trim_start_matches("./");
         let name = file.rsplit('/').next()?;
         let candidates = self.by_name.get(name)?.iter().copied();
@@ -60,12 +60,17 @@ impl<'p> Includes<'p> {
     }
 }
 
-impl Resolver for Includes<'_> {
-    fn resolve(&self, project: &Project<'_>, from: FileId, import: &Import) -> Vec<FileId> {
+impl ImportResolver for IncludeIndex<'_> {
+    fn resolve(
+        &self,
+        project: &IndexedProject<'_>,
+        from: FileId,
+        import: &ImportRequest,
+    ) -> Vec<FileId> {
         let path = project.path(from);
         let file = import.specifier.replace('\\', "/");
         let is_own = import.kind != ImportKind::System;
-        // `<string.h>` is the system's, whatever file of that name a project has somewhere.
+        // `<string.h>` is the system's, even if the project has a file of that name.
         let may_fit = is_own || file.contains('/');
         let beside = || project.find(&join(dir_of(path), &file)?).filter(|_| is_own);
         let found = beside()
@@ -75,7 +80,7 @@ impl Resolver for Includes<'_> {
     }
 }
 
-/// How many names from the root down two paths share.
+/// Number of leading names that two paths share.
 fn shared(one: &str, other: &str) -> usize {
     one.split('/')
         .zip(other.split('/'))

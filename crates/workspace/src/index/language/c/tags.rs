@@ -1,12 +1,12 @@
 //! Types with a tag: `struct`, `class`, `union` and `enum`.
 
 use super::super::ExportKind;
-use super::declarations::{Declaration, PREFIX_BYTES_MAX, Walk};
+use super::declarations::{DeclarationReader, DeclarationState, PREFIX_BYTES_MAX};
 use super::words::is_attribute;
 
-impl Walk<'_, '_> {
-    /// `struct Name {…}`, or a type that is only named.
-    pub(super) fn tag(&mut self, at: usize, seen: &mut Declaration) -> usize {
+impl DeclarationReader<'_, '_> {
+    /// Reads `struct Name {…}`, or a type that is only named.
+    pub(super) fn tag(&mut self, at: usize, seen: &mut DeclarationState) -> usize {
         let tokens = self.tokens;
         let is_enum = tokens.word(at) == "enum";
         let kind = if is_enum {
@@ -46,7 +46,7 @@ impl Walk<'_, '_> {
         let is_special = tokens.mark(end) == b'<';
         let open = self.body_of_tag(end);
         let Some(open) = open else {
-            // Only named: what follows the first word is what the declaration is about.
+            // The type is only named, so the declared name follows.
             return first.unwrap_or(end);
         };
         match name {

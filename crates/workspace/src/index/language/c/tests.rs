@@ -1,4 +1,4 @@
-//! What is read out of C and C++, and which files it leads to.
+//! Tests the facts read out of C and C++, and the files they lead to.
 
 use super::super::trial::{check_edges, check_exports, check_imports, check_places};
 
@@ -13,7 +13,7 @@ fn source(text: &str, expected: &[&str]) {
 }
 
 #[test]
-fn a_header_offers_what_it_declares() {
+fn a_header_exports_its_declarations() {
     check_places(
         "a.h",
         "#define LIMIT 3\n#define MAX(a, b) ((a) > (b))\nint add(int a, int b);\nstruct point { int x; };\n\
@@ -34,7 +34,7 @@ fn a_header_offers_what_it_declares() {
 }
 
 #[test]
-fn a_source_file_offers_what_it_defines_and_shares() {
+fn a_source_file_exports_its_shared_definitions() {
     source(
         "static int a(void) { return 1; }\nint b(void) { return 2; }\nint c(int);\nextern int d;\nint e = 1;\n\
          static int f;\n#define G 1\nstruct h { int i; };\nint *j[3], k;\nconst int l = 1;\nvoid (*m)(int) = 0;\n",
@@ -159,7 +159,7 @@ fn strings_and_comments_are_not_code() {
 }
 
 #[test]
-fn a_broken_file_gives_what_can_be_read() {
+fn a_broken_file_keeps_its_readable_exports() {
     source(
         "int a() {\n  if (x) {\n}\n\nint b() { return 1; }\n",
         &["a", "b"],

@@ -1,9 +1,9 @@
-//! What single words of C and C++ say about a declaration.
+//! The meaning of single words of C and C++ in a declaration.
 
-use super::super::tokens::Tokens;
+use super::super::tokens::SourceTokens;
 
-/// Whether a declaration goes on after a bracket, so that what stood before it was a macro.
-pub(super) fn starts_declarator(tokens: &Tokens<'_>, at: usize) -> bool {
+/// Returns true if a declaration continues after a bracket, so that the word before it was a macro.
+pub(super) fn starts_declarator(tokens: &SourceTokens<'_>, at: usize) -> bool {
     let word = tokens.word(at);
     tokens.mark(at) == b'*'
         || !word.is_empty()
@@ -21,14 +21,14 @@ pub(super) fn starts_declarator(tokens: &Tokens<'_>, at: usize) -> bool {
             )
 }
 
-/// Constructors and destructors outside of their class: the class is known already.
+/// Recognises constructors and destructors outside of their class, which is exported already.
 pub(super) fn is_of_class(name: &str) -> bool {
     let mut parts = name.rsplit("::");
     let last = parts.next().unwrap_or_default();
     last.starts_with('~') || parts.next() == Some(last)
 }
 
-/// Whether a name is spelled like a macro.
+/// Returns true if a name is spelled like a macro.
 pub(super) fn is_shouted(name: &str) -> bool {
     name.len() > 1 && !name.bytes().any(|byte| byte.is_ascii_lowercase())
 }
@@ -53,7 +53,7 @@ pub(super) fn is_attribute(word: &str) -> bool {
     )
 }
 
-/// Words that end a declaration of a type alone and are nobody's name.
+/// Returns true for words that end a declaration of a type alone and cannot be a name.
 pub(super) fn is_keyword(word: &str) -> bool {
     matches!(
         word,

@@ -1,21 +1,21 @@
 //! Go's modules: which directory an import path means.
 
-use crate::index::language::{Import, Language, Resolver};
-use crate::index::project::{FileId, Project, dir_of, join};
+use crate::index::language::{ImportRequest, ImportResolver, SourceLanguage};
+use crate::index::project::{FileId, IndexedProject, dir_of, join};
 
 /// The modules of a project, and the ones it replaces by a directory.
-pub(super) struct Packages {
-    modules: Vec<Module>,
+pub(super) struct GoModules {
+    modules: Vec<GoModule>,
 }
 
-struct Module {
-    /// What import paths of it begin with.
+struct GoModule {
+    /// The prefix of its import paths.
     path: String,
     dir: String,
 }
 
-impl Packages {
-    pub(super) fn new(project: &Project<'_>) -> Self {
+impl GoModules {
+    pub(super) fn new(project: &IndexedProject<'_>) -> Self {
         let mut modules = Vec::new();
         for (_, source) in project.files() {
             if matches!(source.path.file_name(), Some("go.mod" | "go.work")) {
@@ -32,7 +32,7 @@ impl Packages {
         if specifier == "." || specifier.starts_with("./") || specifier.starts_with("../") {
             return join(dir_of(from), specifier).into_iter().collect();
         }
-        let mut modules: Vec<(&Module, &str)> = self
+        let mut modules: Vec<(&GoModule, &str)> = self
             .modules
             .iter()
             .filter_map(|module| {
@@ -57,8 +57,13 @@ impl Packages {
     }
 }
 
-impl Resolver for Packages {
-    fn resolve(&self, project: &Project<'_>, from: FileId, import: &Import) -> Vec<FileId> {
+impl ImportResolver for GoModules {
+    fn resolve(
+        &self,
+        project: &IndexedProject<'_>,
+        from: FileId,
+        import: &ImportRequest,
+    ) -> Vec<FileId> {
         let dirs = self.dirs(project.path(from), &import.specifier);
         let package = dirs.iter().map(|dir| {
             let files = project.files_in(dir).iter().copied();
@@ -71,9 +76,9 @@ impl Resolver for Packages {
     }
 }
 
-fn is_source(project: &Project<'_>, file: FileId) -> bool {
+fn is_source(project: &IndexedProject<'_>, file: FileId) -> bool {
     let source = project.source(file);
-    source.language == Language::Go && !super::is_test(source.path.as_str())
+    source.language == SourceLanguage::Go && !super::is_test(source.path.as_str())
 }
 
 fn is_within(path: &str, dir: &str) -> bool {
@@ -83,8 +88,8 @@ fn is_within(path: &str, dir: &str) -> bool {
             .is_some_and(|rest| rest.starts_with('/'))
 }
 
-/// Takes `module` and the `replace` lines that point to a directory.
-fn read(text: &str, dir: &str, modules: &mut Vec<Module>) {
+/// Reads `module` and the `replace` lines that point to a directory.
+fn read(text: &str, dir: &str, modules: &mut Vec<GoModule>) {
     let mut block = "";
     for line in text.lines() {
         let line = line.split("//").next().unwrap_or_default();
@@ -102,14 +107,14 @@ fn read(text: &str, dir: &str, modules: &mut Vec<Module>) {
         };
         match (verb, rest.as_slice()) {
             (verb, ["("]) => block = verb,
-            ("module", [path]) => modules.push(Module {
+            ("module", [path]) => modules.push(GoModule {
                 path: (*path).to_owned(),
                 dir: dir.to_owned(),
             }),
             ("replace", [old, .., "=>", new]) => {
                 let is_local = new.starts_with("./") || new.starts_with("../");
                 if let Some(dir) = join(dir, new).filter(|_| is_local) {
-                    modules.push(Module {
+                    modules.push(GoModule {
                         path: (*old).to_owned(),
                         dir,
                     });

@@ -1,4 +1,4 @@
-//! What is read out of Go, and which files it leads to.
+//! Tests the facts read out of Go, and the files they lead to.
 
 use super::super::trial::{check_edges, check_exports, check_imports, check_places};
 
@@ -81,7 +81,7 @@ fn imports_of_every_form_are_requests() {
 }
 
 #[test]
-fn a_broken_file_gives_what_can_be_read() {
+fn a_broken_file_keeps_its_readable_exports() {
     exports(
         "package a\nfunc A() {\n\tif x {\n}\n\nfunc B() {}\n",
         &["A", "B"],

@@ -1,4 +1,4 @@
-//! What is read out of Java, and which files it leads to.
+//! Tests the facts read out of Java, and the files they lead to.
 
 use super::super::trial::{check_edges, check_exports, check_imports, check_places};
 
@@ -62,7 +62,7 @@ fn imports_and_unexplained_types_are_requests() {
 }
 
 #[test]
-fn a_broken_file_gives_what_can_be_read() {
+fn a_broken_file_keeps_its_readable_exports() {
     exports("class A {\n  void f() {\n}\n\nclass B {}\n", &["A", "B"]);
     for text in [
         "class",

@@ -1,21 +1,21 @@
-//! The files that Java's names mean, by the package that each file says it is in.
+//! Finds the files of Java's names, by the package that each file declares.
 
 use rustc_hash::FxHashMap;
 
-use crate::index::language::{Import, Language, Resolver};
-use crate::index::project::{FileId, Project};
+use crate::index::language::{ImportRequest, ImportResolver, SourceLanguage};
+use crate::index::project::{FileId, IndexedProject};
 
 /// The top-level types of a project.
-pub(super) struct Types<'p> {
+pub(super) struct JavaTypes<'p> {
     /// The files that define a type, by package and name.
     by_name: FxHashMap<(&'p str, &'p str), Vec<FileId>>,
 }
 
-impl<'p> Types<'p> {
-    pub(super) fn new(project: &'p Project<'p>) -> Self {
+impl<'p> JavaTypes<'p> {
+    pub(super) fn new(project: &'p IndexedProject<'p>) -> Self {
         let mut by_name: FxHashMap<_, Vec<FileId>> = FxHashMap::default();
         for (file, source) in project.files() {
-            if source.language != Language::Java {
+            if source.language != SourceLanguage::Java {
                 continue;
             }
             let package = source.facts.package.as_deref().unwrap_or_default();
@@ -29,11 +29,11 @@ impl<'p> Types<'p> {
         Self { by_name }
     }
 
-    /// The type of this package and name that is nearest to `from`: a test's copy of a class does not
-    /// stand for the program's, nor one module's for another's.
+    /// Returns the type of this package and name that is nearest to `from`, so that a test's copy
+    /// of a class is not taken for the program's, nor one module's for another's.
     fn find(
         &self,
-        project: &Project<'_>,
+        project: &IndexedProject<'_>,
         from: FileId,
         package: &str,
         name: &str,
@@ -47,7 +47,7 @@ impl<'p> Types<'p> {
     }
 
     /// `a.b.Type`, or `a.b.Type.Inner` and `a.b.Type.member`, which mean the same file.
-    fn qualified(&self, project: &Project<'_>, from: FileId, name: &str) -> Option<FileId> {
+    fn qualified(&self, project: &IndexedProject<'_>, from: FileId, name: &str) -> Option<FileId> {
         let mut name = name;
         loop {
             let (package, last) = name.rsplit_once('.').unwrap_or(("", name));
@@ -61,8 +61,14 @@ impl<'p> Types<'p> {
         }
     }
 
-    /// A type that no import names: of the own package, or of one that is imported as a whole.
-    fn unqualified(&self, project: &Project<'_>, from: FileId, name: &str) -> Option<FileId> {
+    /// Finds a type that no import names: in the file's own package, or in one that is imported as
+    /// a whole.
+    fn unqualified(
+        &self,
+        project: &IndexedProject<'_>,
+        from: FileId,
+        name: &str,
+    ) -> Option<FileId> {
         let facts = &project.source(from).facts;
         let own = facts.package.as_deref().unwrap_or_default();
         let whole = facts
@@ -75,13 +81,18 @@ impl<'p> Types<'p> {
     }
 }
 
-impl Resolver for Types<'_> {
-    fn resolve(&self, project: &Project<'_>, from: FileId, import: &Import) -> Vec<FileId> {
+impl ImportResolver for JavaTypes<'_> {
+    fn resolve(
+        &self,
+        project: &IndexedProject<'_>,
+        from: FileId,
+        import: &ImportRequest,
+    ) -> Vec<FileId> {
         let specifier = import.specifier.as_str();
         let found = if let Some(name) = specifier.strip_prefix('.') {
             self.unqualified(project, from, name)
         } else if let Some(class) = specifier.strip_suffix(".*") {
-            // Of a package nothing is asked yet; of a class, its members are.
+            // A star after a class means the class; a star after a package means no file by itself.
             let (package, name) = class.rsplit_once('.').unwrap_or(("", class));
             self.find(project, from, package, name)
         } else {
@@ -91,7 +102,7 @@ impl Resolver for Types<'_> {
     }
 }
 
-/// How many names from the root down two paths share.
+/// Number of leading names that two paths share.
 fn shared(one: &str, other: &str) -> usize {
     one.split('/')
         .zip(other.split('/'))

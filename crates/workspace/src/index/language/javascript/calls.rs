@@ -1,4 +1,4 @@
-//! `require`, `import()`, `import('…')` types and CommonJS exports, wherever they stand.
+//! Finds `require`, `import()`, `import('…')` types and CommonJS exports anywhere in a file.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -11,25 +11,25 @@ use oxc_ast::ast::{
 };
 use oxc_ast_visit::{Visit, walk};
 
-use super::{ExportKind, ImportKind, Reading};
+use super::{ExportKind, ImportKind, JavaScriptFacts};
 
 // Made once, and not for every file.
 static IMPORT: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("import"));
 static REQUIRE: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("require"));
 static EXPORTS: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("exports"));
 
-/// Looks through the whole tree, if the text has anything to be found.
-pub(super) fn read(reading: &mut Reading, text: &str, program: &Program<'_>) {
+/// Walks the whole tree, if the text contains any of these words.
+pub(super) fn read(reading: &mut JavaScriptFacts, text: &str, program: &Program<'_>) {
     let is_script = !reading.is_module;
     let is_wanted = is_called(text, &IMPORT)
         || is_called(text, &REQUIRE)
         || is_script && EXPORTS.find(text.as_bytes()).is_some();
     if is_wanted {
-        let mut aliases = Aliases::default();
+        let mut aliases = ExportsAliases::default();
         if is_script {
             aliases.visit_program(program);
         }
-        let mut calls = Calls {
+        let mut calls = CallVisitor {
             reading,
             is_script,
             aliases: aliases.0,
@@ -41,9 +41,9 @@ pub(super) fn read(reading: &mut Reading, text: &str, program: &Program<'_>) {
 /// Variables that are CommonJS's `exports` under another name: `const self = module.exports`,
 /// `var app = exports = module.exports = {}`, `module.exports = app`.
 #[derive(Default)]
-struct Aliases(HashSet<String>);
+struct ExportsAliases(HashSet<String>);
 
-impl<'a> Visit<'a> for Aliases {
+impl<'a> Visit<'a> for ExportsAliases {
     fn visit_variable_declarator(&mut self, it: &VariableDeclarator<'a>) {
         if let (BindingPattern::BindingIdentifier(name), Some(value)) = (&it.id, &it.init)
             && leads_to_exports(value)
@@ -70,7 +70,7 @@ impl<'a> Visit<'a> for Aliases {
     }
 }
 
-/// Whether the value is what others get: `exports`, or something that is just made to be it.
+/// Returns true if the value is `exports`, or becomes it in the same expression.
 fn leads_to_exports(value: &Expression<'_>) -> bool {
     match value {
         Expression::AssignmentExpression(it) => {
@@ -80,7 +80,7 @@ fn leads_to_exports(value: &Expression<'_>) -> bool {
     }
 }
 
-/// Whether the word stands before a bracket somewhere in the text.
+/// Returns true if the word occurs before a bracket somewhere in the text.
 fn is_called(text: &str, word: &Finder<'_>) -> bool {
     let text = text.as_bytes();
     word.find_iter(text).any(|at| {
@@ -89,15 +89,15 @@ fn is_called(text: &str, word: &Finder<'_>) -> bool {
     })
 }
 
-struct Calls<'r> {
-    reading: &'r mut Reading,
-    /// Whether `exports` may be CommonJS's.
+struct CallVisitor<'r> {
+    reading: &'r mut JavaScriptFacts,
+    /// True if `exports` may be CommonJS's.
     is_script: bool,
     /// Other names of `exports`.
     aliases: HashSet<String>,
 }
 
-impl<'a> Visit<'a> for Calls<'_> {
+impl<'a> Visit<'a> for CallVisitor<'_> {
     fn visit_import_expression(&mut self, it: &ImportExpression<'a>) {
         if let Some(specifier) = text_of(&it.source) {
             self.reading
@@ -132,7 +132,7 @@ impl<'a> Visit<'a> for Calls<'_> {
     }
 }
 
-impl Calls<'_> {
+impl CallVisitor<'_> {
     /// `exports.a = …`, `module.exports.a = …`, `module.exports = …`.
     fn assigned(&mut self, target: &MemberExpression<'_>, it: &AssignmentExpression<'_>) {
         let offset = it.span.start;
@@ -147,14 +147,14 @@ impl Calls<'_> {
         }
     }
 
-    /// Whether it is `exports`, under whichever name.
+    /// Returns true if it is `exports`, under any of its names.
     fn is_exported(&self, object: &Expression<'_>) -> bool {
         let is_alias =
             matches!(object, Expression::Identifier(it) if self.aliases.contains(it.name.as_str()));
         is_alias || is_exports(object)
     }
 
-    /// What `module.exports = …` gives to others.
+    /// Reads the exports of `module.exports = …`.
     fn whole(&mut self, offset: u32, value: &Expression<'_>) {
         match value {
             Expression::ObjectExpression(object) => self.properties(object),
@@ -193,7 +193,8 @@ impl Calls<'_> {
         }
     }
 
-    /// What compilers write: `Object.defineProperty(exports, 'a', …)`, `__exportStar(require('…'), exports)`.
+    /// Reads exports as compilers write them: `Object.defineProperty(exports, 'a', …)`,
+    /// `__exportStar(require('…'), exports)`.
     fn exporting_call(&mut self, it: &CallExpression<'_>) {
         let argument = |index: usize| it.arguments.get(index).and_then(Argument::as_expression);
         let (first, second) = (argument(0), argument(1));
@@ -225,7 +226,7 @@ impl Calls<'_> {
     }
 }
 
-impl Calls<'_> {
+impl CallVisitor<'_> {
     /// `Object.assign(exports, { a }, require('…'))`.
     fn assigned_all(&mut self, it: &CallExpression<'_>) {
         for value in it.arguments.iter().skip(1) {

@@ -1,17 +1,17 @@
-//! The scripts of Vue, Svelte and Astro components: everything around them is blanked, so that what
-//! is found in them has the line it has in the file.
+//! The scripts of Vue, Svelte and Astro components: everything around them is blanked, so that line
+//! numbers stay those of the file.
 
-use super::{Export, ExportKind, Facts};
+use super::{ExportKind, ExportedName, SourceFacts};
 
 /// A kind of file with scripts in it.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Component {
+pub(super) enum ComponentKind {
     Vue,
     Svelte,
     Astro,
 }
 
-impl Component {
+impl ComponentKind {
     /// The kind of a file of this name.
     pub(super) fn of(name: &str) -> Option<Self> {
         match name.rsplit_once('.')?.1 {
@@ -22,9 +22,13 @@ impl Component {
         }
     }
 
-    /// What `read` finds in the scripts of the text. The component itself is the default export,
-    /// which its compiler adds.
-    pub(super) fn facts(self, text: &str, read: impl FnOnce(&str, &str) -> Facts) -> Facts {
+    /// Returns the facts that `read` finds in the scripts of the text. The component itself is the
+    /// default export, which its compiler adds.
+    pub(super) fn facts(
+        self,
+        text: &str,
+        read: impl FnOnce(&str, &str) -> SourceFacts,
+    ) -> SourceFacts {
         let scripts = self.scripts(text);
         let name = match scripts.has_jsx {
             true => "component.tsx",
@@ -32,7 +36,7 @@ impl Component {
         };
         let mut facts = read(name, &scripts.text);
         if !facts.exports.iter().any(|export| export.name == "default") {
-            let component = Export {
+            let component = ExportedName {
                 name: "default".to_owned(),
                 kind: ExportKind::Class,
                 line: 1,
@@ -42,8 +46,8 @@ impl Component {
         facts
     }
 
-    fn scripts(self, text: &str) -> Scripts {
-        let mut scripts = Scripts {
+    fn scripts(self, text: &str) -> ComponentScripts {
+        let mut scripts = ComponentScripts {
             text: blank(text),
             has_jsx: false,
         };
@@ -63,13 +67,13 @@ impl Component {
     }
 }
 
-/// A text of the same length, with nothing but the scripts in it.
-struct Scripts {
+/// A text of the same length that contains only the scripts.
+struct ComponentScripts {
     text: String,
     has_jsx: bool,
 }
 
-impl Scripts {
+impl ComponentScripts {
     fn show(&mut self, text: &str, from: usize, to: usize) {
         self.text.replace_range(from..to, &text[from..to]);
     }
@@ -82,7 +86,7 @@ fn blank(text: &str) -> String {
     blanked.collect()
 }
 
-/// What stands between the first two lines of three dashes, if nothing stands before them.
+/// Returns the text between the first two lines of three dashes, if they open the file.
 fn frontmatter(text: &str) -> Option<(usize, usize)> {
     let start = text.len() - text.trim_start().len();
     let from = start + "---".len();
@@ -91,14 +95,14 @@ fn frontmatter(text: &str) -> Option<(usize, usize)> {
     Some((from, to))
 }
 
-struct Block {
+struct ScriptBlock {
     from: usize,
     to: usize,
     has_jsx: bool,
 }
 
-/// The next `<script …>…</script>`; one that is never closed goes to the end.
-fn next_script(text: &str, at: usize) -> Option<Block> {
+/// Returns the next `<script …>…</script>`; one that is never closed reaches to the end.
+fn next_script(text: &str, at: usize) -> Option<ScriptBlock> {
     let mut at = at;
     loop {
         let open = at + find_ignoring_case(&text.as_bytes()[at..], b"<script")?;
@@ -116,7 +120,7 @@ fn next_script(text: &str, at: usize) -> Option<Block> {
             continue;
         }
         let length = find_ignoring_case(&text.as_bytes()[from..], b"</script");
-        return Some(Block {
+        return Some(ScriptBlock {
             from,
             to: length.map_or(text.len(), |length| from + length),
             has_jsx: ["tsx", "jsx"].iter().any(|it| tag.contains(it)),

@@ -1,10 +1,11 @@
-//! The packages of the project itself: what `package.json` files name, and where their sources are.
+//! The packages of the project itself: the names in `package.json` files, and the places of their
+//! sources.
 
 use serde_json::Value;
 
-use crate::index::project::{FileId, Project, dir_of, join};
+use crate::index::project::{FileId, IndexedProject, dir_of, join};
 
-/// Folders into which packages are built. What an entry names there has its source elsewhere.
+/// Folders of build output. The source of an entry in one of them is elsewhere.
 const BUILT: [&str; 10] = [
     "dist", "lib", "build", "out", "esm", "cjs", "es", "output", "target", "types",
 ];
@@ -13,7 +14,7 @@ const BUILT: [&str; 10] = [
 const ENDINGS: [&str; 8] = [".ts", ".tsx", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs"];
 
 /// One package of the project.
-pub(super) struct Package {
+pub(super) struct NpmPackage {
     pub(super) name: String,
     /// Its folder; empty for the root.
     pub(super) dir: String,
@@ -21,7 +22,7 @@ pub(super) struct Package {
 }
 
 /// A `package.json` that can be read.
-pub(super) struct Manifest {
+pub(super) struct NpmManifest {
     pub(super) path: String,
     pub(super) text: String,
     value: Value,
@@ -29,18 +30,17 @@ pub(super) struct Manifest {
 
 /// The packages of the project, no name twice: the one nearest to the root counts.
 #[derive(Default)]
-pub(super) struct Packages(Vec<Package>);
+pub(super) struct NpmPackages(Vec<NpmPackage>);
 
-/// Every `package.json` of the project. One that is damaged is as good as none, and spoils nothing
-/// else.
-pub(super) fn manifests(project: &Project<'_>) -> Vec<Manifest> {
+/// Reads every `package.json` of the project. A damaged one is skipped.
+pub(super) fn manifests(project: &IndexedProject<'_>) -> Vec<NpmManifest> {
     let files = project.files().map(|(_, source)| &source.path);
     let named = files.filter(|path| path.file_name() == Some("package.json"));
     named
         .filter_map(|path| {
             let text = project.text(path.as_str())?;
             let value: Value = serde_json::from_str(text.trim_start_matches('\u{feff}')).ok()?;
-            value.is_object().then(|| Manifest {
+            value.is_object().then(|| NpmManifest {
                 path: path.to_string(),
                 text,
                 value,
@@ -49,12 +49,13 @@ pub(super) fn manifests(project: &Project<'_>) -> Vec<Manifest> {
         .collect()
 }
 
-impl Packages {
-    pub(super) fn new(manifests: &mut [Manifest]) -> Self {
-        let mut found: Vec<Package> = Vec::new();
+impl NpmPackages {
+    pub(super) fn new(manifests: &mut [NpmManifest]) -> Self {
+        let mut found: Vec<NpmPackage> = Vec::new();
         for manifest in manifests {
             let dir = dir_of(&manifest.path);
-            // What is installed is no package of the project, even where it is kept with the sources.
+            // Installed packages are no part of the project, even if they are stored with the
+            // sources.
             if dir.split('/').any(|name| name == "node_modules") {
                 continue;
             }
@@ -62,7 +63,7 @@ impl Packages {
                 continue;
             };
             if is_name(name) {
-                found.push(Package {
+                found.push(NpmPackage {
                     name: name.to_owned(),
                     dir: dir.to_owned(),
                     manifest: manifest.value.take(),
@@ -75,12 +76,12 @@ impl Packages {
         Self(found)
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Package> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &NpmPackage> {
         self.0.iter()
     }
 
-    /// The package that a specifier names, and what comes after its name.
-    pub(super) fn named<'s>(&self, specifier: &'s str) -> Option<(&Package, &'s str)> {
+    /// Splits a specifier into the package it names and the rest.
+    pub(super) fn named<'s>(&self, specifier: &'s str) -> Option<(&NpmPackage, &'s str)> {
         self.0.iter().find_map(|package| {
             let rest = specifier.strip_prefix(package.name.as_str())?;
             match rest.strip_prefix('/') {
@@ -92,9 +93,9 @@ impl Packages {
     }
 }
 
-impl Package {
-    /// The source of what others import as `below` of this package, where it has not been built.
-    pub(super) fn source(&self, project: &Project<'_>, below: &str) -> Option<FileId> {
+impl NpmPackage {
+    /// Finds the source of a module `below` this package, if the package has not been built.
+    pub(super) fn source(&self, project: &IndexedProject<'_>, below: &str) -> Option<FileId> {
         let mut entries = Vec::new();
         match below {
             "" => {
@@ -117,7 +118,7 @@ impl Package {
     }
 
     /// `dist/a/b.mjs` is made from `src/a/b.ts` or `a/b.ts`.
-    fn built(&self, project: &Project<'_>, entry: &str) -> Option<FileId> {
+    fn built(&self, project: &IndexedProject<'_>, entry: &str) -> Option<FileId> {
         let entry = entry.trim_start_matches("./");
         if let Some(found) = project.find(&join(&self.dir, entry)?) {
             return Some(found);
@@ -128,7 +129,7 @@ impl Package {
         {
             rest = below;
         }
-        // `mermaid.core.mjs` and `index.d.ts` are both made from a file of the first word.
+        // The source of `mermaid.core.mjs` or `index.d.ts` has only the first word as its name.
         let (dir, name) = rest.rsplit_once('/').unwrap_or(("", rest));
         let mut stem = name;
         while let Some((shorter, _)) = stem.rsplit_once('.') {
@@ -143,7 +144,7 @@ impl Package {
         None
     }
 
-    fn conventional(&self, project: &Project<'_>, below: &str) -> Option<FileId> {
+    fn conventional(&self, project: &IndexedProject<'_>, below: &str) -> Option<FileId> {
         let below = if below.is_empty() { "index" } else { below };
         for folder in ["src", "", "lib"] {
             let base = join(&self.dir, &format!("{folder}/{below}"))?;
@@ -158,7 +159,7 @@ impl Package {
     }
 }
 
-fn with_ending(project: &Project<'_>, base: &str) -> Option<FileId> {
+fn with_ending(project: &IndexedProject<'_>, base: &str) -> Option<FileId> {
     ENDINGS
         .iter()
         .find_map(|ending| project.find(&format!("{base}{ending}")))
@@ -177,7 +178,7 @@ fn texts<'v>(entry: &'v Value, found: &mut Vec<&'v str>) {
     }
 }
 
-/// Whether this can stand as a folder in `node_modules`.
+/// Returns true if this can be a folder name in `node_modules`.
 fn is_name(name: &str) -> bool {
     let parts: Vec<&str> = name.split('/').collect();
     let is_part = |part: &&str| !part.is_empty() && !part.starts_with('.');

@@ -1,4 +1,4 @@
-//! Which files a specifier means: by `oxc_resolver`, and by convention where a package is not built.
+//! Resolves specifiers to files: by `oxc_resolver`, and by convention if a package is not built.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -7,18 +7,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 use oxc_resolver::{ResolveContext, ResolveOptions, ResolverGeneric, TsConfig, TsconfigDiscovery};
 use rustc_hash::FxBuildHasher;
 
-use super::packages::{self, Packages};
-use super::view::{View, absolute, inside};
-use crate::index::language::{Import, Resolver};
-use crate::index::project::{FileId, Project, dir_of, join};
+use super::packages::{self, NpmPackages};
+use super::resolver_files::{ResolverFiles, absolute, inside};
+use crate::index::language::{ImportRequest, ImportResolver};
+use crate::index::project::{FileId, IndexedProject, dir_of, join};
 
-/// What may be left out at the end of a specifier, in TypeScript's order.
+/// Extensions that may be omitted at the end of a specifier, in TypeScript's order.
 const EXTENSIONS: [&str; 14] = [
     ".ts", ".tsx", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs", ".d.ts", ".d.mts", ".d.cts",
     ".json", ".vue", ".svelte",
 ];
 
-/// What a compiler turns into a file of the first ending.
+/// Source extensions that a compiler turns into the first extension.
 const ALIASES: [(&str, &[&str]); 4] = [
     (".js", &[".ts", ".tsx", ".js", ".jsx", ".d.ts"]),
     (".jsx", &[".tsx", ".jsx", ".d.ts"]),
@@ -26,7 +26,7 @@ const ALIASES: [(&str, &[&str]); 4] = [
     (".cjs", &[".cts", ".cjs", ".d.cts"]),
 ];
 
-/// Conditions of `exports` and `imports`; sources before what is built from them.
+/// Conditions of `exports` and `imports`; sources before their build output.
 const CONDITIONS: [&str; 9] = [
     "source",
     "development",
@@ -40,20 +40,20 @@ const CONDITIONS: [&str; 9] = [
 ];
 
 /// The resolver of one project.
-pub(super) struct Modules {
-    resolver: ResolverGeneric<View>,
-    packages: Packages,
+pub(super) struct JavaScriptModules {
+    resolver: ResolverGeneric<ResolverFiles>,
+    packages: NpmPackages,
     /// Configurations that rename, by folder.
     renaming: HashMap<String, Vec<Arc<TsConfig>>>,
-    /// What a specifier that is no path means, by the folder it is asked from.
+    /// Cached results for specifiers that are no paths, by the importing folder.
     known: Mutex<HashMap<(String, String), Option<FileId>, FxBuildHasher>>,
 }
 
-impl Modules {
-    pub(super) fn new(project: &Project<'_>) -> Self {
+impl JavaScriptModules {
+    pub(super) fn new(project: &IndexedProject<'_>) -> Self {
         let mut manifests = packages::manifests(project);
-        let packages = Packages::new(&mut manifests);
-        let view = View::new(project, &packages, manifests);
+        let packages = NpmPackages::new(&mut manifests);
+        let view = ResolverFiles::new(project, &packages, manifests);
         let mut configs: Vec<String> = view.configs().map(str::to_owned).collect();
         // `tsconfig.json` before `tsconfig.test.json`.
         configs.sort_by_key(|path| (path.len(), path.clone()));
@@ -77,12 +77,13 @@ impl Modules {
         }
     }
 
-    fn by_path(&self, project: &Project<'_>, from: &str, specifier: &str) -> Option<FileId> {
+    fn by_path(&self, project: &IndexedProject<'_>, from: &str, specifier: &str) -> Option<FileId> {
         quick(project, dir_of(from), specifier).or_else(|| self.ask(project, from, specifier))
     }
 
-    /// What is no path is asked for by many files of a folder: the answer is kept.
-    fn by_name(&self, project: &Project<'_>, from: &str, specifier: &str) -> Option<FileId> {
+    /// Resolves a specifier that is no path. Many files of a folder ask for it, so the result is
+    /// cached.
+    fn by_name(&self, project: &IndexedProject<'_>, from: &str, specifier: &str) -> Option<FileId> {
         let key = (dir_of(from).to_owned(), specifier.to_owned());
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = known.get(&key) {
@@ -101,13 +102,14 @@ impl Modules {
         found
     }
 
-    fn ask(&self, project: &Project<'_>, from: &str, specifier: &str) -> Option<FileId> {
+    fn ask(&self, project: &IndexedProject<'_>, from: &str, specifier: &str) -> Option<FileId> {
         let found = self.resolver.resolve_file(absolute(from), specifier).ok()?;
         find(project, found.path())
     }
 
-    /// By a configuration further up that does not name the file, as tests often are not named.
-    fn renamed(&self, project: &Project<'_>, from: &str, specifier: &str) -> Option<FileId> {
+    /// Resolves by a configuration further up that does not include the file, as is common for
+    /// tests.
+    fn renamed(&self, project: &IndexedProject<'_>, from: &str, specifier: &str) -> Option<FileId> {
         if self.renaming.is_empty() {
             return None;
         }
@@ -132,8 +134,13 @@ impl Modules {
     }
 }
 
-impl Resolver for Modules {
-    fn resolve(&self, project: &Project<'_>, from: FileId, import: &Import) -> Vec<FileId> {
+impl ImportResolver for JavaScriptModules {
+    fn resolve(
+        &self,
+        project: &IndexedProject<'_>,
+        from: FileId,
+        import: &ImportRequest,
+    ) -> Vec<FileId> {
         let path = project.path(from);
         let specifier = import.specifier.as_str();
         let found = if is_path(specifier) {
@@ -152,8 +159,9 @@ fn is_path(specifier: &str) -> bool {
         || specifier.starts_with("../")
 }
 
-/// A path to a file, the commonest case, by looking it up. `None` is no answer: the resolver knows more.
-fn quick(project: &Project<'_>, dir: &str, specifier: &str) -> Option<FileId> {
+/// Finds a path to a file, the commonest case, by a lookup. `None` leaves the decision to the
+/// resolver.
+fn quick(project: &IndexedProject<'_>, dir: &str, specifier: &str) -> Option<FileId> {
     let mut path = join(dir, specifier)?;
     if specifier.ends_with('/') || specifier.ends_with('.') || path.is_empty() {
         return None;
@@ -168,7 +176,7 @@ fn quick(project: &Project<'_>, dir: &str, specifier: &str) -> Option<FileId> {
 }
 
 /// The file of this path with the first of the endings that there is one with.
-fn with_ending(project: &Project<'_>, mut path: String, endings: &[&str]) -> Option<FileId> {
+fn with_ending(project: &IndexedProject<'_>, mut path: String, endings: &[&str]) -> Option<FileId> {
     let length = path.len();
     endings.iter().find_map(|ending| {
         path.truncate(length);
@@ -177,7 +185,7 @@ fn with_ending(project: &Project<'_>, mut path: String, endings: &[&str]) -> Opt
     })
 }
 
-fn find(project: &Project<'_>, path: &Path) -> Option<FileId> {
+fn find(project: &IndexedProject<'_>, path: &Path) -> Option<FileId> {
     project.find(inside(path).ok()?)
 }
 

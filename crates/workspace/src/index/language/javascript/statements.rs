@@ -1,4 +1,4 @@
-//! What stands at the top of a module: `import` and `export` in all their forms.
+//! Reads the top level of a module: `import` and `export` in all their forms.
 
 use oxc_ast::ast::{
     BindingPattern, Declaration, ExportDefaultDeclarationKind, ImportDeclaration,
@@ -6,11 +6,11 @@ use oxc_ast::ast::{
 };
 use oxc_span::GetSpan as _;
 
-use super::{ExportKind, ImportKind, Reading};
+use super::{ExportKind, ImportKind, JavaScriptFacts};
 
-/// Reads the statements of a module. In a file that only declares, what is declared beside exports
-/// is exported too, unless the file says by a list what it exports.
-pub(super) fn read(reading: &mut Reading, program: &Program<'_>, is_declaration: bool) {
+/// Reads the statements of a module. In a declaration file, names declared beside exports are
+/// exported too, unless the file has an export list.
+pub(super) fn read(reading: &mut JavaScriptFacts, program: &Program<'_>, is_declaration: bool) {
     for statement in &program.body {
         self::statement(reading, program, statement);
     }
@@ -25,7 +25,7 @@ pub(super) fn read(reading: &mut Reading, program: &Program<'_>, is_declaration:
     }
 }
 
-/// Whether a statement says what is exported, apart from what is declared with `export`.
+/// Returns true for a statement that lists exports, apart from declarations with `export`.
 fn is_list(statement: &Statement<'_>) -> bool {
     match statement {
         Statement::ExportNamedDeclaration(_)
@@ -37,7 +37,7 @@ fn is_list(statement: &Statement<'_>) -> bool {
     }
 }
 
-fn statement(reading: &mut Reading, program: &Program<'_>, statement: &Statement<'_>) {
+fn statement(reading: &mut JavaScriptFacts, program: &Program<'_>, statement: &Statement<'_>) {
     match statement {
         Statement::ImportDeclaration(it) => {
             reading.import(it.span.start, &it.source.value, kind_of_import(it));
@@ -109,7 +109,7 @@ fn kind_of_import(it: &ImportDeclaration<'_>) -> ImportKind {
 }
 
 /// `import x = require('…')`.
-fn external(reading: &mut Reading, declaration: &Declaration<'_>) {
+fn external(reading: &mut JavaScriptFacts, declaration: &Declaration<'_>) {
     if let Declaration::TSImportEqualsDeclaration(it) = declaration
         && let TSModuleReference::ExternalModuleReference(module) = &it.module_reference
     {
@@ -118,7 +118,7 @@ fn external(reading: &mut Reading, declaration: &Declaration<'_>) {
     }
 }
 
-/// The names that a declaration gives, with what they name.
+/// Passes on the names of a declaration, with their kinds.
 fn declared(declaration: &Declaration<'_>, found: &mut impl FnMut(u32, &str, ExportKind)) {
     let offset = declaration.span().start;
     match declaration {
@@ -171,7 +171,7 @@ fn bound(
     }
 }
 
-/// What a name at the top of the module stands for.
+/// Returns the kind of a name at the top of the module.
 fn kind_of_local(program: &Program<'_>, name: &str) -> ExportKind {
     for statement in &program.body {
         if let Statement::ImportDeclaration(it) = statement {

@@ -1,18 +1,18 @@
-//! Types that the comments of JavaScript define: `@typedef {…} Name` and `@callback Name`, which others
-//! import as they do the types of TypeScript.
+//! Types defined in comments of JavaScript: `@typedef {…} Name` and `@callback Name`, which other
+//! files import like types of TypeScript.
 
 use std::sync::LazyLock;
 
 use memchr::memmem::Finder;
 use oxc_ast::ast::Program;
 
-use super::{ExportKind, Reading};
+use super::{ExportKind, JavaScriptFacts};
 
 static TYPEDEF: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("@typedef"));
 static CALLBACK: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("@callback"));
 
-/// Reads the comments, if the text has such words at all.
-pub(super) fn read(reading: &mut Reading, text: &str, program: &Program<'_>) {
+/// Reads the comments, if the text contains such tags at all.
+pub(super) fn read(reading: &mut JavaScriptFacts, text: &str, program: &Program<'_>) {
     let finders = [&*TYPEDEF, &*CALLBACK];
     if finders.iter().all(|it| it.find(text.as_bytes()).is_none()) {
         return;
@@ -50,7 +50,7 @@ fn defined(rest: &str) -> &str {
     &after[..end]
 }
 
-/// The length of the braces that the text begins with.
+/// Returns the length of the braces at the beginning of the text.
 fn braces(text: &str) -> usize {
     let mut depth = 0_usize;
     for (at, byte) in text.bytes().enumerate() {

@@ -1,35 +1,35 @@
-//! Languages with curly braces that have no reader of their own: types and functions outside of
-//! bodies, by the words that introduce them.
+//! Languages with curly braces that have no reader of their own: finds types and functions outside
+//! of bodies by their keywords.
 
-use super::super::gather::Gather;
-use super::super::tokens::{Dialect, Tokens};
+use super::super::facts_builder::FactsBuilder;
+use super::super::tokens::{LexerDialect, SourceTokens};
 use super::super::{ExportKind, ImportKind};
 
-/// How long the receiver of a Kotlin function may be.
+/// The most tokens in the receiver of a Kotlin function.
 const RECEIVER_TOKENS_MAX: usize = 64;
 
-/// The words of a language.
-pub(super) struct Words {
-    /// A word, and what it introduces.
+/// The keywords of a language.
+pub(super) struct LanguageKeywords {
+    /// A keyword, and the kind of item it introduces.
     defines: &'static [(&'static str, ExportKind)],
-    /// Words whose braces hold definitions, with the names inside spelled below theirs.
+    /// Keywords whose braces contain definitions; the names inside are spelled below theirs.
     holds: &'static [&'static str],
-    /// Words that keep a definition to its file.
+    /// Keywords that make a definition private to its file.
     hides: &'static [&'static str],
-    /// A word before a quoted path.
+    /// Keywords before a quoted path.
     imports: &'static [&'static str],
 }
 
 use ExportKind::{Class, Enum, Function, Module, Type, Value};
 
-pub(super) const PROTO: Words = Words {
+pub(super) const PROTO: LanguageKeywords = LanguageKeywords {
     defines: &[("message", Class), ("enum", Enum), ("service", Type)],
     holds: &[],
     hides: &[],
     imports: &["import", "public", "weak"],
 };
 
-pub(super) const GRAPHQL: Words = Words {
+pub(super) const GRAPHQL: LanguageKeywords = LanguageKeywords {
     defines: &[
         ("type", Class),
         ("input", Class),
@@ -47,7 +47,7 @@ pub(super) const GRAPHQL: Words = Words {
     imports: &[],
 };
 
-pub(super) const KOTLIN: Words = Words {
+pub(super) const KOTLIN: LanguageKeywords = LanguageKeywords {
     defines: &[
         ("class", Class),
         ("interface", Type),
@@ -62,7 +62,7 @@ pub(super) const KOTLIN: Words = Words {
     imports: &[],
 };
 
-pub(super) const CSHARP: Words = Words {
+pub(super) const CSHARP: LanguageKeywords = LanguageKeywords {
     defines: &[
         ("class", Class),
         ("struct", Class),
@@ -76,7 +76,7 @@ pub(super) const CSHARP: Words = Words {
     imports: &[],
 };
 
-pub(super) const SWIFT: Words = Words {
+pub(super) const SWIFT: LanguageKeywords = LanguageKeywords {
     defines: &[
         ("class", Class),
         ("struct", Class),
@@ -93,7 +93,7 @@ pub(super) const SWIFT: Words = Words {
     imports: &[],
 };
 
-pub(super) const SCALA: Words = Words {
+pub(super) const SCALA: LanguageKeywords = LanguageKeywords {
     defines: &[
         ("class", Class),
         ("trait", Type),
@@ -108,7 +108,7 @@ pub(super) const SCALA: Words = Words {
     imports: &[],
 };
 
-pub(super) const DART: Words = Words {
+pub(super) const DART: LanguageKeywords = LanguageKeywords {
     defines: &[
         ("class", Class),
         ("mixin", Class),
@@ -121,7 +121,7 @@ pub(super) const DART: Words = Words {
     imports: &["import", "export", "part"],
 };
 
-pub(super) const PHP: Words = Words {
+pub(super) const PHP: LanguageKeywords = LanguageKeywords {
     defines: &[
         ("class", Class),
         ("interface", Type),
@@ -135,8 +135,8 @@ pub(super) const PHP: Words = Words {
     imports: &["require", "require_once", "include", "include_once"],
 };
 
-pub(super) fn read(text: &str, words: &Words, gather: &mut Gather<'_>) {
-    let tokens = Tokens::read(text, Dialect::Java);
+pub(super) fn read(text: &str, words: &LanguageKeywords, gather: &mut FactsBuilder<'_>) {
+    let tokens = SourceTokens::read(text, LexerDialect::Java);
     let mut at = 0;
     let mut is_hidden = false;
     while at < tokens.len() {
@@ -176,7 +176,7 @@ pub(super) fn read(text: &str, words: &Words, gather: &mut Gather<'_>) {
 }
 
 /// A path in quotes here or after a bracket and a directory: `require_once __DIR__ . '/a.php'`.
-fn quoted<'a>(tokens: &Tokens<'a>, at: usize) -> Option<&'a str> {
+fn quoted<'a>(tokens: &SourceTokens<'a>, at: usize) -> Option<&'a str> {
     (at..at + 4).find_map(|at| {
         let literal = tokens.source(at);
         let quote = literal
@@ -187,8 +187,8 @@ fn quoted<'a>(tokens: &Tokens<'a>, at: usize) -> Option<&'a str> {
     })
 }
 
-/// Goes into a namespace; its name is not part of its types' names, as in the files that use them.
-fn namespace(tokens: &Tokens<'_>, at: usize, gather: &mut Gather<'_>) -> usize {
+/// Enters a namespace; its name is not part of its types' names, as in the files that use them.
+fn namespace(tokens: &SourceTokens<'_>, at: usize, gather: &mut FactsBuilder<'_>) -> usize {
     let mut at = at;
     let from = at;
     while at < tokens.len() && at < from + 64 && !matches!(tokens.mark(at), b'{' | b';') {
@@ -206,8 +206,8 @@ fn namespace(tokens: &Tokens<'_>, at: usize, gather: &mut Gather<'_>) -> usize {
     at + 1
 }
 
-/// Where the name stands after the word that introduces it: past parameters and receivers.
-fn name_at(tokens: &Tokens<'_>, at: usize, word: &str) -> usize {
+/// Returns the place of the name after the word that introduces it: past parameters and receivers.
+fn name_at(tokens: &SourceTokens<'_>, at: usize, word: &str) -> usize {
     let mut at = at;
     // `fun <T> name`, `record struct Name`, `enum class Name`, `delegate int Name(…)`.
     if tokens.mark(at) == b'<' {
@@ -221,7 +221,7 @@ fn name_at(tokens: &Tokens<'_>, at: usize, word: &str) -> usize {
     }
     let is_returned = word == "delegate" && !tokens.word(at + 1).is_empty();
     at += usize::from(is_returned);
-    // `fun Receiver<T>.name()`: the name is what the parameters follow.
+    // `fun Receiver<T>.name()`: the parameters follow the name.
     if word == "fun" {
         let open = (at..at + RECEIVER_TOKENS_MAX).find(|open| tokens.mark(*open) == b'(');
         return open.map_or(at, |open| open.max(1) - 1);

@@ -1,11 +1,11 @@
 //! Documents and settings: headings and first-level keys.
 
-use super::super::gather::Gather;
+use super::super::facts_builder::FactsBuilder;
 use super::super::{ExportKind, ImportKind};
 use super::{NAMES_MAX, lines};
 
 /// The title and the chapters: headings of the first two levels.
-pub(super) fn markdown(text: &str, gather: &mut Gather<'_>) {
+pub(super) fn markdown(text: &str, gather: &mut FactsBuilder<'_>) {
     let mut fence: Option<&str> = None;
     let mut before: (usize, &str) = (0, "");
     let mut count = 0;
@@ -56,13 +56,13 @@ fn is_paragraph(line: &str) -> bool {
     !line.is_empty() && !line.starts_with(['#', '-', '*', '>', '|', '+', '='])
 }
 
-/// A heading without what closes it.
+/// Strips the closing marks of a heading.
 fn title(heading: &str) -> &str {
     heading.trim().trim_end_matches('#').trim_end()
 }
 
 /// Lines that are underlined with signs, as in reStructuredText.
-pub(super) fn underlined(text: &str, gather: &mut Gather<'_>) {
+pub(super) fn underlined(text: &str, gather: &mut FactsBuilder<'_>) {
     let mut before: (usize, &str) = (0, "");
     let mut marks: Vec<u8> = Vec::new();
     for (offset, line) in lines(text) {
@@ -89,7 +89,7 @@ pub(super) fn underlined(text: &str, gather: &mut Gather<'_>) {
 }
 
 /// The tables of TOML and the sections of INI files.
-pub(super) fn tables(text: &str, gather: &mut Gather<'_>) {
+pub(super) fn tables(text: &str, gather: &mut FactsBuilder<'_>) {
     for (offset, line) in lines(text).filter(|(_, line)| line.starts_with('[')) {
         let name = line
             .trim_start_matches('[')
@@ -104,7 +104,7 @@ pub(super) fn tables(text: &str, gather: &mut Gather<'_>) {
 }
 
 /// The keys of the first level.
-pub(super) fn yaml(text: &str, gather: &mut Gather<'_>) {
+pub(super) fn yaml(text: &str, gather: &mut FactsBuilder<'_>) {
     let mut count = 0;
     for (offset, line) in lines(text) {
         let is_key = line.starts_with(|first: char| {
@@ -125,7 +125,7 @@ pub(super) fn yaml(text: &str, gather: &mut Gather<'_>) {
 }
 
 /// The keys of the outermost object.
-pub(super) fn json(text: &str, gather: &mut Gather<'_>) {
+pub(super) fn json(text: &str, gather: &mut FactsBuilder<'_>) {
     let bytes = text.as_bytes();
     let mut depth = 0_usize;
     let mut at = 0;
@@ -163,8 +163,8 @@ pub(super) fn json(text: &str, gather: &mut Gather<'_>) {
     }
 }
 
-/// The style sheets that this one begins with, and the variables and mixins it offers.
-pub(super) fn styles(text: &str, gather: &mut Gather<'_>) {
+/// Reads the style sheets that this one imports first, and the variables and mixins it exports.
+pub(super) fn styles(text: &str, gather: &mut FactsBuilder<'_>) {
     let mut count = 0;
     for (offset, line) in lines(text) {
         let word = line.trim_start();

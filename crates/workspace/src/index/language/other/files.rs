@@ -1,13 +1,18 @@
 //! The files that scripts, style sheets and schemas name by their path.
 
-use crate::index::language::{Import, Resolver};
-use crate::index::project::{FileId, Project, dir_of, join};
+use crate::index::language::{ImportRequest, ImportResolver};
+use crate::index::project::{FileId, IndexedProject, dir_of, join};
 
 /// Looks beside the file, then from the directories above it.
-pub(super) struct Files;
+pub(super) struct NearbyResolver;
 
-impl Resolver for Files {
-    fn resolve(&self, project: &Project<'_>, from: FileId, import: &Import) -> Vec<FileId> {
+impl ImportResolver for NearbyResolver {
+    fn resolve(
+        &self,
+        project: &IndexedProject<'_>,
+        from: FileId,
+        import: &ImportRequest,
+    ) -> Vec<FileId> {
         let path = project.path(from);
         let extension = project.source(from).path.extension().unwrap_or_default();
         let mut dir = dir_of(path);
@@ -30,7 +35,7 @@ impl Resolver for Files {
     }
 }
 
-/// A path as it is written; for style sheets and Ruby also with what they leave out.
+/// Returns the path as written; for style sheets and Ruby also with the parts they omit.
 fn spellings(file: &str, extension: &str) -> Vec<String> {
     let mut all = vec![file.to_owned()];
     if matches!(extension, "scss" | "less" | "css" | "rb" | "rake") {

@@ -1,11 +1,11 @@
 //! Scripts and build files: functions, targets, stages, tables.
 
-use super::super::gather::Gather;
+use super::super::facts_builder::FactsBuilder;
 use super::super::{ExportKind, ImportKind};
 use super::{NAMES_MAX, lines};
 
 /// The functions of a shell script, and the scripts it sources.
-pub(super) fn shell(text: &str, gather: &mut Gather<'_>) {
+pub(super) fn shell(text: &str, gather: &mut FactsBuilder<'_>) {
     let mut ending: Option<String> = None;
     for (offset, line) in lines(text) {
         if let Some(end) = &ending {
@@ -37,7 +37,7 @@ pub(super) fn shell(text: &str, gather: &mut Gather<'_>) {
     }
 }
 
-/// The word that ends the text which begins after this line: `cat <<'EOF'`.
+/// Returns the word that ends the here-document after this line: `cat <<'EOF'`.
 fn here_document(line: &str) -> Option<String> {
     let (_, rest) = line.split_once("<<")?;
     let rest = rest.strip_prefix('-').unwrap_or(rest).trim_start();
@@ -47,7 +47,8 @@ fn here_document(line: &str) -> Option<String> {
     is_word.then(|| word.to_owned())
 }
 
-/// A sourced file, without the variable for the script's own directory that most begin with.
+/// Returns a sourced file, without the variable for the script's own directory that usually
+/// precedes it.
 fn sourced_file(rest: &str) -> &str {
     let ends = [" ||", " &&", " #", ";"];
     let end = ends.iter().filter_map(|end| rest.find(end)).min();
@@ -61,7 +62,7 @@ fn sourced_file(rest: &str) -> &str {
 }
 
 /// The targets of a Makefile, or the recipes of a justfile, and the files it includes.
-pub(super) fn targets(text: &str, gather: &mut Gather<'_>) {
+pub(super) fn targets(text: &str, gather: &mut FactsBuilder<'_>) {
     let mut is_define = false;
     for (offset, line) in lines(text) {
         if line.starts_with("endef") {
@@ -80,7 +81,7 @@ pub(super) fn targets(text: &str, gather: &mut Gather<'_>) {
         let Some((names, rest)) = line.split_once(':') else {
             continue;
         };
-        // `:=` and `::=` assign, `$(…)` is known only to make.
+        // `:=` and `::=` assign, and only make knows the value of `$(…)`.
         let assigns = rest.trim_start_matches(':').starts_with('=')
             || names.contains(['=', '$', '%', '#', '"', '(']);
         if !assigns {
@@ -92,8 +93,8 @@ pub(super) fn targets(text: &str, gather: &mut Gather<'_>) {
     }
 }
 
-/// The named stages of a Dockerfile.
-pub(super) fn stages(text: &str, gather: &mut Gather<'_>) {
+/// Reads the named stages of a Dockerfile.
+pub(super) fn stages(text: &str, gather: &mut FactsBuilder<'_>) {
     for (offset, line) in lines(text) {
         let words: Vec<&str> = line.split_whitespace().collect();
         if let [from, .., r#as, name] = words.as_slice()
@@ -105,8 +106,8 @@ pub(super) fn stages(text: &str, gather: &mut Gather<'_>) {
     }
 }
 
-/// What SQL creates.
-pub(super) fn sql(text: &str, gather: &mut Gather<'_>) {
+/// Reads the objects that SQL creates.
+pub(super) fn sql(text: &str, gather: &mut FactsBuilder<'_>) {
     const KINDS: [&str; 9] = [
         "table",
         "view",
@@ -156,7 +157,7 @@ pub(super) fn sql(text: &str, gather: &mut Gather<'_>) {
 }
 
 /// Classes and modules of Ruby with the names around them, and methods outside of any.
-pub(super) fn ruby(text: &str, gather: &mut Gather<'_>) {
+pub(super) fn ruby(text: &str, gather: &mut FactsBuilder<'_>) {
     // The indent and the name of each class or module around; Ruby is indented by its tools.
     let mut around: Vec<(usize, String)> = Vec::new();
     let mut count = 0;
@@ -211,7 +212,7 @@ pub(super) fn ruby(text: &str, gather: &mut Gather<'_>) {
     }
 }
 
-/// What a text begins with, as long as its bytes are of a kind.
+/// Returns the beginning of a text, as long as its bytes satisfy `is_part`.
 fn leading(text: &str, is_part: impl Fn(u8) -> bool) -> &str {
     let end = text
         .bytes()

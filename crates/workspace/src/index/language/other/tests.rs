@@ -1,4 +1,4 @@
-//! What is read out of documents, settings, scripts and languages without a reader of their own.
+//! Tests the facts read out of documents, settings, scripts and languages without their own reader.
 
 use super::super::trial::{check_edges, check_exports, check_imports, check_places};
 
@@ -113,14 +113,14 @@ fn languages_with_braces_have_their_types_and_functions() {
 }
 
 #[test]
-fn nothing_is_found_where_nothing_is_known() {
+fn unknown_kinds_of_file_have_no_facts() {
     for path in ["a.xyz", "a.txt", "LICENSE", "a.svg"] {
         check_exports(path, "class A {}\nfunction b() {}\n# C\n", &[]);
     }
 }
 
 #[test]
-fn broken_files_give_what_can_be_read() {
+fn broken_files_keep_their_readable_exports() {
     for path in [
         "a.md",
         "a.rst",

@@ -1,8 +1,8 @@
 //! Cuts Python text into logical lines of tokens, in one pass and without recursion.
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum PythonTokenKind {
     Word,
     Mark,
     Text,
@@ -10,29 +10,29 @@ pub(super) enum Kind {
 }
 
 #[derive(Clone, Copy)]
-pub(super) struct Token {
-    pub(super) kind: Kind,
+pub(super) struct PythonToken {
+    pub(super) kind: PythonTokenKind,
     pub(super) start: u32,
     pub(super) end: u32,
 }
 
 /// A line as the language counts: brackets, backslashes and long strings join several.
-pub(super) struct Line<'l, 'a> {
+pub(super) struct LogicalLine<'l, 'a> {
     text: &'a str,
     /// The column of the first token; a tab goes to the next multiple of eight.
     pub(super) indent: usize,
-    tokens: &'l [Token],
+    tokens: &'l [PythonToken],
 }
 
-impl<'l, 'a> Line<'l, 'a> {
+impl<'l, 'a> LogicalLine<'l, 'a> {
     pub(super) fn len(&self) -> usize {
         self.tokens.len()
     }
 
-    /// The word here, or nothing.
+    /// Returns the word here; empty if the token is not a word.
     pub(super) fn word(&self, at: usize) -> &'a str {
         match self.tokens.get(at) {
-            Some(token) if token.kind == Kind::Word => self.slice(*token),
+            Some(token) if token.kind == PythonTokenKind::Word => self.slice(*token),
             _ => "",
         }
     }
@@ -40,15 +40,17 @@ impl<'l, 'a> Line<'l, 'a> {
     /// The punctuation here, or 0.
     pub(super) fn mark(&self, at: usize) -> u8 {
         match self.tokens.get(at) {
-            Some(token) if token.kind == Kind::Mark => self.text.as_bytes()[token.start as usize],
+            Some(token) if token.kind == PythonTokenKind::Mark => {
+                self.text.as_bytes()[token.start as usize]
+            }
             _ => 0,
         }
     }
 
-    /// What stands inside the quotes of a string here, if it is no pattern to be filled.
+    /// Returns the text inside the quotes of a string here, unless it is a format string.
     pub(super) fn string(&self, at: usize) -> Option<&'a str> {
         let token = self.tokens.get(at)?;
-        if token.kind != Kind::Text {
+        if token.kind != PythonTokenKind::Text {
             return None;
         }
         let text = self.slice(*token);
@@ -67,15 +69,15 @@ impl<'l, 'a> Line<'l, 'a> {
     }
 
     /// Part of the line, with the same indent.
-    pub(super) fn part(&self, from: usize, to: usize) -> Line<'l, 'a> {
-        Line {
+    pub(super) fn part(&self, from: usize, to: usize) -> LogicalLine<'l, 'a> {
+        LogicalLine {
             text: self.text,
             indent: self.indent,
             tokens: self.tokens.get(from..to).unwrap_or(&[]),
         }
     }
 
-    /// The place after the bracket that opens here; the end if it is never closed.
+    /// Returns the place after the bracket that opens here; the end if it is never closed.
     pub(super) fn after(&self, at: usize) -> usize {
         let mut depth = 0_usize;
         for next in at..self.tokens.len() {
@@ -94,7 +96,7 @@ impl<'l, 'a> Line<'l, 'a> {
         self.tokens.len()
     }
 
-    fn slice(&self, token: Token) -> &'a str {
+    fn slice(&self, token: PythonToken) -> &'a str {
         self.text
             .get(token.start as usize..token.end as usize)
             .unwrap_or("")
@@ -102,8 +104,8 @@ impl<'l, 'a> Line<'l, 'a> {
 }
 
 /// Hands every logical line to `take`.
-pub(super) fn each<'a>(text: &'a str, mut take: impl FnMut(&Line<'_, 'a>)) {
-    let mut lexer = Lexer {
+pub(super) fn each<'a>(text: &'a str, mut take: impl FnMut(&LogicalLine<'_, 'a>)) {
+    let mut lexer = PythonLexer {
         bytes: text.as_bytes(),
         at: if text.starts_with('\u{feff}') { 3 } else { 0 },
         tokens: Vec::new(),
@@ -112,7 +114,7 @@ pub(super) fn each<'a>(text: &'a str, mut take: impl FnMut(&Line<'_, 'a>)) {
     while lexer.at < lexer.bytes.len() {
         let indent = lexer.line();
         if !lexer.tokens.is_empty() {
-            take(&Line {
+            take(&LogicalLine {
                 text,
                 indent,
                 tokens: &lexer.tokens,
@@ -121,14 +123,14 @@ pub(super) fn each<'a>(text: &'a str, mut take: impl FnMut(&Line<'_, 'a>)) {
     }
 }
 
-struct Lexer<'a> {
+struct PythonLexer<'a> {
     bytes: &'a [u8],
     at: usize,
-    tokens: Vec<Token>,
+    tokens: Vec<PythonToken>,
     depth: usize,
 }
 
-impl Lexer<'_> {
+impl PythonLexer<'_> {
     /// Reads one logical line; gives its indent.
     fn line(&mut self) -> usize {
         self.tokens.clear();
@@ -171,8 +173,8 @@ impl Lexer<'_> {
         self.bytes.get(self.at + ahead).copied().unwrap_or(0)
     }
 
-    fn push(&mut self, kind: Kind, start: usize) {
-        self.tokens.push(Token {
+    fn push(&mut self, kind: PythonTokenKind, start: usize) {
+        self.tokens.push(PythonToken {
             kind,
             start: u32::try_from(start).unwrap_or(u32::MAX),
             end: u32::try_from(self.at).unwrap_or(u32::MAX),
@@ -192,8 +194,8 @@ impl Lexer<'_> {
         }
     }
 
-    /// Whether a definition or an import begins in the first column, where brackets are still open:
-    /// then one was forgotten, and what follows is to be read all the same.
+    /// Returns true if a definition or an import begins in the first column while brackets are
+    /// open: then a closing one was forgotten, and the rest should still be read.
     fn begins_statement(&self) -> bool {
         let rest = &self.bytes[self.at..];
         ["def ", "class ", "import ", "async def ", "@"]
@@ -208,7 +210,7 @@ impl Lexer<'_> {
             _ => {}
         }
         self.at += 1;
-        self.push(Kind::Mark, self.at - 1);
+        self.push(PythonTokenKind::Mark, self.at - 1);
     }
 
     fn number(&mut self) {
@@ -216,7 +218,7 @@ impl Lexer<'_> {
         while is_word(self.peek(0)) || self.peek(0) == b'.' {
             self.at += 1;
         }
-        self.push(Kind::Value, start);
+        self.push(PythonTokenKind::Value, start);
     }
 
     fn word(&mut self) {
@@ -228,13 +230,13 @@ impl Lexer<'_> {
         if is_prefix && is_string_prefix(&self.bytes[start..self.at]) {
             return self.string(start);
         }
-        self.push(Kind::Word, start);
+        self.push(PythonTokenKind::Word, start);
     }
 
-    /// A string whose opening quote stands at the current place.
+    /// Reads a string that opens here.
     fn string(&mut self, start: usize) {
         let is_formatted = is_formatted(&self.bytes[start..self.at]);
-        let quote = Quote::at(self.bytes, self.at);
+        let quote = StringQuote::at(self.bytes, self.at);
         self.at += quote.width;
         if is_formatted {
             self.skip_formatted(quote);
@@ -242,10 +244,10 @@ impl Lexer<'_> {
             self.skip_plain(quote);
         }
         self.at = self.at.min(self.bytes.len());
-        self.push(Kind::Text, start);
+        self.push(PythonTokenKind::Text, start);
     }
 
-    fn skip_plain(&mut self, quote: Quote) {
+    fn skip_plain(&mut self, quote: StringQuote) {
         while self.at < self.bytes.len() {
             match self.bytes[self.at] {
                 b'\\' => self.at += 2,
@@ -259,9 +261,9 @@ impl Lexer<'_> {
         }
     }
 
-    /// A string with expressions in braces, which may hold strings in turn.
-    fn skip_formatted(&mut self, quote: Quote) {
-        let mut modes = vec![Mode::Literal(quote)];
+    /// Skips a string with expressions in braces, which may contain strings in turn.
+    fn skip_formatted(&mut self, quote: StringQuote) {
+        let mut modes = vec![FStringState::Literal(quote)];
         while let Some(mode) = modes.last_mut() {
             if self.at >= self.bytes.len() {
                 return;
@@ -271,32 +273,32 @@ impl Lexer<'_> {
                 return;
             }
             match mode {
-                Mode::Literal(quote) if quote.ends(self.bytes, self.at) => {
+                FStringState::Literal(quote) if quote.ends(self.bytes, self.at) => {
                     self.at += quote.width;
                     modes.pop();
                     continue;
                 }
-                Mode::Literal(_) | Mode::Format => match byte {
+                FStringState::Literal(_) | FStringState::Format => match byte {
                     b'\\' => self.at += 1,
                     b'{' if self.peek(1) == b'{' => self.at += 1,
-                    b'{' => modes.push(Mode::Expression(0)),
-                    b'}' if matches!(mode, Mode::Format) => {
+                    b'{' => modes.push(FStringState::Expression(0)),
+                    b'}' if matches!(mode, FStringState::Format) => {
                         modes.pop();
                     }
                     _ => {}
                 },
-                Mode::Expression(depth) => match byte {
+                FStringState::Expression(depth) => match byte {
                     b'(' | b'[' | b'{' => *depth += 1,
                     b')' | b']' => *depth = depth.saturating_sub(1),
                     b'}' if *depth > 0 => *depth -= 1,
                     b'}' => {
                         modes.pop();
                     }
-                    b':' if *depth == 0 => *mode = Mode::Format,
+                    b':' if *depth == 0 => *mode = FStringState::Format,
                     b'"' | b'\'' => {
-                        let inner = Quote::at(self.bytes, self.at);
+                        let inner = StringQuote::at(self.bytes, self.at);
                         self.at += inner.width;
-                        modes.push(Mode::Literal(inner));
+                        modes.push(FStringState::Literal(inner));
                         continue;
                     }
                     _ => {}
@@ -307,9 +309,9 @@ impl Lexer<'_> {
     }
 }
 
-/// Where in a formatted string a place is.
-enum Mode {
-    Literal(Quote),
+/// The state inside a format string.
+enum FStringState {
+    Literal(StringQuote),
     /// Between braces, with so many brackets open.
     Expression(usize),
     /// After the colon of an expression.
@@ -318,13 +320,13 @@ enum Mode {
 
 /// The quote that ends a string.
 #[derive(Clone, Copy)]
-struct Quote {
+struct StringQuote {
     byte: u8,
     /// One or three.
     width: usize,
 }
 
-impl Quote {
+impl StringQuote {
     fn at(bytes: &[u8], at: usize) -> Self {
         let byte = bytes[at];
         let is_long = bytes[at..].starts_with(&[byte; 3]);
@@ -343,7 +345,7 @@ fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
 }
 
-/// Whether a string of this prefix holds expressions.
+/// Returns true if a string of this prefix holds expressions.
 fn is_formatted(prefix: &[u8]) -> bool {
     prefix
         .iter()

@@ -2,17 +2,17 @@
 
 use toml::{Table, Value};
 
-use crate::index::language::{Import, Language, Resolver};
-use crate::index::project::{FileId, Project, dir_of, join};
+use crate::index::language::{ImportRequest, ImportResolver, SourceLanguage};
+use crate::index::project::{FileId, IndexedProject, dir_of, join};
 
-/// The directories from which absolute names are looked up.
-pub(super) struct Modules {
-    /// Where a `pyproject.toml` says, or custom has it, that packages begin.
+/// The directories in which absolute names are searched.
+pub(super) struct PythonModules {
+    /// Directories in which packages begin, by `pyproject.toml` or by convention.
     roots: Vec<String>,
 }
 
-impl Modules {
-    pub(super) fn new(project: &Project<'_>) -> Self {
+impl PythonModules {
+    pub(super) fn new(project: &IndexedProject<'_>) -> Self {
         let mut roots = Vec::new();
         let mut add = |dir: Option<String>| {
             if let Some(dir) = dir.filter(|dir| !roots.contains(dir)) {
@@ -21,7 +21,7 @@ impl Modules {
         };
         let has_python = project
             .files()
-            .any(|(_, source)| source.language == Language::Python);
+            .any(|(_, source)| source.language == SourceLanguage::Python);
         for (_, source) in project.files().filter(|_| has_python) {
             let path = source.path.as_str();
             let dir = dir_of(path);
@@ -45,10 +45,10 @@ impl Modules {
         Self { roots }
     }
 
-    fn absolute(&self, project: &Project<'_>, from: &str, name: &str) -> Option<FileId> {
+    fn absolute(&self, project: &IndexedProject<'_>, from: &str, name: &str) -> Option<FileId> {
         let path = name.replace('.', "/");
         let mut own = own_roots(project, from);
-        // A single word is too often one of the standard library's to be looked up far away.
+        // A single word is too often a module of the standard library to be searched far away.
         own.truncate(if name.contains('.') { own.len() } else { 1 });
         own.into_iter()
             .chain(self.roots.iter().map(String::as_str))
@@ -56,8 +56,13 @@ impl Modules {
     }
 }
 
-impl Resolver for Modules {
-    fn resolve(&self, project: &Project<'_>, from: FileId, import: &Import) -> Vec<FileId> {
+impl ImportResolver for PythonModules {
+    fn resolve(
+        &self,
+        project: &IndexedProject<'_>,
+        from: FileId,
+        import: &ImportRequest,
+    ) -> Vec<FileId> {
         let path = project.path(from);
         let name = import.specifier.as_str();
         let name = name.strip_suffix('*').unwrap_or(name);
@@ -87,7 +92,7 @@ impl Resolver for Modules {
 }
 
 /// The module at this path without an extension: a file, or a directory's `__init__`.
-fn module(project: &Project<'_>, path: &str) -> Option<FileId> {
+fn module(project: &IndexedProject<'_>, path: &str) -> Option<FileId> {
     let package = |name: &str| join(path, name).and_then(|file| project.find(&file));
     package("__init__.py")
         .or_else(|| project.find(&format!("{path}.py")))
@@ -95,9 +100,9 @@ fn module(project: &Project<'_>, path: &str) -> Option<FileId> {
         .or_else(|| project.find(&format!("{path}.pyi")))
 }
 
-/// The directories that a file's own place suggests: its own, as for a script, and the one around
-/// its outermost package and those above, as for what is installed or run from there.
-fn own_roots<'p>(project: &Project<'_>, path: &'p str) -> Vec<&'p str> {
+/// Returns the directories suggested by a file's place: its own, as for a script, and the one
+/// around its outermost package and those above, as for installed code.
+fn own_roots<'p>(project: &IndexedProject<'_>, path: &'p str) -> Vec<&'p str> {
     let mut roots = Vec::new();
     let mut dir = dir_of(path);
     let is_package = |dir: &str| {

@@ -1,10 +1,10 @@
-//! The names that a Python file offers, and the modules it asks for.
+//! Reads the exports of a Python file, and its imports.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::super::gather::Gather;
-use super::super::{ExportKind, Facts, ImportKind};
-use super::lines::{Line, each};
+use super::super::facts_builder::FactsBuilder;
+use super::super::{ExportKind, ImportKind, SourceFacts};
+use super::lines::{LogicalLine, each};
 use crate::RelPath;
 
 /// Statements that hold other statements without hiding their names.
@@ -12,13 +12,13 @@ const TRANSPARENT: [&str; 9] = [
     "if", "elif", "else", "try", "except", "finally", "with", "for", "while",
 ];
 
-pub(super) fn facts(path: &RelPath, text: &str) -> Facts {
-    let mut reading = Reading {
+pub(super) fn facts(path: &RelPath, text: &str) -> SourceFacts {
+    let mut reading = PythonReader {
         is_package: matches!(path.file_name(), Some("__init__.py" | "__init__.pyi")),
         defined: Vec::new(),
         imported: Vec::new(),
         requests: Vec::new(),
-        all: All::Absent,
+        all: DunderAll::Absent,
         all_names: Vec::new(),
         body: None,
         types_only: None,
@@ -27,44 +27,44 @@ pub(super) fn facts(path: &RelPath, text: &str) -> Facts {
     reading.finish(text)
 }
 
-/// What is known of `__all__`.
+/// The state of `__all__`.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum All {
+enum DunderAll {
     Absent,
     /// Every part of it was a list of strings.
     Literal,
-    /// Some part of it is made by code.
+    /// Code computes some part of it.
     Made,
 }
 
 /// A name that an import brought to the top level.
-struct Imported<'a> {
+struct ImportedName<'a> {
     name: &'a str,
     offset: usize,
     is_handed_on: bool,
 }
 
-struct Request {
+struct PythonImport {
     specifier: String,
     kind: ImportKind,
     offset: usize,
 }
 
-struct Reading<'a> {
+struct PythonReader<'a> {
     is_package: bool,
     defined: Vec<(&'a str, ExportKind, usize)>,
-    imported: Vec<Imported<'a>>,
-    requests: Vec<Request>,
-    all: All,
+    imported: Vec<ImportedName<'a>>,
+    requests: Vec<PythonImport>,
+    all: DunderAll,
     all_names: Vec<(&'a str, usize)>,
-    /// The indent of the function or class whose body is being read.
+    /// The indent of the current function or class.
     body: Option<usize>,
     /// The indent of the `if TYPE_CHECKING:` that is being read.
     types_only: Option<usize>,
 }
 
-impl<'a> Reading<'a> {
-    fn line(&mut self, line: &Line<'_, 'a>) {
+impl<'a> PythonReader<'a> {
+    fn line(&mut self, line: &LogicalLine<'_, 'a>) {
         if self.body.is_some_and(|indent| line.indent <= indent) {
             self.body = None;
         }
@@ -80,8 +80,8 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// One statement, or the head of one that holds others.
-    fn statement(&mut self, line: &Line<'_, 'a>, is_head: bool) {
+    /// Reads one statement, or the head of a compound one.
+    fn statement(&mut self, line: &LogicalLine<'_, 'a>, is_head: bool) {
         let word = line.word(0);
         match word {
             "import" => return self.module_import(line),
@@ -112,14 +112,14 @@ impl<'a> Reading<'a> {
         }
     }
 
-    fn define(&mut self, line: &Line<'_, 'a>, at: usize, kind: ExportKind) {
+    fn define(&mut self, line: &LogicalLine<'_, 'a>, at: usize, kind: ExportKind) {
         let name = line.word(at);
         if !name.is_empty() {
             self.defined.push((name, kind, line.offset(at)));
         }
     }
 
-    fn module_import(&mut self, line: &Line<'_, 'a>) {
+    fn module_import(&mut self, line: &LogicalLine<'_, 'a>) {
         let mut at = 1;
         while at < line.len() {
             let offset = line.offset(at);
@@ -143,7 +143,7 @@ impl<'a> Reading<'a> {
         }
     }
 
-    fn names_import(&mut self, line: &Line<'_, 'a>) {
+    fn names_import(&mut self, line: &LogicalLine<'_, 'a>) {
         let (module, mut at) = dotted(line, 1);
         if line.word(at) != "import" || module.is_empty() {
             return;
@@ -185,7 +185,7 @@ impl<'a> Reading<'a> {
 
     fn bring(&mut self, name: &'a str, offset: usize, is_handed_on: bool) {
         if self.body.is_none() && !name.is_empty() {
-            self.imported.push(Imported {
+            self.imported.push(ImportedName {
                 name,
                 offset,
                 is_handed_on,
@@ -198,7 +198,7 @@ impl<'a> Reading<'a> {
             ImportKind::Static if self.types_only.is_some() => ImportKind::Type,
             kind => kind,
         };
-        self.requests.push(Request {
+        self.requests.push(PythonImport {
             specifier,
             kind,
             offset,
@@ -206,7 +206,7 @@ impl<'a> Reading<'a> {
     }
 
     /// `import_module("a.b")` anywhere in a line.
-    fn dynamic(&mut self, line: &Line<'_, 'a>) {
+    fn dynamic(&mut self, line: &LogicalLine<'_, 'a>) {
         for at in 0..line.len() {
             if matches!(line.word(at), "import_module" | "__import__") && line.mark(at + 1) == b'('
             {
@@ -218,8 +218,8 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// A statement about `__all__`: it is set, added to, or something else.
-    fn list(&mut self, line: &Line<'_, 'a>) {
+    /// Reads a statement about `__all__`: an assignment, an addition, or another use.
+    fn list(&mut self, line: &LogicalLine<'_, 'a>) {
         let from = match (line.mark(1), line.word(2)) {
             (b'.', "extend" | "append") if line.mark(3) == b'(' => 3,
             (b'+', _) if line.mark(2) == b'=' => 3,
@@ -230,8 +230,8 @@ impl<'a> Reading<'a> {
             },
             _ => return,
         };
-        if self.all == All::Absent {
-            self.all = All::Literal;
+        if self.all == DunderAll::Absent {
+            self.all = DunderAll::Literal;
         }
         // `[…] + other.__all__`: each part is a list of strings, or made by code.
         let mut part = from;
@@ -245,19 +245,19 @@ impl<'a> Reading<'a> {
         }
     }
 
-    fn part_of_list(&mut self, part: &Line<'_, 'a>) {
+    fn part_of_list(&mut self, part: &LogicalLine<'_, 'a>) {
         let is_sign = |at: usize| matches!(part.mark(at), b'[' | b']' | b'(' | b')' | b',');
         if (0..part.len()).all(|at| is_sign(at) || part.string(at).is_some()) {
             let strings =
                 (0..part.len()).filter_map(|at| Some((part.string(at)?, part.offset(at))));
             self.all_names.extend(strings);
         } else {
-            self.all = All::Made;
+            self.all = DunderAll::Made;
         }
     }
 
-    /// Takes the names that a statement assigns, if it does.
-    fn assignment(&mut self, line: &Line<'_, 'a>) {
+    /// Adds the names that a statement assigns, if any.
+    fn assignment(&mut self, line: &LogicalLine<'_, 'a>) {
         let first = line.word(0);
         if is_keyword(first) {
             return;
@@ -272,7 +272,7 @@ impl<'a> Reading<'a> {
                 b'(' | b'[' | b'{' => at = line.after(at),
                 b'=' if line.mark(at + 1) == b'=' => at += 2,
                 b'=' => {
-                    // `+=` and its kin change a name that is there already; `<=` compares.
+                    // `+=` and its kin change an existing name; `<=` compares.
                     let before = if at > 0 { line.mark(at - 1) } else { 0 };
                     if !matches!(before, 0 | b')' | b']' | b',') {
                         return;
@@ -281,7 +281,7 @@ impl<'a> Reading<'a> {
                     at += 1;
                     from = at;
                 }
-                // What follows are parameters and their values.
+                // Parameters and their values follow.
                 _ if line.word(at) == "lambda" => return,
                 _ => at += 1,
             }
@@ -289,11 +289,11 @@ impl<'a> Reading<'a> {
     }
 
     /// The plain names among the targets of an assignment.
-    fn targets(&mut self, line: &Line<'_, 'a>) {
+    fn targets(&mut self, line: &LogicalLine<'_, 'a>) {
         let mut at = 0;
         while at < line.len() {
             let name = line.word(at);
-            // What follows is the type of `a.b: int`.
+            // The type of `a.b: int` follows.
             if line.mark(at) == b':' {
                 return;
             }
@@ -316,20 +316,20 @@ impl<'a> Reading<'a> {
         }
     }
 
-    fn finish(self, text: &str) -> Facts {
-        let mut gather = Gather::new(text);
-        if self.all == All::Absent {
+    fn finish(self, text: &str) -> SourceFacts {
+        let mut gather = FactsBuilder::new(text);
+        if self.all == DunderAll::Absent {
             self.public(&mut gather);
         } else {
             self.listed(&mut gather);
-            if self.all == All::Made {
+            if self.all == DunderAll::Made {
                 self.public(&mut gather);
             }
         }
         for request in self.requests {
             let kind = match request.kind {
-                // What is handed on is in `__all__`.
-                ImportKind::ReexportAll if self.all == All::Literal => ImportKind::Static,
+                // A literal `__all__` already lists the re-exported names.
+                ImportKind::ReexportAll if self.all == DunderAll::Literal => ImportKind::Static,
                 kind => kind,
             };
             gather.import(request.specifier, kind, request.offset);
@@ -338,7 +338,7 @@ impl<'a> Reading<'a> {
     }
 
     /// The names that are public by their spelling.
-    fn public(&self, gather: &mut Gather<'_>) {
+    fn public(&self, gather: &mut FactsBuilder<'_>) {
         for (name, kind, offset) in &self.defined {
             if !name.starts_with('_') {
                 gather.export(name, *kind, *offset);
@@ -351,8 +351,8 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// The names in `__all__`, each with the place where it is defined.
-    fn listed(&self, gather: &mut Gather<'_>) {
+    /// Exports the names in `__all__`, each with the place of its definition.
+    fn listed(&self, gather: &mut FactsBuilder<'_>) {
         let mut places = FxHashMap::default();
         for (name, kind, offset) in &self.defined {
             places.entry(*name).or_insert((*kind, *offset));
@@ -375,15 +375,15 @@ impl<'a> Reading<'a> {
     }
 }
 
-/// The end of the statement that begins at `from`, and where the next one begins.
-fn statement(line: &Line<'_, '_>, from: usize) -> (usize, usize) {
+/// Returns the end of the statement that begins at `from`, and the beginning of the next one.
+fn statement(line: &LogicalLine<'_, '_>, from: usize) -> (usize, usize) {
     let word = line.word(from);
     let first = if word == "async" {
         line.word(from + 1)
     } else {
         word
     };
-    // `match` and `case` are words like others, unless their line ends in a colon.
+    // `match` and `case` are ordinary names, unless their line ends in a colon.
     let is_soft = matches!(first, "match" | "case") && line.mark(line.len() - 1) == b':';
     let holds = is_soft || matches!(first, "def" | "class") || TRANSPARENT.contains(&first);
     let mut at = from;
@@ -406,7 +406,7 @@ fn statement(line: &Line<'_, '_>, from: usize) -> (usize, usize) {
 }
 
 /// A module's name with its dots, and the place after it.
-fn dotted(line: &Line<'_, '_>, from: usize) -> (String, usize) {
+fn dotted(line: &LogicalLine<'_, '_>, from: usize) -> (String, usize) {
     let mut name = String::new();
     let mut at = from;
     let mut wants_word = true;
@@ -426,7 +426,7 @@ fn dotted(line: &Line<'_, '_>, from: usize) -> (String, usize) {
     (name, at)
 }
 
-/// Words that may stand before an `=` without being its target.
+/// Returns true for words that may come before an `=` without being its target.
 fn is_keyword(word: &str) -> bool {
     matches!(
         word,

@@ -1,4 +1,4 @@
-//! What is read out of Python, and which files it leads to.
+//! Tests the facts read out of Python, and the files they lead to.
 
 use super::super::trial::{check_edges, check_exports, check_imports, check_places};
 
@@ -86,7 +86,7 @@ fn a_literal_list_is_the_answer() {
 }
 
 #[test]
-fn a_list_that_is_made_by_code_adds_to_what_is_public() {
+fn a_computed_all_adds_to_the_public_names() {
     exports(
         "__all__ = [x for x in dir() if x[0] != '_']\ndef a(): pass\n",
         &["a"],
@@ -98,7 +98,7 @@ fn a_list_that_is_made_by_code_adds_to_what_is_public() {
 }
 
 #[test]
-fn packages_hand_on_what_they_import() {
+fn packages_re_export_their_imports() {
     check_exports(
         "pkg/__init__.py",
         "from .a import B, _c\nfrom . import d\nfrom other import E\nimport os\n",
@@ -162,7 +162,7 @@ fn imports_of_every_form_are_requests() {
 }
 
 #[test]
-fn a_broken_file_gives_what_can_be_read() {
+fn a_broken_file_keeps_its_readable_exports() {
     exports("a = (1,\n\ndef b():\n    pass\n", &["a", "b"]);
     exports("def a(x:\n    pass\n\nclass B:\n    pass\n", &["a", "B"]);
     exports("x = 'never closed\ny = 1\n", &["x", "y"]);

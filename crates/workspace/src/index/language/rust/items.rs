@@ -1,16 +1,16 @@
-//! The names that a Rust file offers.
+//! Reads the names that a Rust file exports.
 //!
-//! Items are found by `pub` outside of any bracket: bodies, fields and expressions all stand inside
-//! brackets, and those are stepped over as wholes.
+//! Items are found by `pub` outside of any bracket: bodies, fields and expressions are all inside
+//! brackets, which are skipped as a whole.
 
 use super::super::ExportKind;
-use super::super::gather::Gather;
-use super::super::tokens::{Kind, Tokens};
+use super::super::facts_builder::FactsBuilder;
+use super::super::tokens::{SourceTokenKind, SourceTokens};
 use super::uses::leaves;
 
-/// What the brackets that are being read hold.
+/// The content of the current brackets.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Inside {
+enum BracketContent {
     /// Items: a file, a module, a block of `extern`, the argument of a macro.
     Items,
     /// Blocks of items, under conditions: `cfg_if!`.
@@ -18,16 +18,16 @@ enum Inside {
 }
 
 /// Brackets that are being read.
-struct Frame {
-    inside: Inside,
+struct BracketFrame {
+    inside: BracketContent,
     close: usize,
-    /// How long the name of the module around was.
+    /// Length of the name of the module around.
     prefix: usize,
 }
 
-/// Takes every name that other files can write.
-pub(super) fn exports(tokens: &Tokens<'_>, gather: &mut Gather<'_>) {
-    Walk {
+/// Adds every name that other files can write.
+pub(super) fn exports(tokens: &SourceTokens<'_>, gather: &mut FactsBuilder<'_>) {
+    RustItemReader {
         tokens,
         gather,
         frames: Vec::new(),
@@ -37,17 +37,17 @@ pub(super) fn exports(tokens: &Tokens<'_>, gather: &mut Gather<'_>) {
     .run();
 }
 
-struct Walk<'w, 'a, 'g> {
-    tokens: &'w Tokens<'a>,
-    gather: &'w mut Gather<'g>,
-    frames: Vec<Frame>,
+struct RustItemReader<'w, 'a, 'g> {
+    tokens: &'w SourceTokens<'a>,
+    gather: &'w mut FactsBuilder<'g>,
+    frames: Vec<BracketFrame>,
     /// The names of the modules around, each followed by `::`.
     prefix: String,
-    /// Whether an attribute just said so.
+    /// True right after `#[macro_export]`.
     is_macro_exported: bool,
 }
 
-impl Walk<'_, '_, '_> {
+impl RustItemReader<'_, '_, '_> {
     fn run(&mut self) {
         let mut at = 0;
         while at < self.tokens.len() {
@@ -58,14 +58,16 @@ impl Walk<'_, '_, '_> {
         }
     }
 
-    /// Reads what stands here; gives the place of the next thing.
+    /// Reads the item here, and returns the place after it.
     fn step(&mut self, at: usize) -> usize {
         let tokens = self.tokens;
         let word = tokens.word(at);
         match tokens.mark(at) {
             b'#' => return self.attribute(at),
-            b'{' if self.frames.last().map(|frame| frame.inside) == Some(Inside::Blocks) => {
-                return self.enter(at, Inside::Items);
+            b'{' if self.frames.last().map(|frame| frame.inside)
+                == Some(BracketContent::Blocks) =>
+            {
+                return self.enter(at, BracketContent::Items);
             }
             0 => {}
             _ => return tokens.after(at),
@@ -79,9 +81,10 @@ impl Walk<'_, '_, '_> {
                 tokens.after(at + 3)
             }
             "extern" => {
-                let block = at + 1 + usize::from(tokens.kind(at + 1) == Some(Kind::Text));
+                let block =
+                    at + 1 + usize::from(tokens.kind(at + 1) == Some(SourceTokenKind::Text));
                 if tokens.mark(block) == b'{' {
-                    self.enter(block, Inside::Items)
+                    self.enter(block, BracketContent::Items)
                 } else {
                     at + 1
                 }
@@ -89,9 +92,9 @@ impl Walk<'_, '_, '_> {
             "" => at + 1,
             _ if tokens.mark(at + 1) == b'!' && matches!(tokens.mark(at + 2), b'{' | b'(') => {
                 let inside = if word == "cfg_if" {
-                    Inside::Blocks
+                    BracketContent::Blocks
                 } else {
-                    Inside::Items
+                    BracketContent::Items
                 };
                 self.enter(at + 2, inside)
             }
@@ -99,9 +102,9 @@ impl Walk<'_, '_, '_> {
         }
     }
 
-    /// Goes into a bracket; one that is never closed reaches to the end of the text.
-    fn enter(&mut self, open: usize, inside: Inside) -> usize {
-        self.frames.push(Frame {
+    /// Enters a bracket; one that is never closed reaches to the end of the text.
+    fn enter(&mut self, open: usize, inside: BracketContent) -> usize {
+        self.frames.push(BracketFrame {
             inside,
             close: self.tokens.close(open).unwrap_or(self.tokens.len()),
             prefix: self.prefix.len(),
@@ -115,7 +118,7 @@ impl Walk<'_, '_, '_> {
             return at + 1;
         }
         let end = self.tokens.after(open);
-        // Under a condition it stands deeper: `#[cfg_attr(feature = "x", macro_export)]`.
+        // Inside a condition it is deeper: `#[cfg_attr(feature = "x", macro_export)]`.
         if matches!(self.tokens.word(open + 1), "macro_export" | "cfg_attr") {
             self.is_macro_exported |=
                 (open..end).any(|inner| self.tokens.word(inner) == "macro_export");
@@ -123,7 +126,7 @@ impl Walk<'_, '_, '_> {
         end
     }
 
-    /// An item that begins with `pub`.
+    /// Reads an item that begins with `pub`.
     fn visible(&mut self, at: usize) -> usize {
         let tokens = self.tokens;
         let mut at = at + 1;
@@ -168,7 +171,9 @@ impl Walk<'_, '_, '_> {
         loop {
             match tokens.word(at) {
                 "unsafe" | "async" | "safe" | "default" | "auto" | "gen" => at += 1,
-                "extern" => at += 1 + usize::from(tokens.kind(at + 1) == Some(Kind::Text)),
+                "extern" => {
+                    at += 1 + usize::from(tokens.kind(at + 1) == Some(SourceTokenKind::Text))
+                }
                 "const" if matches!(tokens.word(at + 1), "fn" | "unsafe" | "async" | "extern") => {
                     at += 1;
                 }
@@ -183,8 +188,8 @@ impl Walk<'_, '_, '_> {
         if self.tokens.mark(at + 1) != b'{' || name.is_empty() {
             return at + 1;
         }
-        let next = self.enter(at + 1, Inside::Items);
-        // Names that long are not kept anyway.
+        let next = self.enter(at + 1, BracketContent::Items);
+        // Longer names are not kept anyway.
         if self.prefix.len() < 1024 {
             self.prefix.push_str(name);
             self.prefix.push_str("::");
@@ -202,13 +207,13 @@ impl Walk<'_, '_, '_> {
         end
     }
 
-    /// Offers the word here as a name.
+    /// Exports the word here as a name.
     fn take(&mut self, at: usize, kind: ExportKind) {
         self.offer(self.tokens.word(at), kind, at);
     }
 
     fn offer(&mut self, name: &str, kind: ExportKind, at: usize) {
-        // `$name` is a macro's parameter, `_` is nobody's name.
+        // `$name` is a macro's parameter, and `_` is not a name.
         let is_name =
             !matches!(name, "" | "_" | "self" | "super" | "crate") && !name.starts_with('$');
         let Some(token) = self.tokens.get(at).filter(|_| is_name) else {

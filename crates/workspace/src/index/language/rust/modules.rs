@@ -2,42 +2,42 @@
 
 use rustc_hash::FxHashMap;
 
-use super::packages::Packages;
-use crate::index::language::{Import, ImportKind, Language, Resolver};
-use crate::index::project::{FileId, Project, dir_of, join};
+use super::packages::CargoPackages;
+use crate::index::language::{ImportKind, ImportRequest, ImportResolver, SourceLanguage};
+use crate::index::project::{FileId, IndexedProject, dir_of, join};
 
-/// How many inline modules may stand around a `mod x;`.
+/// The most inline modules around a `mod x;`.
 const INLINE_MAX: usize = 8;
-/// How deep a tree of modules may be; deeper ones are circles.
+/// The greatest depth of a module tree; deeper ones are circles.
 const DEPTH_MAX: usize = 64;
 /// In how many places one file may be a module, as helpers of tests are.
 const PARENTS_MAX: usize = 16;
 
 /// The module trees of a project's crates.
-pub(super) struct Modules {
-    packages: Packages,
+pub(super) struct RustModules {
+    packages: CargoPackages,
     /// The file of a module, by the file that declares it and its name there.
     children: FxHashMap<FileId, FxHashMap<String, FileId>>,
-    /// Who declares a file, and as what.
+    /// The files that declare a file, and the module's name there.
     parents: FxHashMap<FileId, Vec<(FileId, String)>>,
 }
 
 /// A place in a tree of modules: a file, and the inline modules in it.
 #[derive(Clone)]
-struct Place {
+struct ModuleLocation {
     file: FileId,
     inline: Vec<String>,
 }
 
-impl Modules {
-    pub(super) fn new(project: &Project<'_>) -> Self {
+impl RustModules {
+    pub(super) fn new(project: &IndexedProject<'_>) -> Self {
         let mut modules = Self {
-            packages: Packages::read(project),
+            packages: CargoPackages::read(project),
             children: FxHashMap::default(),
             parents: FxHashMap::default(),
         };
         for (file, source) in project.files() {
-            if source.language != Language::Rust {
+            if source.language != SourceLanguage::Rust {
                 continue;
             }
             for import in &source.facts.imports {
@@ -49,12 +49,12 @@ impl Modules {
         modules
     }
 
-    fn declare(&mut self, project: &Project<'_>, file: FileId, specifier: &str) {
+    fn declare(&mut self, project: &IndexedProject<'_>, file: FileId, specifier: &str) {
         let name = specifier.split('=').next().unwrap_or_default();
         let Some(child) = part(project, file, specifier).filter(|_| !name.is_empty()) else {
             return;
         };
-        // Given by an attribute, and met first: that one counts.
+        // A path given by an attribute comes first, and wins.
         self.children
             .entry(file)
             .or_default()
@@ -66,7 +66,7 @@ impl Modules {
         }
     }
 
-    /// Goes down from a file as far as the path names modules.
+    /// Descends from a file as far as the path names modules.
     fn descend(&self, from: FileId, path: &[&str]) -> FileId {
         let mut file = from;
         let mut rest = path;
@@ -91,7 +91,7 @@ impl Modules {
     }
 
     /// The places one level up.
-    fn up(&self, place: &Place) -> Vec<Place> {
+    fn up(&self, place: &ModuleLocation) -> Vec<ModuleLocation> {
         if !place.inline.is_empty() {
             let mut place = place.clone();
             place.inline.pop();
@@ -101,14 +101,14 @@ impl Modules {
         parents
             .into_iter()
             .flatten()
-            .map(|(file, name)| Place {
+            .map(|(file, name)| ModuleLocation {
                 file: *file,
                 inline: inline(name),
             })
             .collect()
     }
 
-    /// The files with which the crates begin that this file is part of.
+    /// Returns the root files of the crates that this file is part of.
     fn roots(&self, file: FileId) -> Vec<FileId> {
         let mut reached = vec![file];
         let mut roots = Vec::new();
@@ -129,7 +129,7 @@ impl Modules {
         roots
     }
 
-    fn path(&self, project: &Project<'_>, from: FileId, path: &[&str]) -> Vec<FileId> {
+    fn path(&self, project: &IndexedProject<'_>, from: FileId, path: &[&str]) -> Vec<FileId> {
         match path {
             ["crate", rest @ ..] => {
                 let roots = self.roots(from);
@@ -160,7 +160,7 @@ impl Modules {
     }
 
     fn above(&self, from: FileId, path: &[&str]) -> Vec<FileId> {
-        let mut places = vec![Place {
+        let mut places = vec![ModuleLocation {
             file: from,
             inline: Vec::new(),
         }];
@@ -181,8 +181,13 @@ impl Modules {
     }
 }
 
-impl Resolver for Modules {
-    fn resolve(&self, project: &Project<'_>, from: FileId, import: &Import) -> Vec<FileId> {
+impl ImportResolver for RustModules {
+    fn resolve(
+        &self,
+        project: &IndexedProject<'_>,
+        from: FileId,
+        import: &ImportRequest,
+    ) -> Vec<FileId> {
         if import.kind == ImportKind::Part {
             return part(project, from, &import.specifier).into_iter().collect();
         }
@@ -199,7 +204,7 @@ impl Resolver for Modules {
 }
 
 /// The file of `mod x;`, or the file that is included.
-fn part(project: &Project<'_>, from: FileId, specifier: &str) -> Option<FileId> {
+fn part(project: &IndexedProject<'_>, from: FileId, specifier: &str) -> Option<FileId> {
     let path = project.path(from);
     let dir = dir_of(path);
     if let Some((_, file)) = specifier.split_once('=') {
@@ -210,8 +215,9 @@ fn part(project: &Project<'_>, from: FileId, specifier: &str) -> Option<FileId> 
     let below = specifier.replace("::", "/");
     let beside = join(dir, &below)?;
     let inside = join(dir, &format!("{stem}/{below}"))?;
-    // The file a crate begins with has its modules beside it, and so has `mod.rs`; any other has
-    // them in a directory of its name. Which one a file is can be said in a manifest, so both count.
+    // The root file of a crate has its modules beside it, and so has `mod.rs`; any other file has
+    // them in a directory of its name. A manifest can name any file as the root, so both places are
+    // searched.
     let order = if matches!(stem, "mod" | "lib" | "main" | "build") || is_program(project, dir) {
         [beside, inside]
     } else {
@@ -224,8 +230,8 @@ fn part(project: &Project<'_>, from: FileId, specifier: &str) -> Option<FileId> 
     })
 }
 
-/// Whether every file directly in this directory is a crate of its own: a test, a program.
-fn is_program(project: &Project<'_>, dir: &str) -> bool {
+/// Returns true if every file directly in this directory is a separate crate: a test, a program.
+fn is_program(project: &IndexedProject<'_>, dir: &str) -> bool {
     let above = dir_of(dir);
     let manifest = |dir: &str| join(dir, "Cargo.toml").and_then(|path| project.find(&path));
     match dir[above.len()..].trim_start_matches('/') {

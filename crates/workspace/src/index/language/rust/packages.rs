@@ -1,39 +1,39 @@
-//! Cargo's manifests: which crates a file can name, and the file each of them begins with.
+//! Cargo's manifests: the crates that a file can name, and the root file of each.
 
 use rustc_hash::FxHashMap;
 use toml::{Table, Value};
 
-use crate::index::project::{FileId, Project, dir_of, join};
+use crate::index::project::{FileId, IndexedProject, dir_of, join};
 
 /// The packages of a project.
-pub(super) struct Packages {
-    list: Vec<Package>,
+pub(super) struct CargoPackages {
+    list: Vec<CargoPackage>,
     by_dir: FxHashMap<String, usize>,
 }
 
 /// One `[package]`.
-struct Package {
+struct CargoPackage {
     lib: Option<FileId>,
     /// In the edition of 2015 a `use` counts from the crate's root.
     is_2015: bool,
-    /// The crates that its files can name, and the files these begin with.
+    /// The crates that its files can name, with their root files.
     crates: FxHashMap<String, FileId>,
 }
 
-/// A manifest and the directory it is in.
-struct Manifest {
+/// A manifest and its directory.
+struct CargoManifest {
     dir: String,
     table: Table,
 }
 
 /// The library of a package.
-struct Library {
+struct CargoLibrary {
     name: String,
     root: FileId,
 }
 
-impl Packages {
-    pub(super) fn read(project: &Project<'_>) -> Self {
+impl CargoPackages {
+    pub(super) fn read(project: &IndexedProject<'_>) -> Self {
         let manifests = manifests(project);
         let mut libraries = FxHashMap::default();
         for manifest in &manifests {
@@ -48,7 +48,7 @@ impl Packages {
             .filter(|one| one.table.contains_key("package"))
         {
             by_dir.insert(manifest.dir.clone(), list.len());
-            list.push(Package {
+            list.push(CargoPackage {
                 lib: libraries.get(manifest.dir.as_str()).map(|lib| lib.root),
                 is_2015: edition(manifest, &manifests) == "2015",
                 crates: crates(manifest, &manifests, &libraries),
@@ -57,7 +57,7 @@ impl Packages {
         Self { list, by_dir }
     }
 
-    /// The file that the crate of this name begins with, as seen from `path`.
+    /// Returns the root file of the crate with this name, for the importing file `path`.
     pub(super) fn find(&self, path: &str, name: &str) -> Option<FileId> {
         self.of(path)?.crates.get(name).copied()
     }
@@ -72,7 +72,7 @@ impl Packages {
     }
 
     /// The package of a file: the nearest manifest upwards.
-    fn of(&self, path: &str) -> Option<&Package> {
+    fn of(&self, path: &str) -> Option<&CargoPackage> {
         let mut dir = dir_of(path);
         loop {
             if let Some(package) = self.by_dir.get(dir) {
@@ -86,14 +86,14 @@ impl Packages {
     }
 }
 
-fn manifests(project: &Project<'_>) -> Vec<Manifest> {
+fn manifests(project: &IndexedProject<'_>) -> Vec<CargoManifest> {
     project
         .files()
         .filter(|(_, source)| source.path.file_name() == Some("Cargo.toml"))
         .filter_map(|(_, source)| {
             let path = source.path.as_str();
             let table = project.text(path)?.parse().ok()?;
-            Some(Manifest {
+            Some(CargoManifest {
                 dir: dir_of(path).to_owned(),
                 table,
             })
@@ -101,20 +101,20 @@ fn manifests(project: &Project<'_>) -> Vec<Manifest> {
         .collect()
 }
 
-fn library(project: &Project<'_>, manifest: &Manifest) -> Option<Library> {
+fn library(project: &IndexedProject<'_>, manifest: &CargoManifest) -> Option<CargoLibrary> {
     let package = manifest.table.get("package")?.as_table()?;
     let lib = manifest.table.get("lib").and_then(Value::as_table);
     let text = |key: &str| lib.and_then(|lib| lib.get(key)).and_then(Value::as_str);
     let root = project.find(&join(&manifest.dir, text("path").unwrap_or("src/lib.rs"))?)?;
     let name = text("name").or_else(|| package.get("name")?.as_str())?;
-    Some(Library {
+    Some(CargoLibrary {
         name: name.replace('-', "_"),
         root,
     })
 }
 
-fn edition<'m>(manifest: &'m Manifest, manifests: &'m [Manifest]) -> &'m str {
-    let package = |one: &'m Manifest| one.table.get("package")?.get("edition");
+fn edition<'m>(manifest: &'m CargoManifest, manifests: &'m [CargoManifest]) -> &'m str {
+    let package = |one: &'m CargoManifest| one.table.get("package")?.get("edition");
     match package(manifest) {
         Some(Value::String(edition)) => edition,
         Some(_) => ancestors(manifest, manifests)
@@ -127,11 +127,11 @@ fn edition<'m>(manifest: &'m Manifest, manifests: &'m [Manifest]) -> &'m str {
     }
 }
 
-/// The crates that files of a package can name: its own library, and what it depends on by a path.
+/// Returns the crates that files of a package can name: its own library, and its path dependencies.
 fn crates(
-    manifest: &Manifest,
-    manifests: &[Manifest],
-    libraries: &FxHashMap<&str, Library>,
+    manifest: &CargoManifest,
+    manifests: &[CargoManifest],
+    libraries: &FxHashMap<&str, CargoLibrary>,
 ) -> FxHashMap<String, FileId> {
     let mut known = FxHashMap::default();
     if let Some(own) = libraries.get(manifest.dir.as_str()) {
@@ -178,8 +178,8 @@ fn dependencies(table: &Table) -> impl Iterator<Item = (&String, &Value)> {
 
 /// The directory of a dependency that is in the project.
 fn directory(
-    manifest: &Manifest,
-    manifests: &[Manifest],
+    manifest: &CargoManifest,
+    manifests: &[CargoManifest],
     key: &str,
     value: &Value,
 ) -> Option<String> {
@@ -199,17 +199,17 @@ fn directory(
     })
 }
 
-/// What a dependency is called at home, where its key is another name.
+/// Returns a dependency's real name, if its key is another one.
 fn package_of(value: &Value) -> Option<&str> {
     value.get("package")?.as_str()
 }
 
 /// The manifest itself and those above it, nearest first.
 fn ancestors<'m>(
-    manifest: &'m Manifest,
-    manifests: &'m [Manifest],
-) -> impl Iterator<Item = &'m Manifest> {
-    let mut found: Vec<&Manifest> = manifests
+    manifest: &'m CargoManifest,
+    manifests: &'m [CargoManifest],
+) -> impl Iterator<Item = &'m CargoManifest> {
+    let mut found: Vec<&CargoManifest> = manifests
         .iter()
         .filter(|one| {
             let rest = manifest.dir.strip_prefix(one.dir.as_str());

@@ -1,22 +1,22 @@
-//! What a Rust file asks for: parts, uses, paths in the middle of code, included files.
+//! Reads the imports of a Rust file: modules, uses, paths in the middle of code, included files.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::super::ImportKind;
-use super::super::gather::Gather;
-use super::super::tokens::Tokens;
+use super::super::facts_builder::FactsBuilder;
+use super::super::tokens::SourceTokens;
 use super::uses::{SEGMENTS_MAX, leaves};
 use crate::RelPath;
 
 /// First segments that are never a file of a project.
 const FOREIGN: [&str; 6] = ["std", "core", "alloc", "proc_macro", "test", "Self"];
 
-/// Takes every request, spelled from the module that the file is.
+/// Adds every import, spelled from the file's module.
 ///
-/// A part is spelled `name` or, inside inline modules, `inner::name`; where an attribute gives it a
-/// file, `name=file`, with the file as seen from the directory of this one.
-pub(super) fn imports(path: &RelPath, tokens: &Tokens<'_>, gather: &mut Gather<'_>) {
-    let mut walk = Walk {
+/// A `mod x;` is spelled `name` or, inside inline modules, `inner::name`; if an attribute gives it
+/// a file, `name=file`, with the file relative to the directory of this one.
+pub(super) fn imports(path: &RelPath, tokens: &SourceTokens<'_>, gather: &mut FactsBuilder<'_>) {
+    let mut walk = RustPathReader {
         path,
         tokens,
         gather,
@@ -30,13 +30,13 @@ pub(super) fn imports(path: &RelPath, tokens: &Tokens<'_>, gather: &mut Gather<'
     walk.finish();
 }
 
-struct Walk<'w, 'a, 'g> {
+struct RustPathReader<'w, 'a, 'g> {
     path: &'w RelPath,
-    tokens: &'w Tokens<'a>,
-    gather: &'w mut Gather<'g>,
+    tokens: &'w SourceTokens<'a>,
+    gather: &'w mut FactsBuilder<'g>,
     /// The inline modules around: the closing bracket and the name.
     frames: Vec<(usize, &'a str)>,
-    /// The files that attributes gave to the module that comes next.
+    /// The files that attributes give to the next module.
     paths_attributed: Vec<&'a str>,
     /// The names that `use` brought in, and their paths.
     aliases: FxHashMap<&'a str, Vec<&'a str>>,
@@ -46,7 +46,7 @@ struct Walk<'w, 'a, 'g> {
     seen: FxHashSet<Vec<&'a str>>,
 }
 
-impl<'a> Walk<'_, 'a, '_> {
+impl<'a> RustPathReader<'_, 'a, '_> {
     fn run(&mut self) {
         let mut at = 0;
         while at < self.tokens.len() {
@@ -142,7 +142,7 @@ impl<'a> Walk<'_, 'a, '_> {
         for file in std::mem::take(&mut self.paths_attributed) {
             let mut dir = String::new();
             if !self.frames.is_empty() {
-                // Inside inline modules the attribute counts from the modules' own directory.
+                // Inside inline modules the attribute is relative to the modules' own directory.
                 let stem = stem(self.path);
                 if !matches!(stem, "mod" | "lib" | "main") {
                     dir = format!("{stem}/");
@@ -177,7 +177,7 @@ impl<'a> Walk<'_, 'a, '_> {
         end
     }
 
-    /// Whether the `use` here hands its names on: `pub` or `pub(…)` stands before it.
+    /// Returns true if the `use` here re-exports its names: it follows `pub` or `pub(…)`.
     fn is_visible(&self, at: usize) -> bool {
         let tokens = self.tokens;
         let Some(before) = at.checked_sub(1) else {
@@ -204,7 +204,7 @@ impl<'a> Walk<'_, 'a, '_> {
             if next.is_empty() {
                 break;
             }
-            // What follows a type is its own.
+            // The segments after a type are its members.
             if !path.last().is_some_and(|last| is_type(last)) {
                 path.push(next);
             }
@@ -226,7 +226,7 @@ impl<'a> Walk<'_, 'a, '_> {
         end
     }
 
-    /// Takes a path as it is spelled in the inline modules around.
+    /// Adds a path as spelled in the inline modules around it.
     fn as_spelled(&mut self, path: Vec<&'a str>, kind: ImportKind, at: usize) {
         let mut modules: Vec<&str> = self.frames.iter().map(|(_, name)| *name).collect();
         let mut rest = path.as_slice();
@@ -257,13 +257,13 @@ impl<'a> Walk<'_, 'a, '_> {
         let mut full = if ups.is_empty() { vec!["self"] } else { ups };
         full.extend(modules);
         full.extend(rest);
-        // What stands in this file is no request.
+        // A path inside this file is no import.
         if full.len() > 1 || full[0] == "super" {
             self.request(&full, kind, at);
         }
     }
 
-    /// Spells out the paths that begin with a name from a `use`.
+    /// Expands the paths that begin with a name from a `use`.
     fn finish(mut self) {
         for (path, at) in std::mem::take(&mut self.bare) {
             let full = match self.aliases.get(path[0]) {
@@ -276,7 +276,7 @@ impl<'a> Walk<'_, 'a, '_> {
             };
             match full[0] {
                 "self" | "super" | "crate" | "$crate" => {
-                    // The alias may have come from another inline module; its own request is exact.
+                    // The alias may be from another inline module; its own import is exact.
                     self.frames.clear();
                     if full.len() <= SEGMENTS_MAX {
                         self.as_spelled(full, ImportKind::Static, at);
@@ -300,7 +300,7 @@ impl<'a> Walk<'_, 'a, '_> {
     }
 }
 
-/// Whether a segment is spelled like a type, whose file is found by what stands before it.
+/// Returns true if a segment is spelled like a type, whose file is found by the segments before it.
 fn is_type(segment: &str) -> bool {
     segment.starts_with(|first: char| first.is_uppercase())
 }

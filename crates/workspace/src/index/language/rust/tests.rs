@@ -1,4 +1,4 @@
-//! What is read out of Rust, and which files it leads to.
+//! Tests the facts read out of Rust, and the files they lead to.
 
 use std::path::Path;
 
@@ -39,7 +39,7 @@ fn every_kind_of_item_is_offered_under_its_name() {
 }
 
 #[test]
-fn what_is_not_visible_is_not_offered() {
+fn invisible_items_are_not_exported() {
     exports("fn a() {} struct B; mod c { pub fn d() {} }", &[]);
     exports("macro_rules! m { () => { pub fn made() {} } }", &[]);
     exports("pub(self) fn a() {}", &[]);
@@ -149,7 +149,7 @@ fn strings_and_comments_are_not_code() {
 }
 
 #[test]
-fn a_broken_file_gives_what_can_be_read() {
+fn a_broken_file_keeps_its_readable_exports() {
     exports(
         "pub fn a() {\n    if x {\n}\n\npub fn b() {}\n",
         &["a", "b"],
@@ -391,11 +391,11 @@ fn a_circle_of_modules_ends() {
 mod oracle {
     use syn::{File, ForeignItem, Item, ItemMacro, UseTree, Visibility};
 
-    /// What a full parser says about a file.
+    /// The result of a full parser for a file.
     #[derive(Default)]
     pub(super) struct Parsed {
         pub(super) names: Vec<String>,
-        /// Whether macros stand among the items: what they define is not known to a parser.
+        /// True if macros are among the items: a parser does not know their definitions.
         pub(super) has_macros: bool,
     }
 
@@ -495,7 +495,7 @@ mod oracle {
         if attributes.any(|attribute| attribute.path().is_ident("macro_export")) {
             parsed.names.push(format!("{prefix}{name}"));
         }
-        // One under a condition is read by us.
+        // Our reader also reads one inside a condition.
         parsed.has_macros |= item.attrs.iter().any(|a| a.path().is_ident("cfg_attr"));
     }
 
@@ -521,7 +521,8 @@ mod oracle {
     }
 }
 
-/// Where our names differ from a parser's in a file; nothing for what is no Rust.
+/// Returns the difference between our names and a parser's, or `None` if there is no difference or
+/// the text is not Rust.
 fn difference(text: &str) -> Option<String> {
     let parsed = oracle::parse(&syn::parse_file(text).ok()?);
     let facts = super::super::trial::read("src/lib.rs", text);

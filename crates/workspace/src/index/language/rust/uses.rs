@@ -1,23 +1,23 @@
 //! Reads the tree of a `use` into its leaves.
 
-use super::super::tokens::Tokens;
+use super::super::tokens::SourceTokens;
 
 /// The most segments a path has; deeper groups are not read.
 pub(super) const SEGMENTS_MAX: usize = 64;
 
 /// One thing that a `use` brings in.
-pub(super) struct Leaf<'a> {
-    /// The whole path; a last `self` is taken away, a glob is not part of it.
+pub(super) struct UseLeaf<'a> {
+    /// The whole path, without a final `self` or glob.
     pub(super) path: Vec<&'a str>,
-    /// What follows `as`.
+    /// The name after `as`.
     pub(super) alias: Option<&'a str>,
     pub(super) glob: bool,
     /// The token that ends the leaf's path.
     pub(super) at: usize,
 }
 
-impl<'a> Leaf<'a> {
-    /// The name by which the leaf is known where it was brought in.
+impl<'a> UseLeaf<'a> {
+    /// The name of the leaf in the importing module.
     pub(super) fn name(&self) -> Option<&'a str> {
         match self.alias {
             Some("_") => None,
@@ -28,11 +28,12 @@ impl<'a> Leaf<'a> {
     }
 }
 
-/// The leaves of the tree that begins at `at`, after the word `use`, and the place after its `;`.
-pub(super) fn leaves<'a>(tokens: &Tokens<'a>, at: usize) -> (Vec<Leaf<'a>>, usize) {
+/// Returns the leaves of the tree that begins at `at`, after the word `use`, and the place after
+/// its `;`.
+pub(super) fn leaves<'a>(tokens: &SourceTokens<'a>, at: usize) -> (Vec<UseLeaf<'a>>, usize) {
     let mut found = Vec::new();
     let mut path: Vec<&str> = Vec::new();
-    // How much of the path each open group began with.
+    // Length of the path at which each open group began.
     let mut groups: Vec<usize> = Vec::new();
     let mut alias = None;
     let mut glob = false;
@@ -51,7 +52,7 @@ pub(super) fn leaves<'a>(tokens: &Tokens<'a>, at: usize) -> (Vec<Leaf<'a>>, usiz
                 path.truncate(base);
                 if mark == b'}' {
                     groups.pop();
-                    // What follows a group is a comma or its parent's end: the group was the leaf.
+                    // A comma or the parent's end follows a group: the group was the leaf.
                     path.truncate(groups.last().copied().unwrap_or(0));
                 }
                 if mark == b';' {
@@ -83,12 +84,12 @@ pub(super) fn leaves<'a>(tokens: &Tokens<'a>, at: usize) -> (Vec<Leaf<'a>>, usiz
     (found, at)
 }
 
-fn leaf<'a>(path: &[&'a str], alias: Option<&'a str>, glob: bool, at: usize) -> Leaf<'a> {
+fn leaf<'a>(path: &[&'a str], alias: Option<&'a str>, glob: bool, at: usize) -> UseLeaf<'a> {
     let mut path = path.to_vec();
     if path.len() > 1 && path.last() == Some(&"self") {
         path.pop();
     }
-    Leaf {
+    UseLeaf {
         path,
         alias,
         glob,

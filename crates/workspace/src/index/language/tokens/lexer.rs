@@ -1,18 +1,19 @@
-//! The one pass over the bytes: literals, comments, directives, and brackets paired as they close.
+//! The one pass over the bytes: reads literals, comments and directives, and pairs brackets as they
+//! close.
 
 use std::ops::Range;
 
-use super::{Dialect, Kind, OPEN, Token, is_word};
+use super::{LexerDialect, OPEN, SourceToken, SourceTokenKind, is_word};
 
-/// What a text was cut into.
-pub(super) struct Lexed {
-    pub(super) list: Vec<Token>,
+/// The tokens and directives of a text.
+pub(super) struct LexedSource {
+    pub(super) list: Vec<SourceToken>,
     pub(super) directives: Vec<Range<usize>>,
 }
 
-/// Cuts a text. What is beyond 4 GiB is not read; the index has a smaller limit anyway.
-pub(super) fn lex(bytes: &[u8], dialect: Dialect) -> Lexed {
-    let mut lexer = Lexer {
+/// Splits a text into tokens. Text beyond 4 GiB is not read; the index has a smaller limit anyway.
+pub(super) fn lex(bytes: &[u8], dialect: LexerDialect) -> LexedSource {
+    let mut lexer = SourceLexer {
         bytes,
         at: 0,
         dialect,
@@ -23,30 +24,30 @@ pub(super) fn lex(bytes: &[u8], dialect: Dialect) -> Lexed {
         branches: Vec::new(),
     };
     lexer.run();
-    Lexed {
+    LexedSource {
         list: lexer.list,
         directives: lexer.directives,
     }
 }
 
 /// An `#if` that is open: how many brackets were open before it.
-struct Branch {
+struct OpenConditional {
     depth: usize,
 }
 
-struct Lexer<'a> {
+struct SourceLexer<'a> {
     bytes: &'a [u8],
     at: usize,
-    dialect: Dialect,
-    list: Vec<Token>,
+    dialect: LexerDialect,
+    list: Vec<SourceToken>,
     directives: Vec<Range<usize>>,
     open: Vec<u32>,
-    /// How many of each kind of bracket are open, so that a stray closing one costs nothing.
+    /// Number of open brackets of each kind, so that a stray closing one costs nothing.
     open_counts: [u32; 3],
-    branches: Vec<Branch>,
+    branches: Vec<OpenConditional>,
 }
 
-impl Lexer<'_> {
+impl SourceLexer<'_> {
     fn run(&mut self) {
         while self.at < self.bytes.len() && self.at < OPEN as usize {
             let start = self.at;
@@ -55,7 +56,9 @@ impl Lexer<'_> {
                 b' ' | b'\t' | b'\r' | b'\n' | 0x0c | 0x0b => self.at += 1,
                 b'/' if self.peek(1) == b'/' => self.skip_line_comment(),
                 b'/' if self.peek(1) == b'*' => self.skip_block_comment(),
-                b'#' if self.dialect == Dialect::C && self.is_first_on_line() => self.directive(),
+                b'#' if self.dialect == LexerDialect::C && self.is_first_on_line() => {
+                    self.directive()
+                }
                 b'"' | b'\'' | b'`' => self.quote(start),
                 b'0'..=b'9' => self.number(),
                 _ if is_word(byte) => self.word(),
@@ -68,8 +71,8 @@ impl Lexer<'_> {
         self.bytes.get(self.at + ahead).copied().unwrap_or(0)
     }
 
-    fn push(&mut self, kind: Kind, start: usize) {
-        self.list.push(Token {
+    fn push(&mut self, kind: SourceTokenKind, start: usize) {
+        self.list.push(SourceToken {
             start: start as u32,
             end: self.at.min(self.bytes.len()) as u32,
             pair: OPEN,
@@ -80,7 +83,7 @@ impl Lexer<'_> {
     fn mark(&mut self, byte: u8) {
         let start = self.at;
         self.at += 1;
-        self.push(Kind::Mark, start);
+        self.push(SourceTokenKind::Mark, start);
         let this = self.list.len() as u32 - 1;
         match byte {
             b'(' | b'[' | b'{' => {
@@ -113,23 +116,24 @@ impl Lexer<'_> {
         if matches!(next, b'"' | b'\'' | b'#') && self.prefixed(start, next) {
             return;
         }
-        self.push(Kind::Word, start);
+        self.push(SourceTokenKind::Word, start);
     }
 
-    /// A word that is the prefix of a literal, such as `br#"` or `u8R"(`, or of a raw name, `r#type`.
+    /// Reads a word that is the prefix of a literal, such as `br#"` or `u8R"(`, or of a raw name,
+    /// `r#type`.
     fn prefixed(&mut self, start: usize, next: u8) -> bool {
         let prefix = &self.bytes[start..self.at];
         match (self.dialect, prefix, next) {
-            (Dialect::Rust, b"r" | b"br" | b"cr", b'"' | b'#') => self.raw_rust(start),
-            (Dialect::Rust, b"b" | b"c", b'"') | (Dialect::Rust, b"b", b'\'') => {
+            (LexerDialect::Rust, b"r" | b"br" | b"cr", b'"' | b'#') => self.raw_rust(start),
+            (LexerDialect::Rust, b"b" | b"c", b'"') | (LexerDialect::Rust, b"b", b'\'') => {
                 self.quote(start);
                 true
             }
-            (Dialect::C, b"R" | b"LR" | b"uR" | b"UR" | b"u8R", b'"') => {
+            (LexerDialect::C, b"R" | b"LR" | b"uR" | b"UR" | b"u8R", b'"') => {
                 self.raw_c(start);
                 true
             }
-            (Dialect::C, b"L" | b"u" | b"U" | b"u8", b'"' | b'\'') => {
+            (LexerDialect::C, b"L" | b"u" | b"U" | b"u8", b'"' | b'\'') => {
                 self.quote(start);
                 true
             }
@@ -143,7 +147,7 @@ impl Lexer<'_> {
             hashes += 1;
         }
         if self.peek(hashes) != b'"' {
-            // `r#type`: the name is what follows.
+            // `r#type`: the name follows.
             if hashes == 1 && self.bytes[start..self.at] == *b"r" && is_word(self.peek(1)) {
                 self.at += 1;
                 self.word();
@@ -167,7 +171,7 @@ impl Lexer<'_> {
                 }
             }
         }
-        self.push(Kind::Text, start);
+        self.push(SourceTokenKind::Text, start);
         true
     }
 
@@ -191,32 +195,32 @@ impl Lexer<'_> {
                 }
             }
         };
-        self.push(Kind::Text, start);
+        self.push(SourceTokenKind::Text, start);
     }
 
-    /// A literal whose opening quote stands at the current place.
+    /// Reads a literal that opens here.
     fn quote(&mut self, start: usize) {
         let quote = self.bytes[self.at];
         match (self.dialect, quote) {
-            (Dialect::Rust, b'\'') => return self.rust_quote(start),
-            (Dialect::Go, b'`') => {
+            (LexerDialect::Rust, b'\'') => return self.rust_quote(start),
+            (LexerDialect::Go, b'`') => {
                 self.at = find(self.bytes, self.at + 1, b'`').map_or(self.bytes.len(), |at| at + 1);
-                return self.push(Kind::Text, start);
+                return self.push(SourceTokenKind::Text, start);
             }
             (_, b'`') => return self.mark(quote),
-            (Dialect::Java, b'"') if self.bytes[self.at..].starts_with(b"\"\"\"") => {
+            (LexerDialect::Java, b'"') if self.bytes[self.at..].starts_with(b"\"\"\"") => {
                 self.at += 3;
                 self.skip_text_block();
-                return self.push(Kind::Text, start);
+                return self.push(SourceTokenKind::Text, start);
             }
             _ => {}
         }
         self.at += 1;
         self.skip_quoted(quote);
         let kind = if quote == b'"' {
-            Kind::Text
+            SourceTokenKind::Text
         } else {
-            Kind::Value
+            SourceTokenKind::Value
         };
         self.push(kind, start);
     }
@@ -226,7 +230,7 @@ impl Lexer<'_> {
         while self.at < self.bytes.len() {
             match self.bytes[self.at] {
                 b'\\' => self.at += 2,
-                b'\n' if self.dialect != Dialect::Rust => return,
+                b'\n' if self.dialect != LexerDialect::Rust => return,
                 byte => {
                     self.at += 1;
                     if byte == quote {
@@ -258,7 +262,7 @@ impl Lexer<'_> {
         let first = self.peek(0);
         if first == b'\\' {
             self.skip_quoted(b'\'');
-            return self.push(Kind::Value, start);
+            return self.push(SourceTokenKind::Value, start);
         }
         let width = match first {
             0xf0.. => 4,
@@ -273,7 +277,7 @@ impl Lexer<'_> {
                 self.at += 1;
             }
         }
-        self.push(Kind::Value, start);
+        self.push(SourceTokenKind::Value, start);
     }
 
     fn number(&mut self) {
@@ -282,20 +286,20 @@ impl Lexer<'_> {
             let byte = self.bytes[self.at];
             let inside = is_word(byte)
                 || byte == b'.' && self.peek(1).is_ascii_digit()
-                || byte == b'\'' && self.dialect == Dialect::C && is_word(self.peek(1));
+                || byte == b'\'' && self.dialect == LexerDialect::C && is_word(self.peek(1));
             if !inside {
                 break;
             }
             self.at += 1;
         }
-        self.push(Kind::Value, start);
+        self.push(SourceTokenKind::Value, start);
     }
 
     fn skip_line_comment(&mut self) {
         loop {
             let end = find(self.bytes, self.at, b'\n').unwrap_or(self.bytes.len());
             let continued =
-                self.dialect == Dialect::C && ends_in_backslash(&self.bytes[self.at..end]);
+                self.dialect == LexerDialect::C && ends_in_backslash(&self.bytes[self.at..end]);
             self.at = (end + 1).min(self.bytes.len());
             if !continued || self.at >= self.bytes.len() {
                 return;
@@ -315,7 +319,7 @@ impl Lexer<'_> {
                         return;
                     }
                 }
-                b'/' if self.dialect == Dialect::Rust && self.peek(1) == b'*' => {
+                b'/' if self.dialect == LexerDialect::Rust && self.peek(1) == b'*' => {
                     self.at += 2;
                     depth += 1;
                 }
@@ -325,7 +329,7 @@ impl Lexer<'_> {
         self.at = self.bytes.len();
     }
 
-    /// Whether only blanks stand before this place on its line.
+    /// Returns true if only blanks precede this place on its line.
     fn is_first_on_line(&self) -> bool {
         self.bytes[..self.at]
             .iter()
@@ -346,7 +350,7 @@ impl Lexer<'_> {
             .unwrap_or(line.len());
         match &line[..name_end] {
             b"if" | b"ifdef" | b"ifndef" => {
-                self.branches.push(Branch {
+                self.branches.push(OpenConditional {
                     depth: self.open.len(),
                 });
                 if line[name_end..].trim_ascii() == b"0" {
@@ -368,7 +372,8 @@ impl Lexer<'_> {
         }
     }
 
-    /// To the end of the directive's line; a backslash continues it, a block comment is part of it.
+    /// Skips to the end of the directive's line; a backslash continues it, and a block comment is
+    /// part of it.
     fn skip_directive(&mut self) {
         while self.at < self.bytes.len() {
             match self.bytes[self.at] {

@@ -1,0 +1,38 @@
+//! The health of what the application stands on: its database and its disk.
+
+use std::path::Path;
+
+use super::App;
+use crate::Error;
+use crate::people::explained;
+
+/// The health of an application whose database answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AppHealth {
+    /// `true` if the tables are those that this program knows.
+    pub has_current_tables: bool,
+    /// The room on the disk of the project; `None` where the system does not say.
+    pub free_bytes: Option<u64>,
+}
+
+impl App {
+    /// Asks the database and the disk how they are.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer.
+    pub async fn health(&self) -> Result<AppHealth, Error> {
+        let tables = self.database().has_current_tables().await;
+        Ok(AppHealth {
+            has_current_tables: tables.map_err(explained)?,
+            free_bytes: free_bytes(self.project().folder()),
+        })
+    }
+}
+
+/// Returns how many bytes may still be written to the disk of a folder; nothing where the system does not
+/// say.
+fn free_bytes(folder: &Path) -> Option<u64> {
+    let room = rustix::fs::statvfs(folder).ok()?;
+    Some(room.f_bavail.saturating_mul(room.f_frsize))
+}

@@ -1,0 +1,75 @@
+//! Runs one claimed task, from its claim to its report.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use flow::engine::{AttemptReport, FailureClass};
+use flow::{ClaimedTask, FinishedTask};
+use tokio::sync::mpsc::UnboundedSender;
+use tokio::time::timeout;
+
+use crate::executors::{self, ExecutorContext, StepAttempt, failed, failed_by, invalid};
+use crate::trust;
+
+/// Default time limit of an attempt.
+const ATTEMPT_MAX: Duration = Duration::from_secs(60 * 60);
+
+/// Runs a task and sends the result to the worker, which reports it together with other results.
+pub(super) async fn attend(
+    hands: Arc<ExecutorContext>,
+    claimed: ClaimedTask,
+    tell_done: UnboundedSender<FinishedTask>,
+) {
+    let task = claimed.task.id.clone();
+    let fence = claimed.task.fence;
+    let report = match prepare(hands, claimed) {
+        Ok(job) => carry_out(&job).await,
+        Err(problem) => invalid(problem),
+    };
+    // An error means that the worker is gone, and no one is left to tell.
+    let _ = tell_done.send(FinishedTask {
+        task,
+        fence,
+        report,
+    });
+}
+
+/// Collects everything the attempt needs; the error is a sentence that says what is missing.
+fn prepare(hands: Arc<ExecutorContext>, claimed: ClaimedTask) -> Result<StepAttempt, String> {
+    let task = claimed.task;
+    let Some(step) = claimed.workflow.step_of(&task) else {
+        let step = &task.id.step;
+        return Err(format!("The workflow has no step `{step}` any more."));
+    };
+    let mut state = claimed.state.map_err(|refusal| refusal.message)?;
+    executors::name_agent(&hands.project, &mut state);
+    Ok(StepAttempt {
+        hands,
+        run_spent: claimed.run_spent,
+        step: step.into_owned(),
+        state,
+        task,
+    })
+}
+
+async fn carry_out(job: &StepAttempt) -> AttemptReport {
+    if let Some(report) = executors::left_to_a_person(job) {
+        return report;
+    }
+    // The step may come from a database that was not made here.
+    if let Err(error) = trust::require_step(&job.hands.project, &job.step) {
+        return failed_by(&error);
+    }
+    let max = job.step.config.timeout;
+    let max = max.map_or(ATTEMPT_MAX, |max| Duration::from_millis(max.ms));
+    let executor = executors::of(job.step.config.handler.unwrap_or_default());
+    match timeout(max, executor.execute(job)).await {
+        Ok(report) => report,
+        Err(_) => {
+            let message = format!("It took longer than {max:?}.");
+            let mut report = failed(FailureClass::Timeout, message);
+            report.spent = job.hands.till.take(&job.task.id);
+            report
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! `drawloom serve`: the API, the pages and a worker, in one process.
+
+use std::net::SocketAddr;
+use std::path::Path;
+
+use app::ai::AiOverrides;
+use app::settings::{ADMIN_EMAIL, ADMIN_PASSWORD_FILE, LogFormat};
+use app::{AccessControl, App};
+use clap::Args;
+use server::{ServeError, ServeOptions, ServerHandle, ServerLimits};
+use tokio::runtime::Runtime;
+
+use super::workflow::DatabaseArgs;
+use crate::exit::{CliError, CliExit};
+use crate::session::CliSession;
+use crate::{interrupt, log, output};
+
+/// The file with the link, from the project's folder.
+const LINK_FILE: &str = ".drawloom/sign-in-link";
+
+/// Serve the API and the pages of this project, with a worker inside
+///
+/// It needs no setup. Until the server has an admin, every start prints a link; the first person
+/// who follows it becomes the admin. The same link is in `.drawloom/sign-in-link`, readable only by
+/// you. Unattended installations set DRAWLOOM_ADMIN_EMAIL and DRAWLOOM_ADMIN_PASSWORD_FILE instead.
+///
+/// It listens on this machine only. To serve others it needs `--public-url`, with https by a proxy
+/// in front. On Ctrl-C or SIGTERM it finishes requests, hands back the worker's tasks, and ends
+/// with exit code 0.
+#[derive(Args, Debug)]
+#[command(after_long_help = "\
+Examples:
+  drawloom serve
+  drawloom serve --open
+  drawloom serve --listen 0.0.0.0:7331 --public-url https://drawloom.example.org
+  drawloom serve --no-worker --database postgres://drawloom@db/drawloom")]
+pub(crate) struct ServeArgs {
+    /// The address to listen on
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7331")]
+    listen: SocketAddr,
+    /// The address that people use, such as `https://drawloom.example.org`
+    #[arg(long, value_name = "URL")]
+    public_url: Option<String>,
+    /// Let plain http leave the machine: passwords can be read on the way
+    #[arg(long)]
+    insecure_http: bool,
+    /// How to write the log on stderr: for people, as JSON for programs, or not at all
+    #[arg(long, value_name = "FORMAT", value_parser = LogFormat::WORDS)]
+    log: Option<String>,
+    /// Open the browser
+    #[arg(long)]
+    open: bool,
+    /// Start no worker: other processes work on the runs
+    #[arg(long)]
+    no_worker: bool,
+    #[command(flatten)]
+    keeping: DatabaseArgs,
+}
+
+impl ServeArgs {
+    pub(crate) fn run(&self, session: &CliSession) -> Result<CliExit, CliError> {
+        let project = self.keeping.project(session)?;
+        let format = self.log.as_deref().map(LogFormat::read);
+        log::start(format.unwrap_or(project.settings.server.log));
+        let runtime = many_threads()?;
+        let busy = interrupt::InterruptGuard::work();
+        let served = runtime.block_on(async {
+            let app = self
+                .keeping
+                .open_app(session, project, AiOverrides::default());
+            self.serve(session, app.await?).await
+        });
+        drop(busy);
+        served?;
+        interrupt::obeyed();
+        output::say("stopped");
+        Ok(CliExit::Done)
+    }
+
+    async fn serve(&self, session: &CliSession, app: App) -> Result<(), CliError> {
+        let options = ServeOptions {
+            listen: self.listen,
+            public_url: self.public_url.clone(),
+            allows_plain_http: self.insecure_http,
+            has_worker: !self.no_worker,
+            limits: ServerLimits::default(),
+        };
+        let access = app.access_control();
+        let link_file = app.project().folder().join(LINK_FILE);
+        let serving = ServerHandle::open(app, &options).await.map_err(refused)?;
+        claim_by_settings(session, &access).await?;
+        let address = match access.make_claim_link().await? {
+            Some(secret) => {
+                let link = format!("{}/claim/{}", serving.origin(), secret.reveal());
+                workspace::fs::write_private(&link_file, format!("{link}\n").as_bytes())?;
+                output::say("this server has no admin yet; this link makes you its admin, once:");
+                link
+            }
+            None => {
+                // A link that is used up would only confuse.
+                let _ = workspace::fs::remove_file(&link_file);
+                serving.origin().to_owned()
+            }
+        };
+        output::data(format!("{address}\n").as_bytes())?;
+        output::say(format!("serving at {}; Ctrl-C stops it", serving.origin()));
+        if self.open {
+            open_browser(&address);
+        }
+        serving.run(interrupt::cancel()).await.map_err(refused)
+    }
+}
+
+/// Claims a fresh server as the variables say, if they are set.
+async fn claim_by_settings(session: &CliSession, access: &AccessControl) -> Result<(), CliError> {
+    let variables = &session.surroundings.variables;
+    let (email, file) = match (
+        variables.get(ADMIN_EMAIL),
+        variables.get(ADMIN_PASSWORD_FILE),
+    ) {
+        (Some(email), Some(file)) => (email, file),
+        (None, None) => return Ok(()),
+        _ => {
+            let message = format!("{ADMIN_EMAIL} and {ADMIN_PASSWORD_FILE} go together");
+            return Err(CliError::usage(message).hint("set both, or neither"));
+        }
+    };
+    let path = session.path(Path::new(file));
+    let Some(password) = workspace::fs::read_text(&path)? else {
+        let message = format!("there is no file {file} ({ADMIN_PASSWORD_FILE})");
+        return Err(CliError::failed("E_FILE", message));
+    };
+    let password = password.strip_suffix('\n').unwrap_or(&password);
+    let password = password.strip_suffix('\r').unwrap_or(password);
+    if let Some(owner) = access.claim_by_operator(email, password).await? {
+        output::say(format!("{} is the admin of this server", owner.slug));
+    }
+    Ok(())
+}
+
+/// Opens the browser; who has none reads the link.
+fn open_browser(address: &str) {
+    let program = match cfg!(target_os = "macos") {
+        true => "open",
+        false => "xdg-open",
+    };
+    let opening = exec::Invocation::new(program).args([address]);
+    std::thread::spawn(move || {
+        if exec::run(&opening).is_err() {
+            output::say("no browser could be opened; follow the link yourself");
+        }
+    });
+}
+
+fn many_threads() -> Result<Runtime, CliError> {
+    let built = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build();
+    built.map_err(|cause| {
+        CliError::failed("E_COMMAND", format!("the server cannot be set up: {cause}"))
+            .hint("close other programs: the system is out of handles")
+    })
+}
+
+fn refused(error: ServeError) -> CliError {
+    match error {
+        ServeError::Options { message, hint } => CliError::usage(message).hint(hint),
+        ServeError::Listen { .. } => CliError::failed("E_LISTEN", error.to_string())
+            .hint("another server may be running; `--listen` takes another address"),
+        ServeError::App(error) => error.into(),
+    }
+}

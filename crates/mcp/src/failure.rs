@@ -1,0 +1,44 @@
+//! Failures of a tool as the model reads them: one sentence, and what to do next.
+
+use app::Error;
+use rmcp::model::{CallToolResult, ContentBlock};
+
+/// Why a call did nothing, in words for the model.
+#[derive(Debug)]
+pub(crate) struct ToolFailure {
+    message: String,
+    hint: Option<String>,
+}
+
+impl ToolFailure {
+    pub(crate) fn new(message: impl Into<String>) -> Self {
+        Self {
+            message: message.into(),
+            hint: None,
+        }
+    }
+
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// The result that carries it. It has no structured content: there is no result to describe.
+    pub(crate) fn into_result(self) -> CallToolResult {
+        let text = match self.hint {
+            Some(hint) => format!("{}. Next: {hint}", self.message.trim_end_matches('.')),
+            None => self.message,
+        };
+        CallToolResult::error(vec![ContentBlock::text(text)])
+    }
+}
+
+impl From<Error> for ToolFailure {
+    fn from(error: Error) -> Self {
+        let mut failure = ToolFailure::new(error.to_string());
+        if let Error::Own(fault) = &error {
+            failure.hint.clone_from(&fault.hint);
+        }
+        failure
+    }
+}

@@ -1,0 +1,18 @@
+//! MCP ⇄ use cases: lets agents run recipes, workflows and builds through the Model Context Protocol.
+//!
+//! The protocol itself is `rmcp`'s, for clients of both eras on one endpoint. [`DrawloomServer`] lists the
+//! tools of the sets that are switched on and calls the use cases of one actor. It decides nothing: the
+//! permissions, budgets and trust of the application hold for agents as they do for everybody.
+//!
+//! An agent that starts a run is not the one who approves it. A step for people stays with people, and
+//! the result says where a person answers.
+
+mod failure;
+mod prompts;
+mod resources;
+mod server;
+mod tool_set;
+mod tools;
+
+pub use server::{DrawloomServer, serve_stdio};
+pub use tool_set::ToolSet;

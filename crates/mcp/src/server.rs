@@ -1,0 +1,166 @@
+//! The server that clients talk to: tools, resources and prompts over the use cases of one actor.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use app::UseCases;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ErrorData, GetPromptRequestParams,
+    GetPromptResponse, Implementation, ListPromptsResult, ListResourceTemplatesResult,
+    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams,
+    ReadResourceResponse, ServerCapabilities, ServerConfig, Tool,
+};
+use rmcp::service::{RequestContext, RoleServer};
+use rmcp::{ServerHandler, ServiceExt as _};
+use serde_json::{Map, Value};
+
+use crate::{ToolSet, prompts, resources, tools};
+
+/// How many bytes the arguments of one call may have.
+const ARGUMENT_BYTES_MAX: usize = 1 << 20;
+
+const INSTRUCTIONS: &str = "Drawloom runs recipes (templates that become files), workflows (diagrams \
+that run) and builds. You propose, the program disposes: values and answers are checked, files are \
+written all or nothing. run_recipe may return answers_needed: call it again with answers. start_run \
+returns at once: look with get_run. Steps for people wait for a person; say where they answer.";
+
+/// The tools, resources and prompts of a project.
+#[derive(Clone)]
+pub struct DrawloomServer {
+    pub(crate) use_cases: UseCases,
+    sets: Arc<[ToolSet]>,
+    /// The runs that were started through this server: none of their tasks is answered through it.
+    pub(crate) started: Arc<Mutex<BTreeSet<String>>>,
+}
+
+impl DrawloomServer {
+    pub fn new(use_cases: UseCases, sets: &[ToolSet]) -> Self {
+        Self {
+            use_cases,
+            sets: sets.into(),
+            started: Arc::default(),
+        }
+    }
+
+    /// Notes that a run was started through this server.
+    pub(crate) fn note_started(&self, run: &str) {
+        let mut started = self.started.lock().unwrap_or_else(PoisonError::into_inner);
+        started.insert(run.to_owned());
+    }
+
+    /// Returns whether a run was started through this server.
+    pub(crate) fn has_started(&self, run: &str) -> bool {
+        let started = self.started.lock().unwrap_or_else(PoisonError::into_inner);
+        started.contains(run)
+    }
+
+    async fn call(
+        &self,
+        name: &str,
+        arguments: Map<String, Value>,
+    ) -> Result<CallToolResult, ErrorData> {
+        let Some(entry) = tools::find(name, &self.sets) else {
+            let message = format!("there is no tool `{name}`");
+            return Err(ErrorData::invalid_params(message, None));
+        };
+        let arguments = Value::Object(arguments);
+        let bytes = arguments.to_string().len();
+        if bytes > ARGUMENT_BYTES_MAX {
+            let message = format!(
+                "the arguments have {bytes} bytes, more than ARGUMENT_BYTES_MAX = {ARGUMENT_BYTES_MAX}"
+            );
+            return Err(ErrorData::invalid_params(message, None));
+        }
+        Ok(match tools::call(self, entry, arguments).await {
+            Ok(result) => tools::bounded(result),
+            Err(failure) => failure.into_result(),
+        })
+    }
+}
+
+impl ServerHandler for DrawloomServer {
+    fn get_info(&self) -> ServerConfig {
+        let capabilities = ServerCapabilities::builder()
+            .enable_prompts()
+            .enable_resources()
+            .enable_tools()
+            .build();
+        ServerConfig::new(capabilities)
+            .with_server_info(Implementation::new("drawloom", env!("CARGO_PKG_VERSION")))
+            .with_instructions(INSTRUCTIONS)
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        Ok(ListToolsResult::with_all_items(tools::listed(&self.sets)))
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        tools::find(name, &self.sets).map(|entry| entry.tool())
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let arguments = request.arguments.unwrap_or_default();
+        Ok(self.call(&request.name, arguments).await?.into())
+    }
+
+    async fn list_resources(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        resources::list(self).await
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        Ok(ListResourceTemplatesResult::with_all_items(
+            resources::templates(),
+        ))
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        Ok(resources::read(self, &request.uri).await?.into())
+    }
+
+    async fn list_prompts(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        Ok(ListPromptsResult::with_all_items(prompts::list()))
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        let arguments = request.arguments.unwrap_or_default();
+        Ok(prompts::get(&request.name, &arguments)?.into())
+    }
+}
+
+/// Serves one client on stdin and stdout until it closes them.
+pub async fn serve_stdio(server: DrawloomServer) -> Result<(), String> {
+    let serving = server.serve(rmcp::transport::stdio()).await;
+    let running =
+        serving.map_err(|cause| format!("the client did not begin a session: {cause}"))?;
+    let ended = running.waiting().await;
+    ended.map_err(|cause| format!("the session broke off: {cause}"))?;
+    Ok(())
+}

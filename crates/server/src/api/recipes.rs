@@ -1,0 +1,276 @@
+//! Recipes in two passes: a run asks for answers, then shows its differences, then writes.
+//!
+//! A run that waits is kept in the memory of this process, for a day at most: it has written nothing, and
+//! the same request makes it again.
+
+use app::{Permission, RecipeOutcome, RecipePass, RecipeRunInput, UseCases};
+use axum::http::Method;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use crate::api::encoded;
+use crate::problem::{ApiProblem, ProblemCode};
+use crate::request::{ApiReply, ApiRequest};
+use crate::state::ServerState;
+use crate::table::{ApiRoute, RouteAccess, schema};
+
+/// The most runs that wait at once; the oldest go first.
+const WAITING_MAX: usize = 200;
+/// How long a run waits.
+const WAIT_MS_MAX: u64 = 24 * 60 * 60 * 1_000;
+
+/// A run of a recipe that waits for answers, or to be applied.
+#[derive(Clone)]
+pub(crate) struct RecipeRun {
+    wish: RecipeRunInput,
+    /// Whose it is.
+    by: String,
+    begun_ms: u64,
+}
+
+pub(crate) fn routes() -> Vec<ApiRoute> {
+    let looks = RouteAccess::Needs(Permission::Look);
+    let runs = RouteAccess::Needs(Permission::RunRecipes);
+    const RUN: &[&str] = &["id", "status"];
+    vec![
+        ApiRoute::new(
+            Method::GET,
+            "/recipes",
+            looks,
+            "Lists recipes that can be run by name.",
+            |asked| Box::pin(list(asked)),
+        )
+        .answers(200, &["items"]),
+        ApiRoute::new(
+            Method::GET,
+            "/recipes/{name}",
+            looks,
+            "Returns a recipe: its variables as a form.",
+            |asked| Box::pin(show(asked)),
+        )
+        .answers(200, &["name", "variables"]),
+        ApiRoute::new(
+            Method::POST,
+            "/recipes/{name}/runs",
+            runs,
+            "Begins a run: `answers_needed` with questions, or `ready` with differences.",
+            |asked| Box::pin(begin(asked)),
+        )
+        .optional_body(schema::<NewRecipeRun>)
+        .answers(201, RUN),
+        ApiRoute::new(
+            Method::GET,
+            "/recipes/{name}/runs/{id}",
+            looks,
+            "Shows how far a run is; nothing is written.",
+            |asked| Box::pin(look(asked)),
+        )
+        .answers(200, RUN),
+        ApiRoute::new(
+            Method::PUT,
+            "/recipes/{name}/runs/{id}/answers",
+            runs,
+            "Answers the questions of a run.",
+            |asked| Box::pin(answer(asked)),
+        )
+        .body(schema::<AnswersBody>)
+        .answers(200, RUN),
+        ApiRoute::new(
+            Method::POST,
+            "/recipes/{name}/runs/{id}/apply",
+            runs,
+            "Writes the files and runs the commands.",
+            |asked| Box::pin(apply(asked)),
+        )
+        .optional_body(schema::<ApplyBody>)
+        .answers(200, RUN),
+    ]
+}
+
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct NewRecipeRun {
+    /// Values of variables, by name.
+    #[serde(default)]
+    values: Map<String, Value>,
+    /// Answers to questions that are known already.
+    #[serde(default)]
+    answers: Map<String, Value>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct AnswersBody {
+    answers: Map<String, Value>,
+}
+
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct ApplyBody {
+    /// Overwrite files that are there and differ.
+    #[serde(default)]
+    force: bool,
+}
+
+async fn list(asked: ApiRequest) -> Result<ApiReply, ApiProblem> {
+    let catalog = asked.use_cases()?.recipes()?;
+    let items: Vec<Value> = catalog
+        .all()
+        .map(|listing| {
+            json!({
+                "name": listing.id, "description": listing.description,
+                "version": listing.version,
+                "problem": listing.problem.as_ref().map(ToString::to_string),
+            })
+        })
+        .collect();
+    Ok(ApiReply::json(json!({ "items": items })))
+}
+
+async fn show(asked: ApiRequest) -> Result<ApiReply, ApiProblem> {
+    let name = asked.path("name");
+    let recipe = asked.use_cases()?.recipe(name)?;
+    let variables: Vec<Value> = recipe
+        .variables()
+        .iter()
+        .map(|(name, variable)| {
+            json!({
+                "name": name,
+                "type": format!("{:?}", variable.kind).to_lowercase(),
+                "isRequired": variable.required,
+                "position": variable.position,
+                "description": variable.description,
+                "default": variable.default.as_ref().map(|default| &default.value),
+            })
+        })
+        .collect();
+    Ok(ApiReply::json(json!({
+        "name": name,
+        "title": recipe.manifest.name,
+        "description": recipe.manifest.description,
+        "version": recipe.manifest.version,
+        "isOutside": recipe.is_outside(),
+        "variables": variables,
+    })))
+}
+
+async fn begin(asked: ApiRequest) -> Result<ApiReply, ApiProblem> {
+    let new: NewRecipeRun = asked.body_or_default()?;
+    let use_cases = asked.use_cases()?;
+    let wish = RecipeRunInput {
+        recipe: asked.path("name").to_owned(),
+        values: new.values,
+        answers: new.answers,
+        is_forced: false,
+    };
+    let outcome = use_cases.run_recipe(&wish, RecipePass::Preview).await?;
+    let run = RecipeRun {
+        by: use_cases.person(),
+        begun_ms: asked.state().app().now_ms(),
+        wish,
+    };
+    let id = keep(asked.state(), None, run);
+    let location = format!("/api/v1/recipes/{}/runs/{id}", encoded(asked.path("name")));
+    Ok(ApiReply::created(document(&id, &outcome), &location))
+}
+
+async fn look(asked: ApiRequest) -> Result<ApiReply, ApiProblem> {
+    let (use_cases, run) = find(&asked)?;
+    // Only those who may run it may have it rendered; others see that it waits.
+    let outcome = use_cases.run_recipe(&run.wish, RecipePass::Preview).await?;
+    Ok(ApiReply::json(document(asked.path("id"), &outcome)))
+}
+
+async fn answer(asked: ApiRequest) -> Result<ApiReply, ApiProblem> {
+    let AnswersBody { answers } = asked.body()?;
+    let (use_cases, mut run) = find(&asked)?;
+    run.wish.answers.extend(answers);
+    let outcome = use_cases.run_recipe(&run.wish, RecipePass::Preview).await?;
+    keep(asked.state(), Some(asked.path("id")), run);
+    Ok(ApiReply::json(document(asked.path("id"), &outcome)))
+}
+
+async fn apply(asked: ApiRequest) -> Result<ApiReply, ApiProblem> {
+    let ApplyBody { force } = asked.body_or_default()?;
+    let (use_cases, mut run) = find(&asked)?;
+    run.wish.is_forced = force;
+    let id = asked.path("id");
+    match use_cases.run_recipe(&run.wish, RecipePass::Apply).await? {
+        RecipeOutcome::Conflicts(paths) => Err(ApiProblem::new(
+            ProblemCode::Conflict,
+            "files are there and differ; nothing was written",
+        )
+        .hint("send `{\"force\": true}` to overwrite them")
+        .with("paths", json!(paths))),
+        RecipeOutcome::AnswersNeeded(questions) => Err(ApiProblem::new(
+            ProblemCode::Conflict,
+            "questions are open; nothing was written",
+        )
+        .hint("PUT the answers first")
+        .with("questions", questions)),
+        outcome => {
+            forget(asked.state(), id);
+            Ok(ApiReply::json(document(id, &outcome)))
+        }
+    }
+}
+
+fn find(asked: &ApiRequest) -> Result<(UseCases, RecipeRun), ApiProblem> {
+    let use_cases = asked.use_cases()?;
+    let now_ms = asked.state().app().now_ms();
+    let runs = asked.state().shared.recipe_runs.lock();
+    let found = runs
+        .ok()
+        .and_then(|runs| runs.get(asked.path("id")).cloned());
+    let fits = |run: &RecipeRun| {
+        run.wish.recipe == asked.path("name")
+            && run.by == use_cases.person()
+            && now_ms.saturating_sub(run.begun_ms) < WAIT_MS_MAX
+    };
+    match found.filter(fits) {
+        Some(run) => Ok((use_cases, run)),
+        None => Err(
+            ApiProblem::new(ProblemCode::NotFound, "there is no such run of yours")
+                .hint("begin it again: a run that waits is forgotten after a day or a restart"),
+        ),
+    }
+}
+
+/// Keeps a run under its id, or under a new one.
+fn keep(state: &ServerState, id: Option<&str>, run: RecipeRun) -> String {
+    let id = id.map_or_else(|| new_id(run.begun_ms), str::to_owned);
+    if let Ok(mut runs) = state.shared.recipe_runs.lock() {
+        runs.insert(id.clone(), run);
+        while runs.len() > WAITING_MAX {
+            runs.pop_first();
+        }
+    }
+    id
+}
+
+fn forget(state: &ServerState, id: &str) {
+    if let Ok(mut runs) = state.shared.recipe_runs.lock() {
+        runs.remove(id);
+    }
+}
+
+/// An id that sorts by time and cannot be guessed.
+fn new_id(now_ms: u64) -> String {
+    let mut bytes = [0_u8; 8];
+    let _ = getrandom::fill(&mut bytes);
+    format!("{now_ms:011x}{:016x}", u64::from_be_bytes(bytes))
+}
+
+fn document(id: &str, outcome: &RecipeOutcome) -> Value {
+    match outcome {
+        RecipeOutcome::AnswersNeeded(questions) => {
+            json!({ "id": id, "status": "answers_needed", "questions": questions })
+        }
+        RecipeOutcome::Ready(plan) => json!({ "id": id, "status": "ready", "plan": plan }),
+        RecipeOutcome::Conflicts(paths) => {
+            json!({ "id": id, "status": "conflicts", "paths": paths })
+        }
+        RecipeOutcome::Done(report) => json!({ "id": id, "status": "done", "report": report }),
+    }
+}

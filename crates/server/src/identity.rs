@@ -1,0 +1,134 @@
+//! Who asks: found by a session's cookie or a bearer token.
+
+use app::sign_in::{SESSION_LIFE, actor_of};
+use app::{Actor, SignedIn};
+use axum::http::{HeaderMap, Method, header};
+use store::SessionId;
+
+use crate::headers::cookie;
+use crate::problem::{ApiProblem, ProblemCode};
+use crate::state::ServerState;
+
+/// The cookie of a session on `https`: browsers keep it to this host and to https.
+const SECURE_COOKIE: &str = "__Host-drawloom_session";
+/// The same on plain `http` of this machine, where the other cannot be set.
+const LOCAL_COOKIE: &str = "drawloom_session";
+
+/// A user who was let in.
+#[derive(Clone, Debug)]
+pub(crate) struct CallerIdentity {
+    pub(crate) actor: Actor,
+    /// The name that people read.
+    pub(crate) display_name: String,
+    pub(crate) credential: RequestCredential,
+}
+
+/// The proof that was shown.
+#[derive(Clone, Debug)]
+pub(crate) enum RequestCredential {
+    Session(SessionId),
+    Token {
+        id: store::TokenId,
+        scopes: Vec<String>,
+    },
+}
+
+impl CallerIdentity {
+    /// Finds out who asks; nothing where no proof is shown. A proof that is not good is refused.
+    pub(crate) async fn find(
+        state: &ServerState,
+        headers: &HeaderMap,
+    ) -> Result<Option<CallerIdentity>, ApiProblem> {
+        if let Some(given) = headers.get(header::AUTHORIZATION) {
+            let text = given.to_str().unwrap_or_default();
+            let secret = text
+                .split_once(' ')
+                .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
+            let secret = secret.map(|(_, secret)| secret.trim()).unwrap_or_default();
+            let bearer = state.access().find_bearer(secret).await?;
+            let Some(bearer) = bearer else {
+                let message = "this token is not valid: it is unknown, revoked or expired";
+                return Err(ApiProblem::new(ProblemCode::Unauthorized, message)
+                    .hint("`drawloom tokens add NAME --user SLUG --role ROLE` makes a new one")
+                    .header("www-authenticate", "Bearer error=\"invalid_token\""));
+            };
+            return Ok(Some(CallerIdentity {
+                actor: actor_of(&bearer.user, bearer.role),
+                display_name: bearer.user.display_name.clone(),
+                credential: RequestCredential::Token {
+                    id: bearer.token,
+                    scopes: bearer.scopes,
+                },
+            }));
+        }
+        let Some(secret) = cookie(headers, cookie_name(state)) else {
+            return Ok(None);
+        };
+        let found = state.access().find_session(secret).await?;
+        Ok(found.map(|(session, user)| CallerIdentity {
+            actor: actor_of(&user, user.role),
+            display_name: user.display_name.clone(),
+            credential: RequestCredential::Session(session.id),
+        }))
+    }
+
+    /// Refuses what the scopes of a token leave out. `runs` lets all of runs, `runs.read` looking only.
+    pub(crate) fn check_scope(&self, resource: &str, method: &Method) -> Result<(), ApiProblem> {
+        let RequestCredential::Token { scopes, .. } = &self.credential else {
+            return Ok(());
+        };
+        let reading = format!("{resource}.read");
+        let fits = |scope: &String| {
+            scope == resource || (method.is_safe() && (*scope == reading || scope == "read"))
+        };
+        match scopes.is_empty() || scopes.iter().any(fits) {
+            true => Ok(()),
+            false => Err(ApiProblem::new(
+                ProblemCode::Forbidden,
+                format!("the scopes of this token leave out `{resource}`"),
+            )
+            .hint("use a token with that scope, or one without scopes")),
+        }
+    }
+
+    /// The key under which requests are counted, and under which idempotency keys are kept.
+    pub(crate) fn key(&self) -> String {
+        match &self.credential {
+            RequestCredential::Session(_) => format!("user:{}", self.actor.name()),
+            RequestCredential::Token { id, .. } => format!("token:{id}"),
+        }
+    }
+}
+
+fn cookie_name(state: &ServerState) -> &'static str {
+    match state.shared.address.is_secure() {
+        true => SECURE_COOKIE,
+        false => LOCAL_COOKIE,
+    }
+}
+
+/// The header that gives a browser its session.
+pub(crate) fn session_cookie(state: &ServerState, signed_in: &SignedIn) -> String {
+    let (name, secret) = (cookie_name(state), signed_in.secret.reveal());
+    let age = SESSION_LIFE.as_secs();
+    format!(
+        "{name}={secret}; Path=/; HttpOnly; SameSite=Lax; Max-Age={age}{}",
+        secure(state)
+    )
+}
+
+/// The header that takes it back.
+pub(crate) fn no_cookie(state: &ServerState) -> String {
+    let name = cookie_name(state);
+    format!(
+        "{name}=; Path=/; HttpOnly; SameSite=Lax; Max-Age=0{}",
+        secure(state)
+    )
+}
+
+fn secure(state: &ServerState) -> &'static str {
+    match state.shared.address.is_secure() {
+        true => "; Secure",
+        false => "",
+    }
+}

@@ -1,0 +1,38 @@
+//! The door to sockets: HTTP in, use cases of `app` called, HTTP out.
+//!
+//! Nothing is decided here that another door would have to decide again. `table` lists every route of
+//! the API with the right it takes; the router, the OpenAPI document and the tests are made from it.
+//! `dispatch` is the one way of a request to its handler: who asks, from where, may they, has it been
+//! asked before, and what to answer when it cannot be done.
+
+mod api;
+mod cursor;
+mod dispatch;
+mod headers;
+mod idempotency;
+mod identity;
+mod metrics;
+mod openapi;
+mod origin;
+mod pages;
+mod problem;
+mod request;
+mod request_log;
+mod serving;
+mod state;
+mod table;
+mod throttle;
+
+use axum::middleware::from_fn_with_state;
+
+pub use openapi::document as openapi_document;
+pub use serving::{BackgroundTasks, ServeError, ServeOptions, ServerHandle};
+pub use state::{ServerLimits, ServerState};
+
+/// Returns the whole server as one service: the API and the pages.
+pub fn router(state: &ServerState) -> axum::Router {
+    let observe = from_fn_with_state(state.clone(), request_log::observe);
+    dispatch::api_router(state)
+        .merge(pages::router(state))
+        .layer(observe)
+}

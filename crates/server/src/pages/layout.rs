@@ -1,0 +1,21 @@
+//! Pages before one is signed in: no navigation around them.
+
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use maud::Markup;
+
+use super::frame;
+use crate::headers::harden;
+use crate::state::ServerState;
+
+/// Wraps the body of a page whose title says what is the case.
+pub(crate) fn page(
+    state: &ServerState,
+    status: StatusCode,
+    title: &str,
+    body: &Markup,
+) -> Response {
+    let mut response = (status, frame::bare(title, body)).into_response();
+    harden(response.headers_mut(), state.shared.address.is_secure());
+    response
+}

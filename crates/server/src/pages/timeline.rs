@@ -1,0 +1,107 @@
+//! A run over time: a bar for each task, and a grid of the items of a loop.
+
+use std::collections::BTreeMap;
+
+use flow::StepId;
+use flow::engine::{TaskRow, TaskStatus};
+use maud::{Markup, html};
+
+use super::parts::{count, line, span, task_words, waits_for_person};
+use crate::api::encoded;
+
+/// How many bars are drawn.
+const BARS_MAX: usize = 40;
+/// How many items a grid shows.
+const CELLS_MAX: usize = 300;
+/// The width of the bars' part, in units of the picture.
+const WIDTH: u64 = 320;
+/// The height of a bar with the room around it.
+const ROW: usize = 20;
+
+/// Draws when each task began and ended.
+pub(super) fn bars(
+    tasks: &[TaskRow],
+    (from_ms, until_ms): (u64, u64),
+    name: impl Fn(&StepId) -> String,
+) -> Markup {
+    let whole = until_ms.saturating_sub(from_ms).max(1);
+    let at = |ms: u64| ms.saturating_sub(from_ms).min(whole) * WIDTH / whole;
+    let shown: Vec<&TaskRow> = tasks.iter().take(BARS_MAX).collect();
+    let height = shown.len() * ROW + 4;
+    html! {
+        svg class="bars" viewBox={ "0 0 560 " (height) } role="img" aria-label={ "When each of " (count(shown.len(), "task", "tasks")) " began and ended" } {
+            @for (row, task) in shown.iter().enumerate() {
+                @let begin = at(task.created_ms);
+                @let end = at(task.ended_ms.unwrap_or(until_ms));
+                @let (class, word) = task_words(task);
+                @let took = task.ended_ms.unwrap_or(until_ms).saturating_sub(task.created_ms);
+                @let top = row * ROW;
+                text x="0" y=(top + 14) { (short(&name(&task.id.step))) }
+                rect class=(class) x=(170 + begin) y=(top + 4) width=((end - begin).max(2)) height="12" rx="2" { title { (word) ", " (span(took)) } }
+                text class="took" x=(176 + end.max(begin + 2)) y=(top + 14) { (span(took)) }
+            }
+        }
+        @if tasks.len() > BARS_MAX { p class="hint" { "The first " (BARS_MAX) " of " (tasks.len()) " tasks." } }
+    }
+}
+
+fn short(name: &str) -> String {
+    let shown: String = name.chars().take(24).collect();
+    match shown.len() < name.len() {
+        true => format!("{shown}…"),
+        false => shown,
+    }
+}
+
+/// The tasks of steps inside of a loop, by step.
+pub(super) fn loops(tasks: &[TaskRow]) -> BTreeMap<&StepId, Vec<&TaskRow>> {
+    let mut found: BTreeMap<&StepId, Vec<&TaskRow>> = BTreeMap::new();
+    for task in tasks.iter().filter(|task| !task.id.path.items().is_empty()) {
+        found.entry(&task.id.step).or_default().push(task);
+    }
+    found.retain(|_, tasks| tasks.len() > 1);
+    found
+}
+
+/// How many tasks are in which state: `12 done, 1 failed`.
+pub(super) fn counts(tasks: &[&TaskRow]) -> String {
+    let mut by_word: BTreeMap<&str, usize> = BTreeMap::new();
+    for task in tasks {
+        *by_word.entry(task_words(task).1).or_default() += 1;
+    }
+    let words: Vec<String> = by_word
+        .iter()
+        .map(|(word, number)| format!("{number} {word}"))
+        .collect();
+    words.join(", ")
+}
+
+/// A cell for every item, with the glyph of its state.
+pub(super) fn grid(step: &str, tasks: &[&TaskRow], is_only_failed: bool) -> Markup {
+    let is_wrong = |task: &TaskRow| task.status == TaskStatus::Failed || waits_for_person(task);
+    let wrong = tasks.iter().filter(|task| is_wrong(task)).count();
+    let mut shown: Vec<&&TaskRow> = tasks
+        .iter()
+        .filter(|task| !is_only_failed || is_wrong(task))
+        .collect();
+    shown.sort_by_key(|task| task.id.path.last().map(|item| item.index));
+    html! {
+        section class="card" data-live={ "grid-" (step) } {
+            h2 dir="auto" { (line(step)) ": " (counts(tasks)) }
+            @if wrong > 0 {
+                p class="small" {
+                    @if is_only_failed { a href="?" { "Show all items" } } @else { a href="?items=failed" { "Show only the " (count(wrong, "item that needs a person", "items that need a person")) } }
+                    " · " kbd { "]" } " goes to the next one"
+                }
+            }
+            div class="grid" {
+                @for task in shown.iter().take(CELLS_MAX) {
+                    @let (class, word) = task_words(task);
+                    @let number = task.id.path.last().map_or(0, |item| item.index + 1);
+                    a class={ "st " (class) } data-wrong[is_wrong(task)] href={ "/tasks/" (encoded(&task.id.to_string())) } title={ "item " (number) ": " (word) } aria-label={ "item " (number) ": " (word) } {}
+                }
+            }
+            @if shown.len() > CELLS_MAX { p class="hint" { "The first " (CELLS_MAX) " of " (shown.len()) " items." } }
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! Everything that requests share.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use app::webhooks::DeliveryPolicy;
+use app::{AccessControl, App, CommandCancel};
+use tokio::sync::{Notify, watch};
+
+use crate::api::recipes::RecipeRun;
+use crate::metrics::ServerMetrics;
+use crate::origin::PublicAddress;
+use crate::throttle::LoginThrottles;
+
+/// The limits of the server, each of which an answer names when it is hit.
+#[derive(Clone, Debug)]
+pub struct ServerLimits {
+    /// The largest body of a request, in bytes.
+    pub body_bytes_max: usize,
+    /// The most connections at once; more wait until one ends.
+    pub connections_max: usize,
+    /// How long the head of a request may take to arrive.
+    pub head_wait_max: Duration,
+    /// How long the body of a request may take to arrive.
+    pub body_wait_max: Duration,
+    /// The most items of a page.
+    pub page_items_max: usize,
+    /// The most runs that one request starts.
+    pub runs_at_once_max: usize,
+    /// The most streams of events that one user has open.
+    pub streams_per_user_max: usize,
+    /// The most requests of one user or address in a second; four times as many may come at once.
+    pub requests_per_second_max: u32,
+    /// The most attempts to sign in for one account or from one address in a minute.
+    pub sign_ins_per_minute_max: u32,
+    /// The least free bytes on the disk of the project with which the server calls itself ready.
+    pub disk_bytes_min: u64,
+    /// How often a comment keeps a stream of events open.
+    pub heartbeat: Duration,
+    /// How often a stream of events asks again whether its reader may still read.
+    pub access_check: Duration,
+    /// When messages to webhooks are tried again.
+    pub webhooks: DeliveryPolicy,
+    /// How long connections may go on after the server was asked to stop.
+    pub grace: Duration,
+}
+
+impl Default for ServerLimits {
+    fn default() -> Self {
+        ServerLimits {
+            body_bytes_max: 8 << 20,
+            connections_max: 4_000,
+            head_wait_max: Duration::from_secs(15),
+            body_wait_max: Duration::from_secs(60),
+            page_items_max: 200,
+            runs_at_once_max: 1_000,
+            streams_per_user_max: 64,
+            requests_per_second_max: 200,
+            sign_ins_per_minute_max: 10,
+            disk_bytes_min: 64 << 20,
+            heartbeat: Duration::from_secs(15),
+            access_check: Duration::from_secs(30),
+            webhooks: DeliveryPolicy::default(),
+            grace: Duration::from_secs(10),
+        }
+    }
+}
+
+/// The state behind every request. Clones share it.
+#[derive(Clone)]
+pub struct ServerState {
+    pub(crate) shared: Arc<SharedState>,
+}
+
+pub(crate) struct SharedState {
+    pub(crate) app: App,
+    pub(crate) access: AccessControl,
+    pub(crate) limits: ServerLimits,
+    pub(crate) address: PublicAddress,
+    pub(crate) throttles: LoginThrottles,
+    pub(crate) metrics: ServerMetrics,
+    /// Goes up whenever there may be news in the stream of events.
+    pub(crate) news: watch::Sender<u64>,
+    /// Wakes the dispatcher of webhooks.
+    pub(crate) deliveries: Notify,
+    /// Turns true when the server stops.
+    pub(crate) closing: watch::Sender<bool>,
+    /// How many streams each user has open.
+    pub(crate) streams: Mutex<HashMap<String, usize>>,
+    /// Runs of recipes that wait for answers or for a decision, by id.
+    pub(crate) recipe_runs: Mutex<BTreeMap<String, RecipeRun>>,
+    /// Stops builds that are worked on.
+    pub(crate) cancel: CommandCancel,
+}
+
+impl ServerState {
+    /// Makes the state of a server that is reached at this address.
+    pub fn new(app: App, address: PublicAddress, limits: ServerLimits) -> ServerState {
+        ServerState {
+            shared: Arc::new(SharedState {
+                access: app.access_control(),
+                throttles: LoginThrottles::new(&limits),
+                metrics: ServerMetrics::new(),
+                app,
+                limits,
+                address,
+                news: watch::Sender::new(0),
+                deliveries: Notify::new(),
+                closing: watch::Sender::new(false),
+                streams: Mutex::default(),
+                recipe_runs: Mutex::default(),
+                cancel: CommandCancel::default(),
+            }),
+        }
+    }
+
+    pub(crate) fn app(&self) -> &App {
+        &self.shared.app
+    }
+
+    pub(crate) fn access(&self) -> &AccessControl {
+        &self.shared.access
+    }
+
+    pub(crate) fn limits(&self) -> &ServerLimits {
+        &self.shared.limits
+    }
+
+    /// Makes the state of a server that only a test talks to.
+    pub fn local(app: App, limits: ServerLimits) -> ServerState {
+        ServerState::new(app, PublicAddress::local(7331), limits)
+    }
+
+    /// Ends streams, and builds that are worked on.
+    pub fn close(&self) {
+        self.shared.closing.send_replace(true);
+        self.shared.cancel.cancel();
+    }
+}

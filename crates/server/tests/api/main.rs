@@ -1,0 +1,30 @@
+//! The API as programs use it: requests in, responses out, on a scratch database of each engine.
+
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "tests build their own fixtures and fail by panicking"
+)]
+
+#[allow(dead_code, reason = "these tests need a part of it")]
+#[path = "../../../store/tests/workflows/cluster.rs"]
+mod cluster;
+
+mod access;
+mod builds;
+mod conventions;
+mod document;
+mod faults;
+mod more_acts;
+mod operators;
+mod people;
+mod postgres;
+mod recipes;
+mod roles;
+mod runs;
+mod stream;
+mod test_server;
+mod webhooks;
+mod workflows;

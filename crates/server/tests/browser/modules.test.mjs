@@ -1,0 +1,32 @@
+// The modules of the pages that can be tested without a browser: node --test modules.test.mjs
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import test from "node:test";
+
+/** Loads a module of the pages as text: they are served by the program and belong to no package. */
+async function load(name) {
+  const text = readFileSync(new URL(`../../assets/${name}`, import.meta.url), "utf8");
+  return import(`data:text/javascript,${encodeURIComponent(text)}`);
+}
+
+test("a path is completed only inside of open braces", async () => {
+  const { typedPath } = await load("complete.js");
+  const cases = [
+    ["Say {{in", false, { start: 6, typed: "in" }],
+    ["Say {{ output.na", false, { start: 7, typed: "output.na" }],
+    ["Say {{in}} and", false, undefined],
+    ["Say in", false, undefined],
+    ["{{a}} {{steps.A", false, { start: 8, typed: "steps.A" }],
+    ["output.items", true, { start: 0, typed: "output.items" }],
+    ["output.a > inp", true, { start: 11, typed: "inp" }],
+  ];
+  for (const [text, isBare, expected] of cases) assert.deepEqual(typedPath(text, isBare), expected, text);
+});
+
+test("references that begin with what was typed come first", async () => {
+  const { fitting } = await load("complete.js");
+  const all = ["steps.A.output", "input.steps", "output"].map((path) => ({ path }));
+  assert.deepEqual(fitting(all, "ste").map((one) => one.path), ["steps.A.output", "input.steps"]);
+  assert.equal(fitting(all, "").length, 3);
+  assert.equal(fitting(all, "nothing").length, 0);
+});
