@@ -42,6 +42,15 @@ async fn are_encrypted(cluster: &Cluster) -> Vec<bool> {
     rows.iter().map(|row| row.get(0)).collect()
 }
 
+/// Waits until the server has ended our earlier connections: it does so a moment after we have closed them.
+async fn wait_until_unconnected(cluster: &Cluster) {
+    let until = std::time::Instant::now() + std::time::Duration::from_secs(20);
+    while !are_encrypted(cluster).await.is_empty() {
+        assert!(std::time::Instant::now() < until, "a connection is left");
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_is_reached_by_tls_and_has_to_be_who_it_should() {
     let (cluster, port) = server().await;
@@ -63,6 +72,8 @@ async fn a_server_is_reached_by_tls_and_has_to_be_who_it_should() {
         };
         assert!(store.users(UserFilter::Everybody).await.unwrap().is_empty());
         assert_eq!(are_encrypted(&cluster).await, [is_encrypted], "{ways}");
+        drop(store);
+        wait_until_unconnected(&cluster).await;
     }
 }
 
@@ -132,8 +143,10 @@ async fn another_machine_without_a_certificate_is_reached_where_its_address_says
     for (ways, is_encrypted) in [("require", true), ("prefer", true), ("disable", false)] {
         let address =
             format!("postgres://drawloom:geheim@0.0.0.0:{port}/{DATABASE}?sslmode={ways}");
-        let _store = open(&address).await.unwrap();
+        let store = open(&address).await.unwrap();
         assert_eq!(are_encrypted(&cluster).await, [is_encrypted], "{ways}");
+        drop(store);
+        wait_until_unconnected(&cluster).await;
     }
 }
 
