@@ -72,25 +72,17 @@ impl AgentTools {
 
     /// Returns the sentence sent to the model about a name that no tool has.
     pub(crate) fn unknown(&self, name: &str) -> String {
-        let near = self
-            .names()
-            .map(|known| (strsim::jaro_winkler(known, name), known))
-            .filter(|(score, _)| *score >= NEAR_SCORE_MIN)
-            .max_by(|(a, _), (b, _)| a.total_cmp(b));
         let known: Vec<_> = self.names().collect();
         let all = if known.is_empty() {
             "none".to_owned()
         } else {
             known.join(", ")
         };
-        match near {
-            Some((_, near)) => {
+        match diagnostics::nearest(name, self.names()) {
+            Some(near) => {
                 format!("There is no tool `{name}`; did you mean `{near}`? The tools are: {all}.")
             }
             None => format!("There is no tool `{name}`. The tools are: {all}."),
         }
     }
 }
-
-/// Names less alike than this are not taken for a slip.
-const NEAR_SCORE_MIN: f64 = 0.75;

@@ -92,13 +92,17 @@ pub async fn examine(
         passed_over: Vec::new(),
     };
     findings.push(work_of_builds(&project, surroundings));
-    findings.extend(tasks::database_problem(&project).await.map(|error| {
-        bad(
-            "database",
-            error.to_string(),
-            "see what it says, or move the file away",
-        )
-    }));
+    findings.extend(
+        tasks::database_problem(&project, surroundings)
+            .await
+            .map(|error| {
+                bad(
+                    "database",
+                    error.to_string(),
+                    "see what it says, or move the file away",
+                )
+            }),
+    );
     findings.extend(all_recipes(&project));
     findings.extend(all_kits(&project));
     findings

@@ -6,7 +6,7 @@ use crate::Error;
 use crate::project::HOME;
 
 /// The files that are private or can be made anew, from `.drawloom`.
-const PRIVATE: [&str; 9] = [
+const PRIVATE: [&str; 10] = [
     "drawloom.db*",
     "apply/",
     "answers/",
@@ -16,6 +16,7 @@ const PRIVATE: [&str; 9] = [
     "unfinished/",
     "cache/",
     "callback.key",
+    "sign-in-link",
 ];
 
 const IGNORE_FILE: &str = ".drawloom/.gitignore";

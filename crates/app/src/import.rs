@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use recipe::hygen::{self, ConversionWarning};
+use hygen::ConversionWarning;
 use workspace::{ChangeSet, RelPath, Root, fs};
 
 use crate::kits::{self, AddedKit, KitAddition};

@@ -3,7 +3,7 @@
 use std::path::{Component, Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
-use workspace::index::{ChangeImpact, IndexCache, SourceIndex};
+use index::{ChangeImpact, IndexCache, SourceIndex};
 use workspace::{AccessPolicy, RelPath, Root, Workspace, fs};
 
 use crate::project;

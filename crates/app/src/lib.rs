@@ -11,6 +11,7 @@
 mod error;
 mod surroundings;
 
+pub mod agent_files;
 pub mod ai;
 pub mod application;
 pub mod builds;
@@ -29,7 +30,9 @@ mod outbound;
 pub mod people;
 pub mod project;
 pub mod recipes;
+pub mod run_target;
 pub mod schedules;
+pub mod schemas;
 pub mod settings;
 pub mod tasks;
 pub mod templates;
@@ -54,11 +57,12 @@ pub use application::{DecisionView, ITEMS_PAGE_MAX, ItemView, ItemsPage, ItemsRe
 pub use application::{FileState, NamedWorkflow, RestoreReport, TextMove, restore_database};
 pub use application::{INBOX_COUNT_MAX, INBOX_PAGE_MAX, InboxGroup, InboxPage, InboxRequest};
 pub use application::{InboxScope, InboxTask, StepView};
+pub use application::{ListedKind, ListedRun, RUNS_COUNTED_MAX, RunListPage, RunListRequest};
 pub use application::{ResultKind, SEARCH_PAGE_MAX, SearchRequest, SearchResult, SearchResults};
+pub use diagnostics::nearest;
 pub use error::{AppErrorCode, AppFailure, Error, FilePosition};
 pub use exec::CommandCancel;
 pub use project::Project;
-pub use prompt::nearest;
 pub use settings::ProjectSettings;
 pub use surroundings::{ProcessEnvironment, UserFolders};
 pub use workspace::diff::unified as unified_diff;

@@ -67,6 +67,19 @@ fn told_of_lock(project: &Project, words: &[String], error: Error) -> Error {
     }
 }
 
+/// Finds the recipe that a workflow names: one of the project, of a kit or of the user. The text of a
+/// workflow may come from others, and the name from data, so no other folder of the machine is looked
+/// at: what is said about it would tell what is there.
+pub(crate) fn find_named(project: &Project, name: &str) -> Result<FoundRecipe, Error> {
+    let within = name.strip_prefix("./").unwrap_or(name);
+    if RelPath::parse(within).is_err() {
+        let message = format!("`{name}` is no recipe of the project");
+        return Err(Error::new(AppErrorCode::NotFound, message)
+            .hint("a workflow names a recipe, or a path within the project"));
+    }
+    find(project, project.folder(), &[name.to_owned()])
+}
+
 /// Finds the path of a recipe, and the number of words that name it.
 fn find_path(project: &Project, cwd: &Path, words: &[String]) -> Result<(PathBuf, usize), Error> {
     let further = words

@@ -26,6 +26,8 @@ pub struct ProcessEnvironment {
     pub owners: FileOwners,
     /// The user trusts the project for this command (`--trust`).
     pub trusts_once: bool,
+    /// The database that the command line names (`--database`).
+    pub database: Option<String>,
 }
 
 /// The folders of the user's own, by the XDG rules; `None` where the user has no home.
@@ -66,6 +68,7 @@ impl ProcessEnvironment {
             user_folders: UserFolders::read(),
             owners: FileOwners::of_process(std::env::var("SUDO_UID").ok().as_deref()),
             trusts_once: false,
+            database: None,
         })
     }
 

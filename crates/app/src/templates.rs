@@ -42,6 +42,36 @@ pub fn render(
     Ok(engine.render(&compiled, &state, &IndexMap::new())?)
 }
 
+/// Renders the text of a template that has no folder, and so no partials.
+pub fn render_text(
+    text: &str,
+    data: &serde_json::Map<String, serde_json::Value>,
+    (limits, now_ms): (template::Limits, f64),
+) -> Result<RenderResult, Error> {
+    const NAME: &str = "template.jig";
+    let engine = TemplateEngine::new(Rc::new(NoTemplates))
+        .with_limits(limits)
+        .with_now_ms(now_ms)
+        .strict();
+    let compiled = engine.compile(NAME, text, TemplateLayout::of_path(NAME))?;
+    let state = expr::JsObject::from_json_map(data);
+    Ok(engine.render(&compiled, &state, &IndexMap::new())?)
+}
+
+/// No folder of templates.
+#[derive(Debug)]
+struct NoTemplates;
+
+impl TemplateLoader for NoTemplates {
+    fn load(&self, _: &str) -> Result<Option<LoadedTemplate>, String> {
+        Ok(None)
+    }
+
+    fn components(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
 fn read(path: &Path, shown: &Path) -> Result<String, Error> {
     fs::read_text(path)?.ok_or_else(|| {
         Error::new(

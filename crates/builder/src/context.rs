@@ -46,7 +46,7 @@ pub(crate) fn gather(
     tokens_max: usize,
 ) -> PromptContext {
     let mut context = PromptContext::default();
-    let mut left = tokens_max.saturating_mul(7) / 2;
+    let mut left = diagnostics::bytes_of_tokens(tokens_max);
     for path in ordered(plan, atlas) {
         let body = read(tree, &path).filter(|body| !is_marked_generated(body));
         let Some(body) = body else {

@@ -11,6 +11,7 @@ use workspace::Workspace;
 
 use crate::active_job::{ActiveJob, StageHalt, watched};
 use crate::job::JobId;
+use crate::kept_files::{FilingJournal, WorktreeFiles};
 use crate::progress::{BuildObserver, BuildProgress, EVENT};
 use crate::status::JobStatus;
 use crate::store::ConversationKind;
@@ -20,6 +21,8 @@ pub(crate) struct ModelConversation {
     pub(crate) conversation: Conversation,
     chosen: ChosenModel,
     which: ConversationKind,
+    /// The worktree whose files are stored with the turns, where another machine may go on.
+    pub(crate) files: Option<WorktreeFiles>,
     /// The phases in which the model was asked already.
     phases: Vec<String>,
     /// Number of messages sent to the model over the whole conversation.
@@ -54,6 +57,7 @@ pub(crate) async fn open(
         conversation: Conversation::open(setting, history),
         chosen,
         which,
+        files: None,
         phases,
         said,
     })
@@ -92,6 +96,14 @@ pub(crate) async fn ask_within(
 ) -> Result<String, StageHalt> {
     let (bench, id, cancel) = (site.bench, site.job.id.clone(), site.cancel.clone());
     let mut journal = bench.jobs.conversation(&id, talking.which).await?;
+    if let Some(files) = talking.files.clone() {
+        journal = Box::new(FilingJournal {
+            journal,
+            jobs: bench.jobs,
+            id: &id,
+            files,
+        });
+    }
     let job = agent::LoopConfig {
         model: &*talking.chosen.model,
         toolset,

@@ -22,6 +22,7 @@ use crate::dependencies::borrow_dependencies;
 use crate::error::{BuildErrorKind, Error};
 use crate::job::{BaseCommit, BuildJob, FailureCode, JobId, StartFrom};
 use crate::plan::BuildPlan;
+use crate::taken_places::clear_the_way;
 
 /// The user's repository, as a job sees it.
 #[derive(Clone)]
@@ -30,6 +31,8 @@ pub(crate) struct JobRepository {
     worktrees: WorktreeFolder,
     /// The project inside the repository.
     prefix: RelPath,
+    /// The remote that commits of other machines come from.
+    remote: String,
 }
 
 /// A worktree of a job.
@@ -70,6 +73,7 @@ impl JobRepository {
             repository,
             worktrees,
             prefix,
+            remote: bench.outlet.remote.clone(),
         })
     }
 
@@ -147,8 +151,33 @@ impl JobRepository {
         // A worktree that git knows but whose directory is gone blocks a new one.
         self.worktrees.remove_of(name).map_err(git)?;
         let commit = CommitId::parse(&base.commit).map_err(git)?;
+        self.require_commit(&commit)?;
         let made = self.worktrees.make(name, &CheckoutTarget::Commit(commit));
         Ok((made.map_err(git)?, true))
+    }
+
+    /// Fetches a commit that another machine began with, if it is not here.
+    fn require_commit(&self, commit: &CommitId) -> Result<(), StageHalt> {
+        let repository = &self.repository;
+        if repository.has_commit(commit).map_err(git)? {
+            return Ok(());
+        }
+        let fetched = repository.fetch(&self.remote);
+        if repository.has_commit(commit).map_err(git)? {
+            return Ok(());
+        }
+        let why = match fetched {
+            Ok(()) => format!("`{}` does not have it either", self.remote),
+            Err(error) => error.to_string(),
+        };
+        let message = format!(
+            "the build starts from the commit {commit}, which is not in this clone: {why}. Push it from \
+             the machine that has it, and try again"
+        );
+        Err(StageHalt::Broken(Error::new(
+            BuildErrorKind::Setup,
+            message,
+        )))
     }
 
     /// Removes the worktrees of a job.
@@ -382,10 +411,12 @@ impl JobWorktree {
     ) -> Result<(), StageHalt> {
         let root = Root::open(self.path())?;
         let before = Root::open(untouched.path())?;
+        clear_the_way(&root, &before, paths)?;
         let mut changes = ChangeSet::new();
         for path in paths {
-            // A link is committed as a link and never followed, so it stays.
-            if before.kind(path)? == Some(FileKind::Symlink) {
+            // A link is committed as a link and never followed, so it stays. A directory is there
+            // by its files.
+            if let Some(FileKind::Symlink | FileKind::Dir) = before.kind(path)? {
                 continue;
             }
             let change = match before.read(path)? {

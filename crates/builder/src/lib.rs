@@ -42,7 +42,9 @@ mod context;
 mod conversation;
 mod dependencies;
 mod job_repository;
+mod kept_files;
 mod prompts;
+mod taken_places;
 mod tree_index;
 
 mod stage;
@@ -68,7 +70,8 @@ pub use result::{
 pub use role::FileRole;
 pub use status::{JobStatus, StatusTransition};
 pub use store::{
-    ConversationKind, JobFuture, JobLock, JobStore, MemoryJobs, held, moved_on, twice, unknown,
+    ConversationKind, JobFile, JobFuture, JobLock, JobStore, MemoryJobs, held, moved_on, twice,
+    unknown,
 };
 pub use task_type::{
     AllowedFiles, ChecksToRun, ContextNearness, ProofRequirement, TaskType, ValidationRules,

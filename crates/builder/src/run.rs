@@ -17,6 +17,7 @@ use crate::build_context::BuildContext;
 use crate::error::{BuildErrorKind, Error};
 use crate::job::{BuildJob, JobId};
 use crate::job_repository::JobRepository;
+use crate::kept_files;
 use crate::progress::BuildObserver;
 use crate::stage::generating::WorkArea;
 use crate::stage::saving::Rescue;
@@ -75,7 +76,7 @@ async fn building_stages(
     ground: &JobRepository,
 ) -> Result<(), StageHalt> {
     site.check().await?;
-    if site.status() == JobStatus::Publishing && site.job.result.commit.is_some() {
+    if site.status() == JobStatus::Publishing && kept_files::has_commit(site, ground)? {
         publishing::send(site, ground).await?;
         return publishing::finish(site).await;
     }
@@ -134,6 +135,7 @@ async fn validate_and_review(
     let options = &site.job.options;
     if options.review && !options.dry_run {
         let (commit, patch_file) = saving::keep(site, ground, &yard.tree)?;
+        kept_files::store(site, &yard.tree).await?;
         site.keep(JobStatus::ReviewReady, &message, |job| {
             job.result = result;
             job.result.patch_file = Some(patch_file);
@@ -183,6 +185,9 @@ pub async fn reconcile(bench: &BuildContext<'_>) -> Result<usize, Error> {
     let ground = JobRepository::open(bench, &CommandCancel::default())?;
     let mut removed = 0;
     for id in ground.jobs()? {
+        if is_at_work(bench, &id).await? {
+            continue;
+        }
         let hold = bench.jobs.hold(&id).await;
         if hold
             .as_ref()
@@ -190,17 +195,22 @@ pub async fn reconcile(bench: &BuildContext<'_>) -> Result<usize, Error> {
         {
             continue;
         }
-        let is_needed = match bench.jobs.get(&id).await {
-            Ok(job) => job.status().is_active(),
-            Err(error) if error.kind() == BuildErrorKind::NotFound => false,
-            Err(error) => return Err(error),
-        };
-        if !is_needed {
+        // A person may have tried it again meanwhile.
+        if !is_at_work(bench, &id).await? {
             ground.remove(&id)?;
             removed += 1;
         }
     }
     Ok(removed)
+}
+
+/// Returns true if a job is in the middle of its work, whether a process is at it or not.
+async fn is_at_work(bench: &BuildContext<'_>, id: &JobId) -> Result<bool, Error> {
+    match bench.jobs.get(id).await {
+        Ok(job) => Ok(job.status().is_active()),
+        Err(error) if error.kind() == BuildErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
 }
 
 /// Saves and removes the work of a cancelled job, unless another process still works on it.
@@ -222,7 +232,7 @@ async fn end(site: &mut ActiveJob<'_>, ended: Result<(), StageHalt>) -> Result<B
     let ground = &JobRepository::open(site.bench, &site.cancel)?;
     let halt = match ended {
         Ok(()) => {
-            clear(site, ground)?;
+            clear(site, ground).await?;
             return Ok(site.job.clone());
         }
         Err(halt) => halt,
@@ -262,7 +272,7 @@ async fn end(site: &mut ActiveJob<'_>, ended: Result<(), StageHalt>) -> Result<B
     };
     match settled {
         Ok(()) | Err(StageHalt::Cancelled) => {
-            clear(site, ground)?;
+            clear(site, ground).await?;
             Ok(site.job.clone())
         }
         Err(StageHalt::Broken(error)) => Err(error),
@@ -283,8 +293,11 @@ async fn account(site: &mut ActiveJob<'_>) {
 }
 
 /// Removes the files a job needs only while it is worked on.
-fn clear(site: &ActiveJob<'_>, ground: &JobRepository) -> Result<(), Error> {
+async fn clear(site: &ActiveJob<'_>, ground: &JobRepository) -> Result<(), Error> {
     ground.remove(&site.job.id)?;
+    if site.status() == JobStatus::Cancelled {
+        kept_files::forget(site).await?;
+    }
     baseline::forget(&site.bench.places.cache, &site.job.id)?;
     Ok(())
 }
@@ -295,9 +308,11 @@ async fn save(
     ground: &JobRepository,
     how: Rescue,
 ) -> Result<(), StageHalt> {
-    if site.job.plan.is_none() || !ground.has_worktree(&site.job.id)? {
+    let has_work = ground.has_worktree(&site.job.id)? || kept_files::are_stored(site).await?;
+    if site.job.plan.is_none() || !has_work {
         return Ok(());
     }
     let yard = generating::worktree(site, ground).await?;
+    kept_files::store(site, &yard.tree).await?;
     saving::rescue(site, ground, &yard, how).await
 }

@@ -103,6 +103,15 @@ impl JobStatus {
         )
     }
 
+    /// Returns true if the job has ended and needs nothing of its worktree any more. The work of a
+    /// cancelled job is still to be saved.
+    pub fn is_settled(self) -> bool {
+        matches!(
+            self,
+            JobStatus::Completed | JobStatus::CompletedDraft | JobStatus::Rejected
+        )
+    }
+
     /// Returns true if a process should be working on the job.
     pub fn is_active(self) -> bool {
         matches!(

@@ -34,7 +34,8 @@ pub trait JobStore: Send + Sync {
     ) -> JobFuture<'_, Vec<BuildJob>>;
 
     /// Stores the change if the job still has the change's status and revision; otherwise changes
-    /// nothing and returns [`BuildErrorKind::Conflict`]. Atomic, also between processes.
+    /// nothing and returns [`BuildErrorKind::Conflict`]. Atomic, also between processes. The stored files
+    /// of a job that is settled by the change are removed.
     fn compare_and_set<'a>(&'a self, change: &'a JobChange) -> JobFuture<'a, ()>;
 
     /// Adds to the progress of a job.
@@ -53,6 +54,30 @@ pub trait JobStore: Send + Sync {
     /// Locks the job for this process, until the hold is dropped or the process dies. Returns
     /// [`BuildErrorKind::Held`] if another process has the lock.
     fn hold<'a>(&'a self, id: &'a JobId) -> JobFuture<'a, JobLock>;
+
+    /// Returns true if another machine may go on with a job. Then the files of a worktree are stored
+    /// as well.
+    fn is_shared(&self) -> bool;
+
+    /// Stores files as a job has left them, in the place of what was stored of the same paths.
+    fn keep_files<'a>(&'a self, id: &'a JobId, files: &'a [JobFile]) -> JobFuture<'a, ()>;
+
+    /// The stored files of a job, by their paths.
+    fn files<'a>(&'a self, id: &'a JobId) -> JobFuture<'a, Vec<JobFile>>;
+
+    /// Removes the stored files of a job.
+    fn forget_files<'a>(&'a self, id: &'a JobId) -> JobFuture<'a, ()>;
+}
+
+/// A file of a job's worktree that is not as it was at the beginning.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JobFile {
+    /// Its path from the project's folder in the worktree.
+    pub path: String,
+    /// Its content; `None` if the job has deleted it.
+    pub content: Option<Vec<u8>>,
+    /// True if it may be executed.
+    pub is_executable: bool,
 }
 
 /// The conversations of a job.
@@ -90,13 +115,22 @@ pub struct MemoryJobs(Arc<Mutex<MemoryTables>>);
 
 #[derive(Debug, Default)]
 struct MemoryTables {
+    is_shared: bool,
     jobs: BTreeMap<JobId, BuildJob>,
     progress: Vec<BuildProgress>,
     talks: BTreeMap<(JobId, ConversationKind), MemoryJournal>,
+    files: BTreeMap<(JobId, String), JobFile>,
     held: BTreeSet<JobId>,
 }
 
 impl MemoryJobs {
+    /// Creates a store that several machines share.
+    pub fn on_server() -> MemoryJobs {
+        let jobs = MemoryJobs::default();
+        jobs.with(|shelf| shelf.is_shared = true);
+        jobs
+    }
+
     fn with<T>(&self, act: impl FnOnce(&mut MemoryTables) -> T) -> T {
         act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -151,6 +185,9 @@ impl JobStore for MemoryJobs {
                 return Err(moved_on(id, job.status()));
             }
             *job = change.job().clone();
+            if job.status().is_settled() {
+                shelf.files.retain(|(job, _), _| job != id);
+            }
             Ok(())
         }))
     }
@@ -188,6 +225,31 @@ impl JobStore for MemoryJobs {
         } else {
             Err(held(id))
         })
+    }
+
+    fn is_shared(&self) -> bool {
+        self.with(|shelf| shelf.is_shared)
+    }
+
+    fn keep_files<'a>(&'a self, id: &'a JobId, files: &'a [JobFile]) -> JobFuture<'a, ()> {
+        self.with(|shelf| {
+            let files = files.iter().cloned();
+            let named = files.map(|file| ((id.clone(), file.path.clone()), file));
+            shelf.files.extend(named);
+        });
+        ready(Ok(()))
+    }
+
+    fn files<'a>(&'a self, id: &'a JobId) -> JobFuture<'a, Vec<JobFile>> {
+        ready(self.with(|shelf| {
+            let own = shelf.files.iter().filter(|((job, _), _)| job == id);
+            Ok(own.map(|(_, file)| file.clone()).collect())
+        }))
+    }
+
+    fn forget_files<'a>(&'a self, id: &'a JobId) -> JobFuture<'a, ()> {
+        self.with(|shelf| shelf.files.retain(|(job, _), _| job != id));
+        ready(Ok(()))
     }
 }
 

@@ -1,6 +1,6 @@
 //! The index of a project: for the planner, for context (neighbours), and for the review (impact).
 
-use workspace::index::{IndexCache, IndexFocus, SourceIndex};
+use index::{IndexCache, IndexFocus, SourceIndex};
 use workspace::{RelPath, Workspace};
 
 use crate::active_job::StageHalt;

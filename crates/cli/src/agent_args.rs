@@ -20,12 +20,12 @@ use crate::session::CliSession;
 pub(crate) struct AgentArgs {
     /// Continue where the last run of this file stopped; finished work is not repeated
     #[arg(long, help_heading = "Work")]
-    resume: bool,
+    pub(crate) resume: bool,
     #[command(flatten)]
-    hands: AgentModeArgs,
+    pub(crate) hands: AgentModeArgs,
     /// Print every event as one line of JSON, the result last
     #[arg(long, help_heading = "Output")]
-    json: bool,
+    pub(crate) json: bool,
 }
 
 /// Flags that choose who does the work.
@@ -35,7 +35,7 @@ pub(crate) struct AgentModeArgs {
     /// auto
     #[arg(long, value_name = "MODE", value_enum, hide_possible_values = true)]
     #[arg(help_heading = "Work")]
-    ai_mode: Option<WorkMode>,
+    pub(crate) ai_mode: Option<WorkMode>,
     /// Record the model's answers in this folder, for `--replay`
     #[arg(
         long,
@@ -43,10 +43,10 @@ pub(crate) struct AgentModeArgs {
         conflicts_with = "replay",
         help_heading = "Work"
     )]
-    record: Option<PathBuf>,
+    pub(crate) record: Option<PathBuf>,
     /// Take the answers from a folder that `--record` wrote, and ask no model
     #[arg(long, value_name = "DIR", help_heading = "Work")]
-    replay: Option<PathBuf>,
+    pub(crate) replay: Option<PathBuf>,
 }
 
 /// The modes in which an agent can work with tools.

@@ -14,7 +14,7 @@ use crate::command::{
     tasks, template, tokens, trust, update, users, worker, workflow,
 };
 use crate::exit::{CliError, CliExit};
-use crate::split::{self, OwnOptions};
+use crate::split::{self, OwnOptions, SplitLine};
 
 /// Code generation in which templates ask questions, a model or a person answers, and drawloom
 /// writes the files.
@@ -191,9 +191,42 @@ pub(crate) fn tree() -> clap::Command {
     ))
 }
 
+/// Returns a tree with only the commands that run recipes. The whole tree has some hundred commands, and
+/// making it would be a good part of what a plain run does.
+fn small_tree() -> clap::Command {
+    let tree = GlobalArgs::augment_args(clap::Command::new("drawloom")).styles(STYLES);
+    tree.subcommand_required(true)
+        .disable_help_subcommand(true)
+        .subcommand(run::RunArgs::augment_args(clap::Command::new("run")))
+        .subcommand(update::UpdateArgs::augment_args(clap::Command::new(
+            "update",
+        )))
+}
+
+/// Returns the small tree if it has the command of this line, and else the whole one.
+fn tree_of(words: &[OsString]) -> clap::Command {
+    let small = small_tree();
+    match split::takes_values(words, &small) {
+        true => small,
+        false => tree(),
+    }
+}
+
+/// Reads words that clap knows. What is wrong with them, and help, is told by the whole tree.
+fn parse(words: Vec<OsString>, tree: clap::Command) -> Result<CliArgs, clap::Error> {
+    let read = |tree: clap::Command, words: Vec<OsString>| {
+        let matches = tree.try_get_matches_from(words)?;
+        CliArgs::from_arg_matches(&matches)
+    };
+    read(tree, words.clone()).or_else(|_| read(self::tree(), words))
+}
+
 /// Returns the long options that `run` itself has.
 pub(crate) fn options_of_run() -> Vec<String> {
-    let tree = CliArgs::command();
+    options_in(&small_tree())
+}
+
+fn options_in(tree: &clap::Command) -> Vec<String> {
     let run = tree
         .find_subcommand("run")
         .into_iter()
@@ -213,38 +246,25 @@ pub(crate) fn read(words: Vec<OsString>) -> Result<ParsedLine, CliError> {
     if words.len() == 3 && words[1] == "help" && words[2] == "agents" {
         return Ok(ParsedLine::Text(AGENTS_PAGE.to_owned()));
     }
-    let tree = tree();
+    let tree = tree_of(&words);
     let parts = split::split(words.clone(), &tree, OwnOptions::All)?;
     let head = split::split(words.clone(), &tree, OwnOptions::Place)?;
-    let matches = tree.try_get_matches_from(head.known);
-    let mut cli = match matches.and_then(|matches| CliArgs::from_arg_matches(&matches)) {
+    let mut cli = match parse(head.known, tree) {
         Ok(cli) => cli,
         Err(error) => return shown_or_wrong(&error),
     };
-    match &mut cli.command {
-        CliCommand::Run(run) | CliCommand::Recipe(recipe::RecipeCommand::Run(run)) => {
-            run.values = parts.given;
-            run.words = words;
-            run.wants_recipe_help = parts.wants_recipe_help;
-        }
-        CliCommand::Update(update) => {
-            update.values = parts.given;
-            update.words = words;
-            update.wants_recipe_help = parts.wants_recipe_help;
-        }
-        _ => {}
-    }
+    hand_over(&mut cli.command, parts, words);
     Ok(ParsedLine::Command(Box::new(cli)))
 }
 
 /// Reads the command line again, for a recipe with variables of these names: behind the recipe's
 /// name they are the recipe's, whatever drawloom itself calls so.
 pub(crate) fn reread(words: &[OsString], variables: &[&str]) -> Result<CliArgs, CliError> {
-    let tree = tree();
-    let shadowed = shadowed_options(variables);
-    let parts = split::split(words.to_vec(), &tree, OwnOptions::AllBut(&shadowed))?;
-    let matches = tree.try_get_matches_from(parts.known);
-    let mut cli = match matches.and_then(|matches| CliArgs::from_arg_matches(&matches)) {
+    let tree = tree_of(words);
+    // A plain run pays for every tree that is made.
+    let shadowed = shadowed_in(&tree, variables);
+    let mut parts = split::split(words.to_vec(), &tree, OwnOptions::AllBut(&shadowed))?;
+    let mut cli = match parse(std::mem::take(&mut parts.known), tree) {
         Ok(cli) => cli,
         Err(error) => {
             return match shown_or_wrong(&error)? {
@@ -253,24 +273,41 @@ pub(crate) fn reread(words: &[OsString], variables: &[&str]) -> Result<CliArgs, 
             };
         }
     };
-    match &mut cli.command {
-        CliCommand::Run(run) | CliCommand::Recipe(recipe::RecipeCommand::Run(run)) => {
-            run.values = parts.given;
-            run.words = words.to_vec();
-        }
-        CliCommand::Update(update) => {
-            update.values = parts.given;
-            update.words = words.to_vec();
-        }
-        _ => {}
-    }
+    hand_over(&mut cli.command, parts, words.to_vec());
     Ok(cli)
+}
+
+/// Gives the words that clap does not read to the command that does.
+fn hand_over(command: &mut CliCommand, parts: SplitLine, words: Vec<OsString>) {
+    if let CliCommand::Update(update) = command {
+        update.values = parts.given;
+        update.words = words;
+        update.wants_recipe_help = parts.wants_recipe_help;
+    } else if let Some(run) = recipe_line(command) {
+        run.values = parts.given;
+        run.words = words;
+        run.wants_recipe_help = parts.wants_recipe_help;
+        run.own_options = parts.own_options;
+    }
+}
+
+/// Returns the part of a command line that is about a recipe.
+pub(crate) fn recipe_line(command: &mut CliCommand) -> Option<&mut run::RecipeRunArgs> {
+    match command {
+        CliCommand::Run(run) => Some(&mut run.recipe),
+        CliCommand::Recipe(recipe::RecipeCommand::Run(run)) => Some(run),
+        _ => None,
+    }
 }
 
 /// Returns the options of `run` that variables of these names hide behind a recipe's name.
 pub(crate) fn shadowed_options(variables: &[&str]) -> Vec<String> {
+    shadowed_in(&small_tree(), variables)
+}
+
+fn shadowed_in(tree: &clap::Command, variables: &[&str]) -> Vec<String> {
     let variables: Vec<String> = variables.iter().map(|name| folded(name)).collect();
-    let options = options_of_run().into_iter();
+    let options = options_in(tree).into_iter();
     let is_shadowed =
         |option: &String| option != split::PLACE && variables.contains(&folded(option));
     options.filter(is_shadowed).collect()
@@ -356,7 +393,35 @@ mod tests {
     }
 
     #[test]
-    fn the_tree_is_sound() {
+    fn the_trees_are_sound() {
         tree().debug_assert();
+        small_tree().debug_assert();
+    }
+
+    /// A line means the same whichever tree reads it.
+    #[test]
+    fn both_trees_read_the_commands_that_run_recipes_alike() {
+        for line in [
+            "run a --force",
+            "--cwd x run --dry-run a",
+            "run --color never a --json",
+            "update a --trust",
+            "run",
+        ] {
+            let words = || {
+                std::iter::once("drawloom")
+                    .chain(line.split(' '))
+                    .map(OsString::from)
+            };
+            let read = |tree: clap::Command| {
+                let matches = tree.try_get_matches_from(words()).unwrap();
+                format!("{:?}", CliArgs::from_arg_matches(&matches).unwrap())
+            };
+            let words: Vec<OsString> = words().collect();
+            assert!(split::takes_values(&words, &small_tree()), "{line}");
+            assert_eq!(read(small_tree()), read(tree()), "{line}");
+        }
+        let words = ["drawloom", "recipe", "run", "a"].map(OsString::from);
+        assert!(!split::takes_values(&words, &small_tree()));
     }
 }

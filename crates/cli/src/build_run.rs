@@ -24,7 +24,7 @@ pub(crate) struct BuildIdArgs {
 
 impl BuildIdArgs {
     pub(crate) fn find(&self, session: &CliSession, project: &Project) -> Result<JobId, CliError> {
-        Ok(session.wait(builds::find(project, &self.id))?)
+        Ok(session.wait(builds::find(project, &session.surroundings, &self.id))?)
     }
 }
 

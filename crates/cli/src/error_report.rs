@@ -77,8 +77,7 @@ fn place(problem: &CliProblem) -> Option<String> {
 
 /// Returns the text before the caret (a tab for a tab, so that it keeps its place), and the caret.
 fn caret(excerpt: &str, problem: &CliProblem) -> (String, String) {
-    let before = excerpt.chars().take(problem.caret);
-    let before: String = before.map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
+    let before = diagnostics::caret_padding(excerpt, problem.caret);
     let room = excerpt.chars().count().saturating_sub(problem.caret).max(1);
     (before, "^".repeat(problem.width.clamp(1, room)))
 }

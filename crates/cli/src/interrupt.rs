@@ -4,6 +4,7 @@
 //! Files need no care here: an apply that is cut off is finished or undone by the next command.
 //! Until something is asked or started, the default holds and the process simply ends.
 
+use std::io::IsTerminal as _;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
@@ -132,9 +133,12 @@ pub(crate) fn was_interrupted() -> bool {
     is_cancelled && !OBEYED.load(Ordering::Relaxed)
 }
 
-/// Shows the cursor again that a menu may have hidden.
+/// Shows the cursor again that a menu may have hidden. Where no terminal is, none has, and the characters
+/// would be in a log.
 pub(crate) fn show_cursor() {
-    let _ = dialoguer::console::Term::stderr().show_cursor();
+    if std::io::stderr().is_terminal() {
+        let _ = dialoguer::console::Term::stderr().show_cursor();
+    }
 }
 
 /// Ends the process.

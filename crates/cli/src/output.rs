@@ -79,7 +79,7 @@ pub(crate) fn json_line(value: &Value) -> Result<(), CliError> {
 /// Writes control characters and characters that reverse the order of a text as `\u009b`. In JSON
 /// they can occur only inside strings.
 fn escaped(json: &str) -> Cow<'_, str> {
-    let is_raw = |c: char| !c.is_ascii_control() && harmless_char(c) != c;
+    let is_raw = |c: char| c == '\u{7f}' || (!c.is_ascii_control() && harmless_char(c) != c);
     if !json.contains(is_raw) {
         return Cow::Borrowed(json);
     }
@@ -232,11 +232,11 @@ mod tests {
 
     #[test]
     fn json_has_no_orders_for_a_terminal() {
-        let value = serde_json::json!({ "a": "\u{9b}8m \u{1b} \u{202e} \u{85} é שלום" });
+        let value = serde_json::json!({ "a": "\u{9b}8m \u{1b} \u{202e} \u{85}\u{7f} é שלום" });
         let text = value.to_string();
         let escaped = escaped(&text);
         assert!(
-            escaped.contains(r"\u009b8m \u001b \u202e \u0085 é שלום"),
+            escaped.contains(r"\u009b8m \u001b \u202e \u0085\u007f é שלום"),
             "{escaped}"
         );
         assert_eq!(serde_json::from_str::<Value>(&escaped).unwrap(), value);

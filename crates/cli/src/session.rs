@@ -18,6 +18,7 @@ use crate::outcome::CurrentFolder;
 use crate::output;
 use crate::retry_command::{self, RetryCommand};
 
+#[derive(Clone)]
 pub(crate) struct CliSession {
     pub(crate) surroundings: ProcessEnvironment,
     /// The one runtime of the process: one thread drives it, files and commands have their own.
@@ -38,6 +39,19 @@ impl CliSession {
             color,
             has_cwd: global.cwd.is_some(),
         })
+    }
+
+    /// Returns the session with the global options of a second reading of the command line.
+    pub(crate) fn with_globals(&self, global: &GlobalArgs) -> Self {
+        self.use_color(global);
+        let mut surroundings = self.surroundings.clone();
+        surroundings.trusts_once |= global.trust;
+        Self {
+            surroundings,
+            runtime: Rc::clone(&self.runtime),
+            color: global.color.map(color_of).or(self.color),
+            has_cwd: self.has_cwd,
+        }
     }
 
     /// Waits for a use case to end.

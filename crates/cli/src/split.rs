@@ -19,6 +19,8 @@ pub(crate) struct SplitLine {
     pub(crate) given: Vec<String>,
     /// `--help` came after the recipe's name and asks about the recipe.
     pub(crate) wants_recipe_help: bool,
+    /// The long names of drawloom's own options behind the command.
+    pub(crate) own_options: Vec<String>,
 }
 
 /// The long options after the recipe's name that are drawloom's own.
@@ -72,6 +74,7 @@ pub(crate) fn split(
         };
         match kind {
             WordKind::Known { takes_next } => {
+                split.own_options.push(long_name(text).to_owned());
                 split.known.push(word);
                 split
                     .known
@@ -99,6 +102,11 @@ fn long_name(word: Option<&str>) -> &str {
     let name = word.and_then(|word| word.strip_prefix("--"));
     let name = name.unwrap_or_default();
     name.split_once('=').map_or(name, |(name, _)| name)
+}
+
+/// True if the command of this line is in the tree and takes a recipe's values.
+pub(crate) fn takes_values(words: &[OsString], root: &Command) -> bool {
+    find_run(words, root).is_some()
 }
 
 /// Finds the words after `run`, `recipe run` or `update`, and the clap command they belong to.

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use prompt::nearest;
+use diagnostics::nearest;
 
 use crate::commands;
 use crate::config::{ExecutionMode, StepType};

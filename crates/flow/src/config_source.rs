@@ -2,14 +2,15 @@
 
 use std::collections::HashMap;
 
+use diagnostics::nearest;
 use mermaid::{DiagramDocument, Span};
-use prompt::nearest;
 use serde_json::{Map, Value};
 
 use crate::block::{ConfigBlocks, ConfigEntry};
 use crate::config::StepConfig;
 use crate::error::{WorkflowProblem, WorkflowProblemCode};
 use crate::line_span::{LineSpan, LineStarts};
+use crate::settings;
 use crate::triggers;
 
 /// The JSON of a config, with the positions of its parts.
@@ -325,6 +326,12 @@ fn further(id: &str, first: &serde_json::Error, written: &ConfigSourceMap) -> Ve
         return Vec::new();
     };
     let known = written.wrong(first);
+    let schema = settings.get("outputSchema").and_then(settings::no_schema);
+    let schema = schema.map(|wrong| {
+        let message = settings::wrong_schema(id, &wrong);
+        let spot = written.key("outputSchema");
+        WorkflowProblem::error(WorkflowProblemCode::Setting, spot, message)
+    });
     let wrong = settings.into_iter().filter_map(|(name, value)| {
         let alone = Value::Object(Map::from_iter([(name.clone(), value)]));
         let error = serde_json::from_value::<StepConfig>(alone).err()?;
@@ -343,9 +350,10 @@ fn further(id: &str, first: &serde_json::Error, written: &ConfigSourceMap) -> Ve
     let others = wrong
         .into_iter()
         .filter(|(_, spot, _)| Some(*spot) != reported);
-    others
-        .map(|(_, spot, error)| explained(id, &error, spot))
-        .collect()
+    let others = others.map(|(_, spot, error)| explained(id, &error, spot));
+    let mut problems: Vec<WorkflowProblem> = others.chain(schema).collect();
+    problems.sort_by_key(|problem| (problem.line, problem.column));
+    problems
 }
 
 /// Reports an error in the JSON at its place in the text.

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use diagnostics::SourceExcerpt;
+
 use crate::line_span::LineSpan;
 use crate::workflow::{Workflow, WorkflowStep};
 
@@ -27,15 +29,6 @@ pub struct WorkflowProblem {
     /// Counted from 1, in characters.
     pub column: usize,
     /// The length of the faulty text in characters, at least 1.
-    pub width: usize,
-}
-
-/// A line of a source with a problem, cut to a readable width.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SourceExcerpt {
-    pub text: String,
-    /// The column of the caret below the text, counted from 0, and its width.
-    pub caret: usize,
     pub width: usize,
 }
 
@@ -189,22 +182,7 @@ impl WorkflowProblem {
         let line = source.lines().nth(self.line.saturating_sub(1));
         let line = line.unwrap_or_default();
         let column = self.column.saturating_sub(1);
-        let skipped = column.saturating_sub(EXCERPT_CHARS_MAX / 2);
-        let mut text: String = line.chars().skip(skipped).take(EXCERPT_CHARS_MAX).collect();
-        let mut caret = column - skipped;
-        if skipped > 0 {
-            text.insert(0, '…');
-            caret += 1;
-        }
-        if line.chars().nth(skipped + EXCERPT_CHARS_MAX).is_some() {
-            text.push('…');
-        }
-        let room = text.chars().count().saturating_sub(caret).max(1);
-        SourceExcerpt {
-            text,
-            caret,
-            width: self.width.clamp(1, room),
-        }
+        SourceExcerpt::of_line(line, column, self.width)
     }
 
     /// Prints the problem with its place in a file, its line and a caret.
@@ -220,24 +198,12 @@ impl WorkflowProblem {
             ProblemSeverity::Error => "error",
             ProblemSeverity::Warning => "warning",
         };
-        let number = line.to_string();
-        let margin = " ".repeat(number.len());
         let code = self.code.name();
-        let SourceExcerpt { text, caret, width } = self.excerpt(source);
-        let caret = " ".repeat(caret) + &"^".repeat(width);
-        let text = text.replace('\t', " ");
-        let mut out = format!(
-            "{file}:{line}:{column}: {word}[{code}]: {message}\n{margin} |\n{number} | {text}\n{margin} | {caret}\n"
-        );
-        if let Some(hint) = &self.hint {
-            out.push_str(&format!("{margin} = hint: {hint}\n"));
-        }
-        out
+        let excerpt = self.excerpt(source);
+        let excerpt = excerpt.print(*line, self.hint.as_deref());
+        format!("{file}:{line}:{column}: {word}[{code}]: {message}\n{excerpt}")
     }
 }
-
-/// Limits the characters of a source line that are shown.
-const EXCERPT_CHARS_MAX: usize = 100;
 
 impl Error {
     pub(crate) fn new(mut problems: Vec<WorkflowProblem>) -> Error {
@@ -254,7 +220,7 @@ impl Error {
                 LineSpan {
                     line: problem.line,
                     column: problem.column,
-                    width: problem.caret.1,
+                    width: problem.excerpt.width,
                 },
                 &problem.message,
             )

@@ -153,7 +153,7 @@ pub fn of_task(
     let filled = prompt(step, state)?;
     let mut warnings: Vec<String> = filled.unknown.iter().map(|path| unknown(path)).collect();
     warnings.extend(filled.cut.iter().map(|path| {
-        format!("The prompt shows only the begin of `{path}`: it is longer than REFERENCE_BYTES_MAX = {} bytes.", expression::REFERENCE_BYTES_MAX)
+        format!("The prompt shows only the beginning of `{path}`: it is longer than REFERENCE_BYTES_MAX = {} bytes.", expression::REFERENCE_BYTES_MAX)
     }));
     let before = before(step, state, &mut warnings);
     let more: Vec<String> = before.into_iter().chain(so_far(task)).collect();

@@ -110,9 +110,7 @@ pub use config::{
     RetryPolicy, StepBudget, StepConfig, StepHandler, StepType, TimeSpan,
 };
 pub use drawing::{DrawingEdit, DrawnKind, RedrawnText, drawn_kind, redraw, settings_of};
-pub use error::{
-    Error, PROBLEMS_MAX, ProblemSeverity, SourceExcerpt, WorkflowProblem, WorkflowProblemCode,
-};
+pub use error::{Error, PROBLEMS_MAX, ProblemSeverity, WorkflowProblem, WorkflowProblemCode};
 pub use expr::NameReference;
 pub use fields::{SETTING_FIELDS, SettingField, SettingKind};
 pub use id::{ForeachItem, ItemPath, NoTaskId, RunId, StepId, TaskId, TextHash};

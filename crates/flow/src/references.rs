@@ -1,8 +1,8 @@
 //! Checks the references of expressions: whether they parse, and whether their values can exist by
 //! then.
 
+use diagnostics::nearest;
 use expr::NameReference;
-use prompt::nearest;
 use serde_json::Value;
 
 use crate::config::{StepHandler, StepType};

@@ -173,7 +173,7 @@ fn named_by(
     let wrong = |code, wrong: String, hint: String| Err(JoinProblem { code, wrong, hint });
     let Some(named) = steps.iter().find(|step| step.id.as_str() == id) else {
         let known = steps.iter().map(|step| step.id.as_str());
-        let hint = prompt::suggestion(id, known).unwrap_or_default();
+        let hint = diagnostics::suggestion(id, known).unwrap_or_default();
         return wrong(
             WorkflowProblemCode::UnknownStep,
             format!("names `{id}`, which is no step"),
@@ -378,7 +378,7 @@ fn ambiguous(steps: &[WorkflowStep], edges: &[WorkflowEdge], problems: &mut Vec<
             continue;
         }
         let Some(foreach) = &join.awaits else {
-            lonely(join, edges, problems);
+            lonely(join, steps, edges, problems);
             continue;
         };
         let body = body(join, foreach, steps, edges);
@@ -433,7 +433,12 @@ fn body(
 }
 
 /// Warns about a step labelled Join that has nothing to join.
-fn lonely(join: &WorkflowStep, edges: &[WorkflowEdge], problems: &mut Vec<WorkflowProblem>) {
+fn lonely(
+    join: &WorkflowStep,
+    steps: &[WorkflowStep],
+    edges: &[WorkflowEdge],
+    problems: &mut Vec<WorkflowProblem>,
+) {
     let arriving = edges.iter().filter(|edge| edge.to == join.id).count();
     if arriving < 2 && join.config.step_type != Some(StepType::Join) {
         let message = format!(
@@ -442,6 +447,27 @@ fn lonely(join: &WorkflowStep, edges: &[WorkflowEdge], problems: &mut Vec<Workfl
         );
         let problem =
             WorkflowProblem::error(WorkflowProblemCode::AmbiguousStep, join.spot, message);
-        problems.push(problem.hint("set its `stepType` to \"task\" or to \"join\""));
+        let hint = "set its `stepType` to \"task\" or to \"join\"".to_owned();
+        problems.push(problem.hint(ended_before(join, steps, edges).unwrap_or(hint)));
     }
+}
+
+/// Advises where the join before ends a foreach whose branches begin right at it: the items are joined there,
+/// so that this join has nothing left.
+fn ended_before(
+    join: &WorkflowStep,
+    steps: &[WorkflowStep],
+    edges: &[WorkflowEdge],
+) -> Option<String> {
+    let before = edges.iter().find(|edge| edge.to == join.id)?;
+    let before = steps.iter().find(|step| step.id == before.from)?;
+    let foreach = before.awaits.as_ref()?;
+    let branches = edges.iter().filter(|edge| edge.from == *foreach).count();
+    (branches > 1).then(|| {
+        format!(
+            "`{}` joins the items of `{foreach}`; if it is to join the branches of each item, draw a step \
+             between `{foreach}` and its branches",
+            before.id
+        )
+    })
 }

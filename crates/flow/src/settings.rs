@@ -28,10 +28,7 @@ pub(crate) fn check(step: &WorkflowStep) -> Vec<WorkflowProblem> {
         ranges.map(|(name, wrong)| problem(name, format!("`{name}` of `{}` {wrong}.", step.id))),
     );
     if let Some(wrong) = step.config.output_schema.as_ref().and_then(no_schema) {
-        let message = format!(
-            "`outputSchema` of `{}` is no JSON Schema: {wrong}.",
-            step.id
-        );
+        let message = wrong_schema(step.id.as_str(), &wrong);
         problems.push(problem("outputSchema", message));
     }
     problems
@@ -109,6 +106,11 @@ fn misplaced(step_type: StepType, config: &StepConfig) -> Vec<&'static str> {
     wrong.map(|(name, _, _)| name).collect()
 }
 
+/// Says what is wrong with the schema of a step.
+pub(crate) fn wrong_schema(step: &str, wrong: &str) -> String {
+    format!("`outputSchema` of `{step}` is no JSON Schema: {wrong}.")
+}
+
 pub(crate) fn no_schema(schema: &Value) -> Option<String> {
     if !matches!(schema, Value::Object(_) | Value::Bool(_)) {
         return Some("it is no object".to_owned());
@@ -134,7 +136,7 @@ const TYPES: [&str; 7] = [
 
 fn no_type(at: &str, given: &Value) -> String {
     let word = given.as_str().unwrap_or_default();
-    let meant = match prompt::nearest(word, TYPES) {
+    let meant = match diagnostics::nearest(word, TYPES) {
         Some(near) => format!("did you mean \"{near}\"?"),
         None => format!("it is one of {}", TYPES.join(", ")),
     };

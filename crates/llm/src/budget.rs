@@ -265,15 +265,12 @@ fn unpriced(setting: &str, model: &str) -> Error {
     )
 }
 
-/// A token is about this many bytes, over code and prose.
-const BYTES_PER_TOKEN: f64 = 3.5;
-
 /// Answers are mostly far shorter than they may be; more than this is not reserved for one.
 pub const EXPECTED_OUTPUT_TOKENS_MAX: u64 = 4_096;
 
 /// Tokens in a text, roughly.
 pub fn estimate_tokens(bytes: usize) -> u64 {
-    (bytes as f64 / BYTES_PER_TOKEN).ceil() as u64
+    u64::try_from(diagnostics::tokens_of_bytes(bytes)).unwrap_or(u64::MAX)
 }
 
 /// Estimates the usage of a request: everything in it, and an answer of ordinary length.

@@ -8,9 +8,11 @@
 //! the result says where a person answers.
 
 mod failure;
+mod long_result;
 mod prompts;
 mod resources;
 mod server;
+mod start_values;
 mod tool_set;
 mod tools;
 

@@ -1,13 +1,14 @@
-//! Resources: workflows, runs, recipes and JSON Schemas, each under a `drawloom://` address.
+//! Resources: workflows, runs, builds, recipes, JSON Schemas and long results, each under a `drawloom://`
+//! address.
 
 use rmcp::model::{
     ErrorData, ListResourcesResult, ReadResourceResult, Resource, ResourceContents,
     ResourceTemplate,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::DrawloomServer;
-use crate::tools::runs;
+use crate::tools::{ToolName, build, runs};
 
 const SCHEME: &str = "drawloom://";
 
@@ -20,6 +21,13 @@ pub(crate) fn templates() -> Vec<ResourceTemplate> {
         template("workflow", "name", "The Mermaid text of a workflow"),
         template("run", "id", "A run with its steps, reasons and cost"),
         template("recipe", "name", "A recipe with its variables"),
+        template("build", "id", "A build with its plan, checks and changes"),
+        template("schema", "name", "The JSON Schema of a file or a result"),
+        template(
+            "result",
+            "number",
+            "A result that was too long for its call",
+        ),
     ]
 }
 
@@ -67,10 +75,37 @@ pub(crate) async fn read(
                 json!({ "name": name, "variables": crate::tools::generate::variables(&recipe) });
             (described.to_string(), "application/json")
         }
+        "build" => {
+            let described = build::describe(server, name).await;
+            let described = described.map_err(|_| unknown())?;
+            (described.to_string(), "application/json")
+        }
+        "schema" => {
+            let schema = app::schemas::find(name).ok_or_else(unknown)?;
+            (schema.to_string(), "application/schema+json")
+        }
+        "result" => {
+            let actor = use_cases.actor().name();
+            let kept = server.kept.find(actor, name).ok_or_else(unknown)?;
+            (kept.to_string(), "application/json")
+        }
         _ => return Err(unknown()),
     };
     let contents = ResourceContents::text(text, uri).with_mime_type(mime_type);
     Ok(ReadResourceResult::new(vec![contents]))
+}
+
+/// The resource that has all of a tool's result, where there is one.
+pub(crate) fn place_of(name: ToolName, result: &Value) -> Option<String> {
+    let kind = match name {
+        ToolName::StartRun | ToolName::GetRun | ToolName::ControlRun | ToolName::AnswerTask => {
+            "run"
+        }
+        ToolName::GetBuild | ToolName::BuildDiff => "build",
+        _ => return None,
+    };
+    let id = result.get(kind)?.as_str()?;
+    Some(format!("{SCHEME}{kind}/{id}"))
 }
 
 fn refused(error: app::Error) -> ErrorData {

@@ -1,19 +1,20 @@
 //! The server that clients talk to: tools, resources and prompts over the use cases of one actor.
 
-use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use app::UseCases;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ErrorData, GetPromptRequestParams,
-    GetPromptResponse, Implementation, ListPromptsResult, ListResourceTemplatesResult,
-    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams,
-    ReadResourceResponse, ServerCapabilities, ServerConfig, Tool,
+    CallToolRequestParams, CallToolResponse, ErrorData, GetPromptRequestParams, GetPromptResponse,
+    Implementation, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+    ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse,
+    ServerCapabilities, ServerConfig, Tool,
 };
 use rmcp::service::{RequestContext, RoleServer};
 use rmcp::{ServerHandler, ServiceExt as _};
-use serde_json::{Map, Value};
+use serde_json::{Value, json};
 
+use crate::long_result::KeptResults;
+use crate::start_values::{self, StartValues};
 use crate::{ToolSet, prompts, resources, tools};
 
 /// How many bytes the arguments of one call may have.
@@ -29,8 +30,7 @@ returns at once: look with get_run. Steps for people wait for a person; say wher
 pub struct DrawloomServer {
     pub(crate) use_cases: UseCases,
     sets: Arc<[ToolSet]>,
-    /// The runs that were started through this server: none of their tasks is answered through it.
-    pub(crate) started: Arc<Mutex<BTreeSet<String>>>,
+    pub(crate) kept: KeptResults,
 }
 
 impl DrawloomServer {
@@ -38,42 +38,45 @@ impl DrawloomServer {
         Self {
             use_cases,
             sets: sets.into(),
-            started: Arc::default(),
+            kept: KeptResults::default(),
         }
-    }
-
-    /// Notes that a run was started through this server.
-    pub(crate) fn note_started(&self, run: &str) {
-        let mut started = self.started.lock().unwrap_or_else(PoisonError::into_inner);
-        started.insert(run.to_owned());
-    }
-
-    /// Returns whether a run was started through this server.
-    pub(crate) fn has_started(&self, run: &str) -> bool {
-        let started = self.started.lock().unwrap_or_else(PoisonError::into_inner);
-        started.contains(run)
     }
 
     async fn call(
         &self,
-        name: &str,
-        arguments: Map<String, Value>,
-    ) -> Result<CallToolResult, ErrorData> {
+        request: CallToolRequestParams,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let name = &request.name;
         let Some(entry) = tools::find(name, &self.sets) else {
             let message = format!("there is no tool `{name}`");
             return Err(ErrorData::invalid_params(message, None));
         };
-        let arguments = Value::Object(arguments);
-        let bytes = arguments.to_string().len();
+        let arguments = request.arguments.unwrap_or_default();
+        let responses = json!(request.input_responses);
+        let bytes = [json!(arguments), responses].map(|part| part.to_string().len());
+        let bytes: usize = bytes.iter().sum();
         if bytes > ARGUMENT_BYTES_MAX {
             let message = format!(
                 "the arguments have {bytes} bytes, more than ARGUMENT_BYTES_MAX = {ARGUMENT_BYTES_MAX}"
             );
             return Err(ErrorData::invalid_params(message, None));
         }
-        Ok(match tools::call(self, entry, arguments).await {
-            Ok(result) => tools::bounded(result),
-            Err(failure) => failure.into_result(),
+        let called = (entry.name, arguments);
+        let completed = start_values::complete(self, called, request.input_responses, context);
+        let arguments = match completed.await {
+            Ok(StartValues::Complete(arguments)) => arguments,
+            Ok(StartValues::Asked(response)) => return Ok(*response),
+            Err(failure) => return Ok(failure.into_result().into()),
+        };
+        let outcome = tools::call(self, entry, Value::Object(arguments)).await;
+        Ok(match outcome {
+            Ok(value) => {
+                let place = resources::place_of(entry.name, &value);
+                let actor = self.use_cases.actor().name();
+                self.kept.bounded(actor, value, place).into()
+            }
+            Err(failure) => failure.into_result().into(),
         })
     }
 }
@@ -105,10 +108,9 @@ impl ServerHandler for DrawloomServer {
     async fn call_tool(
         &self,
         request: CallToolRequestParams,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let arguments = request.arguments.unwrap_or_default();
-        Ok(self.call(&request.name, arguments).await?.into())
+        self.call(request, &context).await
     }
 
     async fn list_resources(

@@ -2,12 +2,12 @@
 
 use std::fmt;
 
+use diagnostics::SourceExcerpt;
+
 use crate::span::Span;
 
 /// Number of problems reported for one text.
 pub const PROBLEMS_MAX: usize = 20;
-/// Characters of a source line that are shown around a problem.
-const EXCERPT_CHARS_MAX: usize = 100;
 
 /// Why a text is not a diagram. It holds at least one problem, the first one first.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,9 +29,7 @@ pub struct DiagramProblem {
     /// Counted from 1, in characters.
     pub column: usize,
     /// The line of the source, cut to a readable width.
-    pub excerpt: String,
-    /// Column of the caret below the excerpt, counted from 0, and its width.
-    pub caret: (usize, usize),
+    pub excerpt: SourceExcerpt,
 }
 
 /// The kind of a problem.
@@ -131,17 +129,8 @@ impl DiagramProblem {
     #[must_use]
     pub fn report(&self, file: &str) -> String {
         let DiagramProblem { line, column, .. } = self;
-        let number = line.to_string();
-        let margin = " ".repeat(number.len());
-        let caret = " ".repeat(self.caret.0) + &"^".repeat(self.caret.1);
-        let mut out = format!(
-            "{file}:{line}:{column}: {}\n{margin} |\n{number} | {}\n{margin} | {caret}\n",
-            self.message, self.excerpt
-        );
-        if let Some(hint) = &self.hint {
-            out.push_str(&format!("{margin} = hint: {hint}\n"));
-        }
-        out
+        let excerpt = self.excerpt.print(*line, self.hint.as_deref());
+        format!("{file}:{line}:{column}: {}\n{excerpt}", self.message)
     }
 }
 
@@ -174,17 +163,6 @@ fn placed(source: &str, fault: SpanProblem) -> DiagramProblem {
     let width = source
         .get(start..end)
         .map_or(0, |shown| shown.chars().count());
-    let skipped = column.saturating_sub(EXCERPT_CHARS_MAX / 2);
-    let mut excerpt: String = text.chars().skip(skipped).take(EXCERPT_CHARS_MAX).collect();
-    let mut caret = column - skipped;
-    if skipped > 0 {
-        excerpt.insert(0, '…');
-        caret += 1;
-    }
-    if text.chars().nth(skipped + EXCERPT_CHARS_MAX).is_some() {
-        excerpt.push('…');
-    }
-    let shown = excerpt.chars().count();
     DiagramProblem {
         kind: fault.kind,
         message: fault.message,
@@ -195,8 +173,7 @@ fn placed(source: &str, fault: SpanProblem) -> DiagramProblem {
         },
         line,
         column: column + 1,
-        excerpt: excerpt.replace('\t', " "),
-        caret: (caret, width.clamp(1, shown.saturating_sub(caret).max(1))),
+        excerpt: SourceExcerpt::of_line(text, column, width),
     }
 }
 

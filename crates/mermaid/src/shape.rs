@@ -39,10 +39,7 @@ impl NodeShape {
 
     /// Returns the known name nearest to one that is not known.
     pub(crate) fn nearest(name: &str) -> Option<&'static str> {
-        let name = name.to_ascii_lowercase().replace('_', "-");
-        let distance = |known: &&str| strsim::osa_distance(known, &name);
-        let nearest = NAMES.iter().copied().min_by_key(distance)?;
-        (distance(&nearest) <= 1 + name.len() / 4).then_some(nearest)
+        diagnostics::nearest(name, NAMES.iter().copied())
     }
 }
 

@@ -136,7 +136,7 @@ pub fn stale(asked: &[RequestId], answers: &Answers) -> Option<AnswerProblem> {
 }
 
 fn instead(key: &str, known: &[&str]) -> String {
-    if let Some(near) = crate::nearest(key, known.iter().copied()) {
+    if let Some(near) = diagnostics::nearest(key, known.iter().copied()) {
         return format!("Did you mean `{near}`?");
     }
     if known.is_empty() {

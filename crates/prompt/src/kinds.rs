@@ -316,7 +316,7 @@ fn nearest_choice(from: &[Value], value: &Value) -> String {
     let Value::String(word) = value else {
         return String::new();
     };
-    let near = crate::nearest(word, from.iter().filter_map(Value::as_str));
+    let near = diagnostics::nearest(word, from.iter().filter_map(Value::as_str));
     near.map_or(String::new(), |near| {
         format!(" Did you mean {}?", Value::from(near))
     })

@@ -15,7 +15,6 @@ mod fence;
 pub mod guardrails;
 mod kinds;
 pub mod limits;
-mod nearest;
 mod problem;
 pub mod questionnaire;
 pub mod reply;
@@ -28,7 +27,6 @@ pub use check::{TypedAnswers, check, check_all, stale, unknown_keys};
 pub use document::{DOCUMENT_TEMPLATE, DocumentInput};
 pub use error::Error;
 pub use guardrails::{GuardedSyntax, Guardrails};
-pub use nearest::{nearest, suggestion};
 pub use problem::{AnswerProblem, AnswerRule};
 pub use questionnaire::{
     AnswerKind, ItemCount, Question, QuestionSource, Questionnaire, RequestId,

@@ -80,7 +80,7 @@ impl AnswerKind {
                 return Err(Error::KindUnknown {
                     name: text::shorten(other),
                     known: Self::NAMES.map(|name| format!("`{name}`")).join(", "),
-                    nearest: crate::nearest(other, Self::NAMES),
+                    nearest: diagnostics::nearest(other, Self::NAMES),
                 });
             }
         })

@@ -50,15 +50,15 @@ impl Recipe {
         Ok(lines)
     }
 
-    /// Hashes the recipe's files.
+    /// Hashes the recipe's files, and its manifest as it was read: a file that is exchanged between the
+    /// reading and this gives a hash of its own.
     pub fn digest(&self) -> Result<String, Error> {
-        if !self.dir.is_root() {
-            return kits::hash_tree(&self.base, &self.dir);
-        }
-        let templates = kits::hash_tree(&self.base, &RelPath::parse(TEMPLATES_DIR)?)?;
-        let hash = Sha256::new()
-            .chain_update(&self.text)
-            .chain_update(templates);
+        let dir = match self.dir.is_root() {
+            true => RelPath::parse(TEMPLATES_DIR)?,
+            false => self.dir.clone(),
+        };
+        let files = kits::hash_tree(&self.base, &dir)?;
+        let hash = Sha256::new().chain_update(&self.text).chain_update(files);
         let bytes = hash.finalize();
         let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
         Ok(format!("sha256:{hex}"))

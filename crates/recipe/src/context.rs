@@ -6,8 +6,8 @@
 
 use std::collections::BTreeSet;
 
+use diagnostics::nearest;
 use globset::{GlobBuilder, GlobMatcher};
-use prompt::nearest;
 use workspace::{
     AccessPolicy, ChangeSet, Limits, PathChange, PathKind, PolicySettings, RelPath, Root,
     WalkOptions, Workspace, WorkspaceErrorKind,
@@ -24,8 +24,6 @@ pub(crate) const CONTEXT_FILES_MAX: usize = 1000;
 const CUT_TOKENS_MIN: usize = 50;
 /// Most left out files that are listed by name.
 const LISTED_MAX: usize = 20;
-/// A token is three and a half bytes: bytes times this, over the next.
-const TOKENS_PER_BYTES: (usize, usize) = (2, 7);
 
 /// Hint that names the settings of the policy.
 const POLICY_HINT: &str =
@@ -36,7 +34,7 @@ const HOME: &str = ".drawloom/";
 
 /// Estimates the number of tokens of a text.
 pub(crate) fn tokens(text: &str) -> usize {
-    (text.len() * TOKENS_PER_BYTES.0).div_ceil(TOKENS_PER_BYTES.1)
+    diagnostics::tokens_of_bytes(text.len())
 }
 
 /// The project as it will be, under the policy that keeps secrets back.
@@ -322,7 +320,7 @@ fn cut(path: &RelPath, text: &str, left: usize) -> Option<String> {
     if left < CUT_TOKENS_MIN {
         return None;
     }
-    let bytes_max = left * TOKENS_PER_BYTES.1 / TOKENS_PER_BYTES.0;
+    let bytes_max = diagnostics::bytes_of_tokens(left);
     let mut end = 0;
     for line in text.split_inclusive('\n') {
         if end + line.len() > bytes_max {

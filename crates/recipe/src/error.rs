@@ -161,11 +161,8 @@ impl Diagnostic {
         if let (Some(place), Some(excerpt)) = (self.place, &self.excerpt) {
             let number = place.line.to_string();
             let gutter = " ".repeat(number.len());
-            let before: String = excerpt
-                .chars()
-                .take((place.column as usize).saturating_sub(1))
-                .map(|c| if c == '\t' { '\t' } else { ' ' })
-                .collect();
+            let column = (place.column as usize).saturating_sub(1);
+            let before = diagnostics::caret_padding(excerpt, column);
             let carets = "^".repeat(place.width.max(1) as usize);
             out.push_str(&format!(
                 "\n{gutter} |\n{number} | {excerpt}\n{gutter} | {before}{carets}"

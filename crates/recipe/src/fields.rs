@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use prompt::suggestion;
+use diagnostics::suggestion;
 use serde_json::{Map, Value};
 
 use crate::error::{Diagnostic, Error, FileSpan, RecipeErrorKind};

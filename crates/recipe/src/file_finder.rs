@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use prompt::nearest;
+use diagnostics::nearest;
 use template::{LoadedTemplate, TemplateLoader};
 use workspace::{PathKind, RelPath, Root};
 

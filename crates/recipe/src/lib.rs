@@ -49,8 +49,6 @@ mod session;
 mod update;
 mod validate;
 
-pub mod hygen;
-
 pub use conflict::{FileConflict, OnConflict};
 pub use document::options;
 pub use effect::{CommandInvocation, CommandTree, Effect, FileStatus, FileWrite, StepCommand};
@@ -76,3 +74,4 @@ pub use step::{StepReport, StepStatus};
 pub use update::{UpdateOutcome, UpdateReport, UpdateStatus, UpdatedFile, update};
 pub use validate::validate;
 pub use variables::GivenValues;
+pub use yaml::{YamlEntry, read_entries};

@@ -4,8 +4,9 @@
 //! questions of a round depend on nothing but the answers before it, and the id of a round's
 //! questionnaire is the same however many runs it takes to answer it.
 
+use diagnostics::suggestion;
 use indexmap::IndexSet;
-use prompt::{Answers, Question, Questionnaire, RequestId, suggestion};
+use prompt::{Answers, Question, Questionnaire, RequestId};
 use serde_json::Value;
 
 use crate::error::{Diagnostic, Error, FileSpan, RecipeErrorKind};

@@ -102,6 +102,28 @@ impl ManifestNode {
     }
 }
 
+/// An entry of a YAML mapping.
+#[derive(Clone, Debug)]
+pub struct YamlEntry {
+    pub key: String,
+    pub value: Value,
+    /// The line of its key.
+    pub line: u32,
+}
+
+/// Reads the entries of a YAML document; none if it is no mapping.
+pub fn read_entries(text: &str) -> Result<Vec<YamlEntry>, Error> {
+    let ManifestData::Map(entries) = parse("", text)?.data else {
+        return Ok(Vec::new());
+    };
+    let entries = entries.into_iter().map(|entry| YamlEntry {
+        value: entry.value.to_json(),
+        line: entry.key_at.line,
+        key: entry.key,
+    });
+    Ok(entries.collect())
+}
+
 /// Reads one YAML document.
 pub(crate) fn parse(file: &str, text: &str) -> Result<ManifestNode, Error> {
     if text.len() > YAML_BYTES_MAX {

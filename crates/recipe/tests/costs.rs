@@ -12,10 +12,10 @@
 
 use std::process::Command;
 
+use index::{IndexCache, SourceIndex};
 use prompt::{AnswerKind, GuardedSyntax, Question, QuestionSource};
 use serde_json::json;
 use template::{MapLoader, RenderInput, TemplateEngine, TemplateLayout};
-use workspace::index::{IndexCache, SourceIndex};
 use workspace::{AccessPolicy, Limits, Workspace};
 
 /// Names the case for the child.

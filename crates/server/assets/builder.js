@@ -163,6 +163,8 @@ export function startBuilder() {
   async function select(what, shows) {
     const extra = { step: what.step, edge: what.edge, act: "" };
     await send(form?.dataset.builder ?? "", extra);
+    // On a small screen the panel is below the picture.
+    if (shows && (panel?.getBoundingClientRect().top ?? 0) > innerHeight - 120) panel?.scrollIntoView({ block: "start" });
     if (!shows || !what.step) return;
     const line = checked?.querySelector(`.steps [data-step="${CSS.escape(what.step)}"]`)?.getAttribute("data-line");
     if (line) text.scrollTop = Math.max(0, (Number(line) - 6) * 20);

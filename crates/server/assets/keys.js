@@ -1,5 +1,6 @@
 // Keys: ? lists them, j and k move in the list, Enter opens, / searches, g and a letter goes to a page;
-// a, r and e answer, refuse and edit in the inbox, ] and [ go to the next and the previous place to look at.
+// x ticks, a, r and e answer, refuse and edit in the inbox and at a build, ] and [ go to the next and the
+// previous place to look at.
 
 const PAGES = { i: "/inbox", r: "/runs", w: "/workflows", t: "/tasks", b: "/builds", p: "/people", c: "/costs" };
 
@@ -19,8 +20,28 @@ function move(step) {
   next.focus();
 }
 
+/** Ticks the row that the keys are at, or takes its tick away. */
+function tick() {
+  const row = document.querySelector("[data-keys=list] a.row.at") ?? document.activeElement;
+  const box = /** @type {HTMLInputElement | null | undefined} */ (row?.closest(".pick")?.querySelector("input[type=checkbox]"));
+  if (!box) return false;
+  box.checked = !box.checked;
+  return true;
+}
+
 /** Answers with the first button, opens the ways out, or goes to the first field. @param {string} key */
 function answer(key) {
+  const own = /** @type {HTMLElement | null} */ (document.querySelector(`[data-key=${key}]`));
+  if (own) {
+    own.click();
+    return true;
+  }
+  const plan = key === "e" ? /** @type {HTMLDetailsElement | null} */ (document.getElementById("edit-plan")) : null;
+  if (plan) {
+    plan.open = true;
+    plan.querySelector("textarea")?.focus();
+    return true;
+  }
   const form = document.querySelector("form.answer");
   if (!form) return false;
   const ways = /** @type {HTMLDetailsElement | null} */ (form.querySelector("details.ways"));
@@ -36,7 +57,7 @@ let place = -1;
 
 /** Goes to the next item that needs a person, or to the next file of a difference. @param {number} step */
 function leap(step) {
-  const places = [.../** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("[data-wrong], .diff[id]"))];
+  const places = [.../** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("[data-wrong], [data-hunk]"))];
   if (places.length === 0) return false;
   place = (place + step + places.length) % places.length;
   places[place].scrollIntoView({ block: "center" });
@@ -56,6 +77,7 @@ export function startKeys() {
     else if (event.key === "j") move(1);
     else if (event.key === "k") move(-1);
     else if ("are".includes(event.key) && answer(event.key)) { /* done */ }
+    else if (event.key === "x" && tick()) { /* done */ }
     else if (event.key === "]" && leap(1)) { /* done */ }
     else if (event.key === "[" && leap(-1)) { /* done */ }
     else return;

@@ -2,8 +2,13 @@
 import { startLive } from "./live.js";
 import { startKeys } from "./keys.js";
 import { startBuilder } from "./builder.js";
+import { startForms } from "./form.js";
+import { startReview } from "./review.js";
 
+document.documentElement.classList.add("js");
 startKeys();
+startForms();
+startReview();
 startBuilder();
 if (document.getElementById("live")) startLive();
 

@@ -10,6 +10,7 @@ use axum::http::HeaderValue;
 use axum::middleware::Next;
 use axum::response::Response;
 
+use crate::problem::{ApiProblem, ProblemCode};
 use crate::state::ServerState;
 
 /// The name of a request in the log, in `X-Request-Id` and in problem documents.
@@ -67,7 +68,10 @@ pub(crate) async fn observe(
     let metrics = &state.shared.metrics;
     let begun = Instant::now();
     let under_way = metrics.begin_request();
-    let mut response = next.run(request).await;
+    let mut response = match method.is_safe() {
+        true => next.run(request).await,
+        false => to_the_end(next.run(request), &facts.id).await,
+    };
     drop(under_way);
     let took = begun.elapsed();
     let status = response.status().as_u16();
@@ -84,6 +88,21 @@ pub(crate) async fn observe(
     };
     line.write(&facts, cause.as_ref());
     response
+}
+
+/// Lets a change come to its end when its client hangs up: half of it could be done, with no line in the
+/// audit log, and an idempotency key that is free again.
+async fn to_the_end(
+    answering: impl Future<Output = Response> + Send + 'static,
+    request_id: &str,
+) -> Response {
+    match tokio::spawn(answering).await {
+        Ok(response) => response,
+        Err(cause) => {
+            let message = format!("the request broke off: {cause}");
+            ApiProblem::new(ProblemCode::Internal, message).response("", request_id)
+        }
+    }
 }
 
 struct RequestLine<'a> {

@@ -27,6 +27,8 @@ use crate::state::{ServerLimits, ServerState};
 const LOOK: Duration = Duration::from_millis(50);
 /// How often ended sessions and old keys are removed.
 const SWEEP: Duration = Duration::from_secs(600);
+/// The first bytes of a client that speaks HTTP/2.
+const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 /// How the server is wanted.
 #[derive(Clone, Debug)]
@@ -150,7 +152,11 @@ async fn accept(listener: &TcpListener, state: &ServerState, cancel: &CommandCan
         .http1()
         .timer(TokioTimer::new())
         .header_read_timeout(limits.head_wait_max);
-    builder.http2().timer(TokioTimer::new());
+    builder
+        .http2()
+        .timer(TokioTimer::new())
+        .keep_alive_interval(Some(limits.head_wait_max))
+        .keep_alive_timeout(limits.head_wait_max);
     loop {
         let accepted = tokio::select! {
             accepted = next_connection(listener, &places) => accepted,
@@ -161,17 +167,41 @@ async fn accept(listener: &TcpListener, state: &ServerState, cancel: &CommandCan
         };
         let service = Extension(ConnectInfo(peer)).layer(router.clone());
         let service = TowerToHyperService::new(service);
-        let connection = builder.serve_connection(TokioIo::new(stream), service);
-        let connection = graceful.watch(connection.into_owned());
+        let (builder, watcher) = (builder.clone(), graceful.watcher());
+        let (wait, mut closing) = (limits.head_wait_max, state.shared.closing.subscribe());
         tokio::spawn(async move {
-            // A client that breaks off is its own business.
-            let _ = connection.await;
+            let is_spoken_to = tokio::select! {
+                is_spoken_to = speaks_soon(&stream, wait) => is_spoken_to,
+                _ = closing.changed() => false,
+            };
+            if is_spoken_to {
+                let connection = builder.serve_connection(TokioIo::new(stream), service);
+                // A client that breaks off is its own business.
+                let _ = watcher.watch(connection.into_owned()).await;
+            }
             drop(place);
         });
     }
     state.close();
     // Connections that do not end by themselves are cut off.
     let _ = tokio::time::timeout(limits.grace, graceful.shutdown()).await;
+}
+
+/// Waits until a client has said which version of HTTP it speaks; false if it does not in time. The
+/// limits of either version begin only then, and a silent client must not keep a place for good.
+async fn speaks_soon(stream: &TcpStream, wait: Duration) -> bool {
+    let mut bytes = [0; PREFACE.len()];
+    let spoken = async {
+        loop {
+            let count = stream.peek(&mut bytes).await.unwrap_or(0);
+            if count == 0 || count == PREFACE.len() || bytes[..count] != PREFACE[..count] {
+                return count > 0;
+            }
+            // A part of the preface is no choice yet.
+            tokio::time::sleep(LOOK).await;
+        }
+    };
+    tokio::time::timeout(wait, spoken).await.unwrap_or(false)
 }
 
 /// The next connection, as soon as there is a place for it.

@@ -2,19 +2,21 @@
 //! workflows.
 //!
 //! This crate is the door to SQL. [`SqliteDatabase`] is the database of a project, `.drawloom/drawloom.db`;
-//! a [`LockedRun`] is one `task run` or `plan run` in it, held by one process at a time, and gives out a
-//! [`StoredConversation`], which is an [`agent::TurnJournal`], for everything that talks to a model.
+//! [`PostgresDatabase`] is one on a server, for workers on several machines. Both are behind the same ports.
 //!
-//! [`SqliteDatabase`] is [`builder::JobStore`] as well: a build job is a document whose every change names the
+//! A [`LockedRun`] ([`AgentRuns`]) is one `task run` or `plan run`, held by one process at a time, and gives
+//! out a [`StoredConversation`], which is an [`agent::TurnJournal`], for everything that talks to a model.
+//! Both databases are [`builder::JobStore`] as well: a build job is a document whose every change names the
 //! revision it replaces, and has a run for its conversations and its lock.
 //!
 //! A change that returned `Ok` survives `kill -9` and the loss of power: every commit is flushed to
-//! the disk. Several processes may use one database; writers wait for each other, and a process
-//! that holds a run holds a lock that the operating system releases when the process dies. Only the
-//! owner can read the file, and known secrets are removed from everything before it is stored.
+//! the disk. Several processes may use one database, and writers wait for each other. A process that holds
+//! a run in a file holds a lock that the operating system releases when the process dies; on a server it
+//! holds a lease, and every write names the lease's fence. Only the owner can read the file, and known
+//! secrets are removed from everything before it is stored.
 //!
-//! Workflows are stored behind [`flow::WorkflowStore`], in the same file ([`SqliteDatabase::workflows`]) or, for
-//! workers on several machines, in PostgreSQL ([`PostgresDatabase`]). The deciding code, and the grouping
+//! Workflows are stored behind [`flow::WorkflowStore`], in the same file ([`SqliteDatabase::workflows`]) or on
+//! the server. The deciding code, and the grouping
 //! of requests into transactions, is the same for both; an engine only reads and writes rows.
 //!
 //! Users, schedules, saved views, tokens, notices and triggers have a port each ([`UserStore`],
@@ -36,17 +38,22 @@
 
 mod attempts;
 mod audit;
+mod builds;
 mod costs;
 mod credentials;
 mod details;
 mod error;
 mod idempotency;
 mod inbox;
+mod journal;
 mod lock;
 mod outbox;
+mod plan;
+mod project_keys;
 mod queries;
 mod record;
 mod run_parts;
+mod runs;
 mod schedules;
 mod search;
 mod secrets;
@@ -68,6 +75,7 @@ mod sqlite;
 pub use attempts::{AttemptEnd, AttemptRecord, attempts};
 pub use audit::{AUDIT_DETAIL_CHARS_MAX, AUDIT_NAME_CHARS_MAX};
 pub use audit::{AuditEntry, AuditFilter, AuditLog, AuditOutcome, NewAuditEntry};
+pub use builds::BuildHolds;
 pub use costs::{CostDays, CostKind, CostQueries, CostSum};
 pub use credentials::{ClaimProof, ForeignIdentity, LinkPurpose, NewLink, OneTimeLink};
 pub use credentials::{IDENTITY_CHARS_MAX, PASSWORD_HASH_CHARS_MAX};
@@ -78,20 +86,23 @@ pub use error::{DatabaseErrorKind, Error, Result};
 pub use idempotency::{IDEMPOTENCY_BODY_BYTES_MAX, IDEMPOTENCY_KEY_CHARS_MAX};
 pub use idempotency::{IdempotencyKeys, KeyClaim, KeyTimes, RequestKey, StoredResponse};
 pub use inbox::{InboxOwners, TaskCursor, TaskEntry, TaskLists};
+pub use journal::StoredConversation;
 pub use outbox::{Outbox, StoredNotice};
+pub use plan::TaskRecords;
 pub use postgres::{PostgresDatabase, PostgresOptions, ReadyHints};
+pub use project_keys::ProjectKeys;
 pub use queries::{PendingWork, RunCursor, RunFilter, RunQueries, TaskFilter};
-pub use record::{CallTotals, DatabaseFuture, NewRun, RunKind, RunNumber, RunRecord, RunState};
+pub use record::RunState;
+pub use record::{CallTotals, DatabaseFuture, NewRun, RunFile, RunKind, RunNumber, RunRecord};
 pub use run_parts::RunParts;
+pub use runs::{AgentRuns, LockedRun, RunFileStore};
 pub use schedules::{OverlapRule, Schedule, ScheduleFiring, SchedulePolicy, ScheduleStore};
 pub use search::{DocumentKind, SearchHit, SearchIndex, SearchPage, SearchQuery};
 pub use search::{SEARCH_BODY_BYTES_MAX, SEARCH_MATCHES_MAX, SEARCH_WORDS_MAX};
 pub use secrets::OpaqueSecret;
 pub use sessions::{NewSession, SessionCheck, SessionId, WebSession, WebSessions};
 pub use sessions::{SESSION_CLIENT_CHARS_MAX, SESSION_SEEN_MS_STEP};
-pub use sqlite::{
-    LockedRun, Options, SecretScrub, SqliteDatabase, StoredConversation, restore_file,
-};
+pub use sqlite::{Options, SecretScrub, SqliteDatabase, restore_file};
 pub use stream::{ChangedKind, EventStream, StreamContent, StreamEvent, StreamFilter, StreamPage};
 pub use stream::{STREAM_ROWS_KEPT, STREAM_SCAN_ROWS_MAX, StreamPosition, StreamWatch};
 pub use tokens::TOKEN_USE_MS_STEP;

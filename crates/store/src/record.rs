@@ -124,3 +124,16 @@ pub struct CallTotals {
     /// Calls whose price is not known.
     pub unpriced_calls: u64,
 }
+
+/// A file as a run has left it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunFile {
+    /// Its path from the project's folder, or from the top of the repository for a build.
+    pub path: String,
+    /// Its content; `None` if the run has deleted it.
+    pub content: Option<Vec<u8>>,
+    /// True if it may be executed.
+    pub is_executable: bool,
+    /// A digest of what the run found there first; `None` where it found nothing.
+    pub before: Option<String>,
+}

@@ -210,13 +210,8 @@ fn unknown(name: &str, known: &[&str]) -> RefusedOptions {
         .collect::<Vec<_>>()
         .join(", ");
     let message = format!("`{name}` is not an option here; there are {list}");
-    let near = known
-        .iter()
-        .min_by_key(|known| strsim::damerau_levenshtein(known, name));
-    match near {
-        Some(near) if strsim::damerau_levenshtein(near, name) <= 2 => {
-            RefusedOptions::new(message).hint(format!("did you mean `{near}`?"))
-        }
-        _ => RefusedOptions::new(message),
+    match diagnostics::nearest(name, known.iter().copied()) {
+        Some(near) => RefusedOptions::new(message).hint(format!("did you mean `{near}`?")),
+        None => RefusedOptions::new(message),
     }
 }

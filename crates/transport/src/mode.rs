@@ -120,21 +120,10 @@ fn named<T: Copy>(text: &str, what: &str, known: &[(&'static str, T)]) -> Result
         return Ok(*found);
     }
     let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
-    let meant = nearest(&given, &names);
+    let meant = diagnostics::nearest(&given, names.iter().copied());
     let guess = meant.map_or_else(String::new, |name| format!("Did you mean `{name}`? "));
     Err(UnknownWord {
         what: format!("{text:?} is not {what}"),
         advice: format!("{guess}Use one of {}.", names.join(", ")),
     })
-}
-
-/// Beyond this share of differing letters, a guess would only confuse.
-const DISTANCE_SHARE_MAX: f64 = 0.4;
-
-fn nearest<'a>(given: &str, known: &[&'a str]) -> Option<&'a str> {
-    let distance = |word: &str| 1.0 - strsim::normalized_damerau_levenshtein(given, word);
-    let best = known
-        .iter()
-        .min_by(|a, b| distance(a).total_cmp(&distance(b)))?;
-    (distance(best) <= DISTANCE_SHARE_MAX).then_some(*best)
 }

@@ -241,6 +241,12 @@ impl GitProgram {
         self.fetch(&["fetch", "--quiet", "--", "origin", heads, tags], address)
     }
 
+    /// Fetches the branches of a remote under their names there.
+    pub(crate) fn fetch_branches(&self, remote: &str) -> Result<(), Error> {
+        let args = ["fetch", "--quiet", "--no-tags", "--", remote];
+        self.fetch(&args, remote)
+    }
+
     fn fetch(&self, args: &[&str], address: &str) -> Result<(), Error> {
         let outcome = self.ask(&GitCall::new(args.iter().copied()).limit(FETCH))?;
         if outcome.is_success() {

@@ -57,8 +57,8 @@ impl Gitea {
     async fn publish_now(&self, new: &NewPullRequest) -> Result<PublishOutcome, Error> {
         let mut notes = Vec::new();
         let (pull, was_there) = match self.find_open(&new.head).await? {
-            Some(pull) => (self.update(pull.number, new).await?, true),
-            None => self.create(new).await?,
+            Some(pull) => (self.update(pull.number, new, &mut notes).await?, true),
+            None => self.create(new, &mut notes).await?,
         };
         for label in &new.labels {
             if let Err(error) = self.label(pull.number, label).await {
@@ -116,7 +116,11 @@ impl Gitea {
         Ok(None)
     }
 
-    async fn create(&self, new: &NewPullRequest) -> Result<(PullRequest, bool), Error> {
+    async fn create(
+        &self,
+        new: &NewPullRequest,
+        notes: &mut Vec<String>,
+    ) -> Result<(PullRequest, bool), Error> {
         let body = json!({
             "title": title(new),
             "body": new.bounded_body(),
@@ -133,19 +137,36 @@ impl Gitea {
         if reply.status == 409
             && let Some(pull) = self.find_open(&new.head).await?
         {
-            return Ok((self.update(pull.number, new).await?, true));
+            return Ok((self.update(pull.number, new, notes).await?, true));
         }
         let reply = self.service.expect(reply, "opening the pull request")?;
         Ok((self.read(&reply.body)?, false))
     }
 
-    async fn update(&self, number: u64, new: &NewPullRequest) -> Result<PullRequest, Error> {
+    /// Updates title and body, and takes off labels that are no longer true.
+    async fn update(
+        &self,
+        number: u64,
+        new: &NewPullRequest,
+        notes: &mut Vec<String>,
+    ) -> Result<PullRequest, Error> {
         let body = json!({"title": title(new), "body": new.bounded_body()});
         let request = self.request(Method::PATCH, &format!("pulls/{number}"), Some(body));
         let found = self
             .service
             .ask(&request, "updating the pull request")
             .await?;
+        for label in new.stale_labels(&found) {
+            let Some(id) = label.id else { continue };
+            let path = format!("issues/{number}/labels/{id}");
+            let request = self.request(Method::DELETE, &path, None);
+            if let Err(error) = self.service.ask(&request, "taking off a label").await {
+                notes.push(format!(
+                    "The label `{}` is still on it: {error}.",
+                    label.name
+                ));
+            }
+        }
         self.read(&found)
     }
 

@@ -66,7 +66,8 @@ impl GitHub {
                     let url = &pull.url;
                     notes.push(format!("{url} is a draft still; mark it as ready there."));
                 }
-                (self.update(pull.number, new, prefix).await?, true)
+                let update = self.update((pull.number, prefix), new, &mut notes);
+                (update.await?, true)
             }
             None => self.create(new, &mut notes).await?,
         };
@@ -138,12 +139,12 @@ impl GitHub {
         self.expect(reply, "making a label").map(drop)
     }
 
-    /// Updates title and body.
+    /// Updates title and body, and takes off labels that are no longer true.
     async fn update(
         &self,
-        number: u64,
+        (number, prefix): (u64, &str),
         new: &NewPullRequest,
-        prefix: &str,
+        notes: &mut Vec<String>,
     ) -> Result<PullRequest, Error> {
         let mut request = self.request(Method::PATCH, &format!("pulls/{number}"));
         request.body = Some(json!({
@@ -152,7 +153,25 @@ impl GitHub {
         }));
         let reply = self.http.call(&request).await?;
         let reply = self.expect(reply, "updating the pull request")?;
+        for label in new.stale_labels(&reply.body) {
+            if let Err(error) = self.unlabel(number, label.name).await {
+                notes.push(format!(
+                    "The label `{}` is still on it: {error}.",
+                    label.name
+                ));
+            }
+        }
         self.read_pull(&reply.body)
+    }
+
+    async fn unlabel(&self, number: u64, label: &str) -> Result<(), Error> {
+        let path = format!("issues/{number}/labels/{label}");
+        let reply = self.http.call(&self.request(Method::DELETE, &path)).await?;
+        match reply.status {
+            // Another person has taken it off.
+            404 => Ok(()),
+            _ => self.expect(reply, "taking off a label").map(drop),
+        }
     }
 
     /// Opens a pull request; returns an existing one if there is one after all.
@@ -194,7 +213,8 @@ impl GitHub {
                 && words.contains("already exists")
                 && let Some(pull) = self.find_open(&new.head).await?
             {
-                return Ok((self.update(pull.number, new, prefix).await?, true));
+                let pull = self.update((pull.number, prefix), new, notes).await?;
+                return Ok((pull, true));
             }
             let reply = self.expect(reply, "opening the pull request")?;
             return Ok((self.read_pull(&reply.body)?, false));

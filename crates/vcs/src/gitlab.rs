@@ -105,12 +105,14 @@ impl GitLab {
         Ok((self.read(&reply.body)?, false))
     }
 
-    /// Updates title, body and labels; the title carries the draft state.
+    /// Updates title, body and labels; the title carries the draft state. GitLab ignores labels to
+    /// remove that are not there.
     async fn update(&self, number: u64, new: &NewPullRequest) -> Result<PullRequest, Error> {
         let body = json!({
             "title": title(new),
             "description": new.bounded_body(),
             "add_labels": new.labels.join(","),
+            "remove_labels": new.unwanted_labels().collect::<Vec<_>>().join(","),
         });
         let request = self.request(
             Method::PUT,

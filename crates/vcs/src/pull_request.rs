@@ -1,6 +1,8 @@
 //! Pull requests as data.
 
-use crate::BranchName;
+use serde_json::Value;
+
+use crate::{BranchName, MANUAL_FIX_LABEL, NOT_JUDGED_LABEL};
 
 /// The most characters of a pull request's title, by GitHub's rules.
 pub const PULL_TITLE_CHARS_MAX: usize = 256;
@@ -29,8 +31,19 @@ pub struct NewPullRequest {
     pub base: BranchName,
     /// The state in which it is opened.
     pub readiness: PullReadiness,
-    /// Labels to put on it; missing ones are created.
+    /// Labels to put on it; missing ones are created. Those of ours that are not among them are
+    /// taken off.
     pub labels: Vec<String>,
+}
+
+/// The labels that say how the checks ended. They are ours to take off again.
+const OUR_LABELS: [&str; 2] = [MANUAL_FIX_LABEL, NOT_JUDGED_LABEL];
+
+/// A label that is on a pull request and says what is no longer true.
+pub(crate) struct StaleLabel {
+    pub(crate) name: &'static str,
+    /// Its id, where the forge goes by ids.
+    pub(crate) id: Option<u64>,
 }
 
 /// A pull request on the forge.
@@ -56,6 +69,25 @@ pub struct PublishOutcome {
 }
 
 impl NewPullRequest {
+    /// The names of our labels that this one must not have.
+    pub(crate) fn unwanted_labels(&self) -> impl Iterator<Item = &'static str> {
+        let is_wanted = |name: &&str| self.labels.iter().any(|label| label == name);
+        OUR_LABELS.into_iter().filter(move |name| !is_wanted(name))
+    }
+
+    /// The unwanted labels that a pull request has, as the forge shows it.
+    pub(crate) fn stale_labels(&self, found: &Value) -> Vec<StaleLabel> {
+        let labels = found.get("labels").and_then(Value::as_array);
+        let labels = labels.map_or(&[][..], Vec::as_slice);
+        let named = |name: &'static str| {
+            let is_it = |label: &&Value| label.get("name").and_then(Value::as_str) == Some(name);
+            let label = labels.iter().find(is_it)?;
+            let id = label.get("id").and_then(Value::as_u64);
+            Some(StaleLabel { name, id })
+        };
+        self.unwanted_labels().filter_map(named).collect()
+    }
+
     /// The title within its limit; `prefix` is not cut.
     pub(crate) fn title_after(&self, prefix: &str) -> String {
         let room = PULL_TITLE_CHARS_MAX - prefix.len();

@@ -158,6 +158,16 @@ impl Repository {
         Ok(Some(GitRemote::new(name, &self.git.line(&call)?)))
     }
 
+    /// Returns true if the commit is in this repository.
+    pub fn has_commit(&self, commit: &CommitId) -> Result<bool, Error> {
+        Ok(self.git.commit(commit.as_str())?.is_some())
+    }
+
+    /// Fetches the branches of a remote, which changes no branch here.
+    pub fn fetch(&self, remote: &str) -> Result<(), Error> {
+        self.git.fetch_branches(remote)
+    }
+
     /// The tip of a branch here.
     pub fn branch_commit(&self, branch: &BranchName) -> Result<Option<CommitId>, Error> {
         self.git.commit(&branch.reference())

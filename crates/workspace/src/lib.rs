@@ -37,7 +37,6 @@ mod self_running;
 
 pub mod diff;
 pub mod fs;
-pub mod index;
 pub mod merge;
 pub mod ownership;
 
@@ -48,14 +47,15 @@ pub use path::{NAME_BYTES_MAX, PATH_BYTES_MAX, PATH_DEPTH_MAX, RelPath};
 pub use policed::{
     BoundedReader, ContentMatches, ContentQuery, DirectoryListing, FileHits, HitLine,
     IGNORE_BYTES_MAX, IgnoredFiles, Limits, LineKind, ListingEntry, PATTERN_BYTES_MAX,
-    PatternSyntax, SearchCase, SearchStop, SkippedFile, TreeListing, WalkOptions, Workspace,
-    WriteCounter,
+    PatternSyntax, ReadCandidate, ReadableFile, SearchCase, SearchStop, SkippedFile, TreeListing,
+    WalkOptions, Workspace, WriteCounter,
 };
 pub use policy::{
     AccessPolicy, Denial, DenialRule, GrantedAction, HardLinks, POLICY_PATTERNS_MAX, PathAccess,
     PolicySettings, SECRET_SCAN_BYTES_MAX, WriteGrant, WriteScope,
 };
 pub use private::ExistingFile;
+pub use protected_paths::PROGRAM_FOLDER;
 pub use root::{PathKind, READ_BYTES_MAX, Root};
 pub use walk::{TreeEntry, WALK_ENTRIES_MAX};
 pub use writer::{WRITER_LEVELS_MAX, WRITER_WAIT_MAX, WriterInfo, WriterLock, WriterRequest};

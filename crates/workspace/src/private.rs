@@ -10,11 +10,12 @@ use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use cap_std::fs::{MetadataExt, PermissionsExt};
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::descent::open_dir;
-use crate::protected_paths::{HOME, check_write};
+use crate::protected_paths::{PROGRAM_FOLDER, check_write};
 use crate::{Error, RelPath, Root, WorkspaceErrorKind};
 
 /// The most names tried for a temporary file.
@@ -50,6 +51,18 @@ impl Root {
         written.map_err(failed)
     }
 
+    /// Returns true if `path` is a file that only this user and root can read and write, as
+    /// [`write_private`](Root::write_private) makes them. Git cannot bring such a file: it keeps no
+    /// mode but that of programs.
+    pub fn is_private(&self, path: &RelPath) -> Result<bool, Error> {
+        let found = self.absent_or(path, self.dir().symlink_metadata(path))?;
+        Ok(found.is_some_and(|found| {
+            let user = rustix::process::geteuid().as_raw();
+            let is_own = found.uid() == user || found.uid() == 0;
+            found.is_file() && is_own && found.permissions().mode() & 0o077 == 0
+        }))
+    }
+
     /// Opens the directory of a private file, created if missing, and returns it with the file's
     /// name.
     pub(crate) fn enter_private<'p>(&self, path: &'p RelPath) -> Result<(OwnedFd, &'p str), Error> {
@@ -76,13 +89,13 @@ impl Root {
 
 /// `.drawloom` itself holds recipes that other users may read; everything below it is private.
 fn enter_or_make(dir: BorrowedFd<'_>, name: &str) -> io::Result<OwnedFd> {
-    let mode = if name == HOME { 0o755 } else { 0o700 };
+    let mode = if name == PROGRAM_FOLDER { 0o755 } else { 0o700 };
     match rustix::fs::mkdirat(dir, name, Mode::from_raw_mode(mode)) {
         Ok(()) | Err(Errno::EXIST) => {}
         Err(cause) => return Err(cause.into()),
     }
     let opened = open_dir(dir, name)?;
-    if name != HOME {
+    if name != PROGRAM_FOLDER {
         // Narrows a directory that an earlier version made. One of another user cannot be changed;
         // creating the file in it then fails.
         rustix::fs::fchmod(&opened, Mode::from_raw_mode(mode)).ok();

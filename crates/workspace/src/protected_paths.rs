@@ -5,8 +5,8 @@ use crate::policy::{Denial, DenialRule, PathAccess};
 use crate::{Error, RelPath};
 
 /// This program's directory in a project.
-pub(crate) const HOME: &str = ".drawloom";
-/// The directory for an apply's staged files, inside [`HOME`].
+pub const PROGRAM_FOLDER: &str = ".drawloom";
+/// The directory for an apply's staged files, inside [`PROGRAM_FOLDER`].
 pub(crate) const STAGING: &str = "apply";
 
 /// Git's directory, everywhere.
@@ -26,7 +26,9 @@ pub(crate) fn check_write(path: &RelPath) -> Result<(), Error> {
         return denied(DenialRule::Git, name);
     }
     let mut names = path.names();
-    let in_home = names.next().is_some_and(|name| folded(name) == HOME);
+    let in_home = names
+        .next()
+        .is_some_and(|name| folded(name) == PROGRAM_FOLDER);
     if in_home && names.next().is_some_and(|name| folded(name) == STAGING) {
         return denied(DenialRule::Own, path.as_str());
     }

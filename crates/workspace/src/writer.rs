@@ -20,7 +20,7 @@ use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
 use crate::apply::make_dir;
-use crate::protected_paths::{HOME, STAGING};
+use crate::protected_paths::{PROGRAM_FOLDER, STAGING};
 use crate::{Error, Root, WorkspaceErrorKind};
 
 /// Time that a writer waits for the one before it, unless it sets another limit.
@@ -190,7 +190,7 @@ impl Drop for WriterLock<'_> {
         // Both fail, as they should, while other files are there.
         let gone = rustix::fs::unlinkat(&self.home, STAGING, AtFlags::REMOVEDIR).is_ok();
         if gone && self.home_is_ours {
-            rustix::fs::unlinkat(self.root.fd(), HOME, AtFlags::REMOVEDIR).ok();
+            rustix::fs::unlinkat(self.root.fd(), PROGRAM_FOLDER, AtFlags::REMOVEDIR).ok();
         }
         // A command that is being started may share the handle, so closing it is not enough.
         rustix::fs::flock(&self.file, FlockOperation::Unlock).ok();
@@ -210,7 +210,7 @@ pub(crate) fn is_writer_lock(name: &std::ffi::OsStr) -> bool {
 }
 
 fn place(level: u32) -> String {
-    format!("{HOME}/{STAGING}/{}", name(level))
+    format!("{PROGRAM_FOLDER}/{STAGING}/{}", name(level))
 }
 
 /// Tokens are `level-process-inode`.
@@ -224,7 +224,7 @@ fn try_lock<'r>(
     level: u32,
     home_is_ours: &mut bool,
 ) -> io::Result<Option<WriterLock<'r>>> {
-    let Some((home, home_made)) = make_dir(root.fd(), HOME)? else {
+    let Some((home, home_made)) = make_dir(root.fd(), PROGRAM_FOLDER)? else {
         return Ok(None);
     };
     *home_is_ours |= home_made;

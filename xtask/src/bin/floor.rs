@@ -24,6 +24,10 @@
 // Not beside this file, where cargo takes every file for a program.
 #[path = "../bench/workflows/floor/rows.rs"]
 mod rows;
+// The store's own file: the floor must write texts as short as the engine's.
+#[path = "../../../crates/store/src/workflows/shorthand.rs"]
+#[cfg_attr(not(test), expect(dead_code, reason = "the floor reads nothing back"))]
+mod shorthand;
 
 use std::time::Instant;
 
@@ -84,28 +88,28 @@ enum Column {
     Text,
     Number,
     Truth,
-    /// A text that PostgreSQL has in one row with those of its neighbours.
-    Page,
 }
-
-/// Limits the bytes and the texts of a page, as in the store.
-const PAGE_BYTES_MAX: usize = 1_800;
-const PAGE_TEXTS_MAX: usize = 32;
 
 const RUNS: Kind = Kind {
     sqlite: Some(
-        "INSERT INTO workflow_runs (id, workflow, status, created_ms, body) \
-         SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4 FROM json_each($1) \
-         WHERE true ON CONFLICT (id) DO UPDATE SET status = excluded.status, body = excluded.body",
+        "INSERT INTO workflow_runs (id, workflow, status, created_ms, is_top, body) \
+         SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5 \
+         FROM json_each($1) WHERE true ON CONFLICT (id) DO UPDATE SET \
+         workflow = excluded.workflow, status = excluded.status, body = excluded.body",
     ),
-    postgres: "INSERT INTO workflow_runs (id, workflow, status, created_ms, body) \
-         SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::text[]) \
-         ON CONFLICT (id) DO UPDATE SET status = excluded.status, body = excluded.body",
+    postgres: "INSERT INTO workflow_runs \
+         (id, workflow, status, created_ms, is_top, body, stream_at) \
+         SELECT new.*, pg_current_xact_id()::text::bigint FROM unnest($1::text[], $2::text[], \
+         $3::text[], $4::bigint[], $5::boolean[], $6::text[]) AS new \
+         ON CONFLICT (id) DO UPDATE SET workflow = excluded.workflow, status = excluded.status, \
+         body = excluded.body, \
+         stream_at = greatest(workflow_runs.stream_at, excluded.stream_at)",
     columns: &[
         Column::Text,
         Column::Text,
         Column::Text,
         Column::Number,
+        Column::Truth,
         Column::Text,
     ],
 };
@@ -120,21 +124,23 @@ const INPUTS: Kind = Kind {
 };
 const TASKS: Kind = Kind {
     sqlite: Some(
-        "INSERT INTO workflow_tasks \
-         (id, run, path, place, visit, status, assignee, ready_ms, lease_ms, is_active, body) \
-         SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, \
-         value ->> 6, value ->> 7, value ->> 8, value ->> 10, value ->> 11 FROM json_each($1) \
-         WHERE true ON CONFLICT (id) DO UPDATE SET status = excluded.status, \
-         assignee = excluded.assignee, ready_ms = excluded.ready_ms, lease_ms = excluded.lease_ms, \
-         is_active = excluded.is_active, body = excluded.body",
+        "INSERT INTO workflow_tasks (run, path, place, visit, status, assignee, ready_ms, \
+         lease_ms, fence, is_active, slot, rank, body) \
+         SELECT value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, \
+         value ->> 7, value ->> 8, value ->> 9, value ->> 10, value ->> 11, value ->> 12, \
+         value ->> 13 FROM json_each($1) WHERE true ON CONFLICT (place, visit) DO UPDATE SET \
+         status = excluded.status, assignee = excluded.assignee, ready_ms = excluded.ready_ms, \
+         lease_ms = excluded.lease_ms, fence = excluded.fence, is_active = excluded.is_active, \
+         slot = excluded.slot, rank = excluded.rank, body = excluded.body",
     ),
     postgres: "INSERT INTO workflow_tasks (id, run, path, place, visit, status, assignee, \
-         ready_ms, lease_ms, fence, is_active, body) \
+         ready_ms, lease_ms, fence, is_active, slot, rank, body) \
          SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], \
          $6::text[], $7::text[], $8::bigint[], $9::bigint[], $10::bigint[], $11::boolean[], \
-         $12::text[]) ON CONFLICT (place, visit) DO UPDATE SET status = excluded.status, \
-         assignee = excluded.assignee, ready_ms = excluded.ready_ms, lease_ms = excluded.lease_ms, \
-         fence = excluded.fence, is_active = excluded.is_active, body = excluded.body",
+         $12::text[], $13::bigint[], $14::text[]) ON CONFLICT (place, visit) DO UPDATE SET \
+         status = excluded.status, assignee = excluded.assignee, ready_ms = excluded.ready_ms, \
+         lease_ms = excluded.lease_ms, fence = excluded.fence, is_active = excluded.is_active, \
+         slot = excluded.slot, rank = excluded.rank, body = excluded.body",
     columns: &[
         Column::Text,
         Column::Text,
@@ -148,16 +154,25 @@ const TASKS: Kind = Kind {
         Column::Number,
         Column::Truth,
         Column::Text,
+        Column::Number,
+        Column::Text,
     ],
 };
 /// SQLite has an index where PostgreSQL has a table.
 const READY: Kind = Kind {
     sqlite: None,
-    postgres: "INSERT INTO workflow_ready (task, run, ready_ms, assignee) \
-         SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::text[]) \
-         ON CONFLICT (task) DO UPDATE SET ready_ms = excluded.ready_ms, \
-         assignee = excluded.assignee",
-    columns: &[Column::Text, Column::Text, Column::Number, Column::Text],
+    postgres: "INSERT INTO workflow_ready (task, run, ready_ms, assignee, slot, rank) \
+         SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::text[], $5::text[], \
+         $6::bigint[]) ON CONFLICT (task) DO UPDATE SET ready_ms = excluded.ready_ms, \
+         assignee = excluded.assignee, slot = excluded.slot, rank = excluded.rank",
+    columns: &[
+        Column::Text,
+        Column::Text,
+        Column::Number,
+        Column::Text,
+        Column::Text,
+        Column::Number,
+    ],
 };
 const NO_LONGER_READY: Kind = Kind {
     sqlite: None,
@@ -184,6 +199,7 @@ const ITEMS: Kind = Kind {
          ON CONFLICT (\"group\", \"index\") DO UPDATE SET body = excluded.body",
     columns: &[Column::Text, Column::Number, Column::Text],
 };
+/// A row is a page: consecutive events of a run.
 const EVENTS: Kind = Kind {
     sqlite: Some(
         "INSERT INTO workflow_events (run, seq, body) \
@@ -191,12 +207,27 @@ const EVENTS: Kind = Kind {
     ),
     postgres: "INSERT INTO workflow_events (run, seq, body) \
          SELECT * FROM unnest($1::text[], $2::bigint[], $3::text[])",
-    columns: &[Column::Text, Column::Number, Column::Page],
+    columns: &[Column::Text, Column::Number, Column::Text],
+};
+/// The position of each page in the one stream of events.
+const STREAM: Kind = Kind {
+    sqlite: Some(
+        "INSERT INTO event_stream (subject, seq) \
+         SELECT value ->> 0, value ->> 1 FROM json_each($1)",
+    ),
+    postgres: "INSERT INTO event_stream (stream_at, subject, seq) \
+         SELECT pg_current_xact_id()::text::bigint, page.* \
+         FROM unnest($1::text[], $2::bigint[]) AS page",
+    columns: &[Column::Text, Column::Number],
 };
 const NOTICES: Kind = Kind {
-    sqlite: Some("INSERT INTO workflow_notices (body) SELECT value ->> 0 FROM json_each($1)"),
-    postgres: "INSERT INTO workflow_notices (body) SELECT * FROM unnest($1::text[])",
-    columns: &[Column::Text],
+    sqlite: Some(
+        "INSERT INTO workflow_notices (run, body) \
+         SELECT value ->> 0, value ->> 1 FROM json_each($1)",
+    ),
+    postgres: "INSERT INTO workflow_notices (run, body) \
+         SELECT * FROM unnest($1::text[], $2::text[])",
+    columns: &[Column::Text, Column::Text],
 };
 
 /// The driver the store uses, for either database.
@@ -235,10 +266,6 @@ impl Database {
                     statements.extend(kind.sqlite.map(|sql| Statement::Sqlite(sql, rows)));
                 }
                 Self::Postgres(_) => {
-                    let rows = match kind.columns {
-                        [Column::Text, Column::Number, Column::Page] => paged(rows),
-                        _ => rows,
-                    };
                     let values = arrays(kind.columns, &rows)?;
                     statements.push(Statement::Postgres(kind.postgres, values));
                 }
@@ -281,7 +308,8 @@ impl Database {
 
     /// Steps that the database knows to have ended.
     async fn ended(&mut self) -> Result<i64> {
-        let sql = "SELECT count(*) FROM workflow_tasks WHERE status = 'completed'";
+        let sql = "SELECT count(*) FROM workflow_tasks WHERE status = 'completed' \
+                   AND (path <> '' OR place NOT LIKE '%/Each' AND place NOT LIKE '%/Join')";
         Ok(match self {
             Self::Sqlite(connection) => sqlx::query_scalar(sql).fetch_one(connection).await?,
             Self::Postgres(connection) => sqlx::query_scalar(sql).fetch_one(connection).await?,
@@ -308,43 +336,13 @@ fn arrays(columns: &[Column], rows: &[Row]) -> Result<PgArguments> {
             .iter()
             .map(|row| row.get(place).unwrap_or(&Value::Null));
         let added = match column {
-            Column::Text | Column::Page => {
-                arguments.add(cells.map(Value::as_str).collect::<Vec<_>>())
-            }
+            Column::Text => arguments.add(cells.map(Value::as_str).collect::<Vec<_>>()),
             Column::Number => arguments.add(cells.map(Value::as_i64).collect::<Vec<_>>()),
             Column::Truth => arguments.add(cells.map(Value::as_bool).collect::<Vec<_>>()),
         };
         added.map_err(|problem| anyhow!("a value does not fit: {problem}"))?;
     }
     Ok(arguments)
-}
-
-/// Rows of a name, a number and a text, on as few pages as they fit on.
-fn paged(rows: Vec<Row>) -> Vec<Row> {
-    let mut pages: Vec<(Row, Vec<String>)> = Vec::new();
-    for row in rows {
-        let text = row.get(2).and_then(Value::as_str).unwrap_or_default();
-        let text = text.to_owned();
-        match pages.last_mut() {
-            Some((page, texts))
-                if page.first() == row.first()
-                    && texts.len() < PAGE_TEXTS_MAX
-                    && texts.iter().map(|text| text.len() + 1).sum::<usize>() + text.len()
-                        < PAGE_BYTES_MAX =>
-            {
-                *page = row;
-                texts.push(text);
-            }
-            _ => pages.push((row, vec![text])),
-        }
-    }
-    let written = pages.into_iter().map(|(mut page, texts)| {
-        if let Some(body) = page.last_mut() {
-            *body = json!(format!("[{}]", texts.join(",")));
-        }
-        page
-    });
-    written.collect()
 }
 
 const WATCHED: [&str; 6] = ["runs", "tasks", "groups", "items", "events", "notices"];

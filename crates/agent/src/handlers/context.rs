@@ -161,7 +161,7 @@ fn read(workspace: &Workspace, path: &RelPath) -> Result<String, workspace::Erro
 
 /// Cuts the pieces to the budget: short ones stay whole, long ones share what is left.
 fn fit(pieces: Vec<ContextBlock>, limits: &TaskLimits) -> TaskContext {
-    let bytes_max = bytes_of(limits.context_tokens_max);
+    let bytes_max = diagnostics::bytes_of_tokens(limits.context_tokens_max);
     let frame =
         |piece: &ContextBlock| piece.label.len() + piece.note.as_ref().map_or(0, String::len) + 24;
     let frames: usize = pieces.iter().map(frame).sum();
@@ -179,7 +179,7 @@ fn fit(pieces: Vec<ContextBlock>, limits: &TaskLimits) -> TaskContext {
     for piece in pieces {
         put(&mut context, piece, share, limits.context_tokens_max);
     }
-    context.tokens = tokens_of(context.text.len());
+    context.tokens = diagnostics::tokens_of_bytes(context.text.len());
     context
 }
 
@@ -279,13 +279,4 @@ fn shorten(body: &str, bytes: usize, tokens_max: usize) -> (String, String) {
     ));
     text.push_str(&lines[lines.len() - tail..].join("\n"));
     (text, why)
-}
-
-/// Tokens are about 3.5 bytes.
-fn tokens_of(bytes: usize) -> usize {
-    bytes.saturating_mul(2).div_ceil(7)
-}
-
-fn bytes_of(tokens: usize) -> usize {
-    tokens.saturating_mul(7) / 2
 }

@@ -300,19 +300,11 @@ fn path<'t>(source: &mut TaskFileReader<'t>, value: &Value<'t>, place: &str) -> 
 
 /// "did you mean …", or all there are.
 pub(crate) fn nearest<'k>(name: &str, known: impl Iterator<Item = &'k str> + Clone) -> String {
-    let near = known
-        .clone()
-        .map(|key| (strsim::jaro_winkler(key, name), key))
-        .filter(|(score, _)| *score >= NEAR_SCORE_MIN)
-        .max_by(|(a, _), (b, _)| a.total_cmp(b));
-    match near {
-        Some((_, key)) => format!("did you mean `{key}`?"),
+    match diagnostics::nearest(name, known.clone()) {
+        Some(key) => format!("did you mean `{key}`?"),
         None => format!("there are: {}", known.collect::<Vec<_>>().join(", ")),
     }
 }
-
-/// Names less alike than this are not taken for a slip.
-const NEAR_SCORE_MIN: f64 = 0.8;
 
 /// Maps names that other tools use to our keys.
 fn synonym(name: &str) -> Option<&'static str> {

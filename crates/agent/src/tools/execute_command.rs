@@ -27,6 +27,16 @@ and no input, so it must not ask anything. It can write inside the project (not 
 itself, such as CI settings) and has a private temporary directory. The result has `exit_code`, `stdout`, `stderr` and `timed_out`; the middle of \
 long output is left out.";
 
+/// Variables that tell package managers that there is no network: cargo resolves the dependencies
+/// of a library without a `Cargo.lock` from what was downloaded, and uv runs what is installed, without
+/// a cache in the user's home, where nothing can be written.
+const OFFLINE: [(&str, &str); 4] = [
+    ("CARGO_NET_OFFLINE", "true"),
+    ("UV_OFFLINE", "1"),
+    ("UV_NO_SYNC", "1"),
+    ("UV_NO_CACHE", "1"),
+];
+
 /// Seconds a command may take when not said otherwise.
 const TIMEOUT_SECONDS_DEFAULT: u64 = 120;
 
@@ -156,7 +166,21 @@ impl CommandSettings {
             sandbox = sandbox.writable(cache);
         }
         let env = toolchains.environment(env, cache, &self.variables);
-        (sandbox, env)
+        (sandbox, self.without_network(env))
+    }
+
+    /// Lets package managers go by what was downloaded and installed where there is no network.
+    /// Variables of the user's settings stay as they are.
+    fn without_network(&self, mut env: ChildEnvironment) -> ChildEnvironment {
+        if self.network == NetworkAccess::On || self.sandbox == SandboxRequirement::None {
+            return env;
+        }
+        for (name, value) in OFFLINE {
+            if !self.variables.iter().any(|own| own == name) {
+                env = env.set(name, value);
+            }
+        }
+        env
     }
 
     /// Hides the secrets of another project as well: commands see the whole disk, and a link may

@@ -47,6 +47,8 @@ pub enum Permission {
     ControlRuns,
     /// Save new versions of workflows.
     EditWorkflows,
+    /// Let workflows run commands and call addresses that no workflow of the project does yet.
+    AllowActs,
     /// Run recipes, which write files of the project.
     RunRecipes,
     /// Ask for builds, cancel and publish them.
@@ -67,13 +69,14 @@ pub enum Permission {
 
 impl Permission {
     /// All of them.
-    pub const ALL: [Permission; 14] = [
+    pub const ALL: [Permission; 15] = [
         Permission::Look,
         Permission::AnswerTasks,
         Permission::DecideBuilds,
         Permission::ManageTasks,
         Permission::ControlRuns,
         Permission::EditWorkflows,
+        Permission::AllowActs,
         Permission::RunRecipes,
         Permission::StartBuilds,
         Permission::ManageSchedules,
@@ -95,7 +98,8 @@ impl Permission {
             | Permission::RunRecipes
             | Permission::StartBuilds
             | Permission::ManageSchedules => UserRole::Operator,
-            Permission::DeleteRuns
+            Permission::AllowActs
+            | Permission::DeleteRuns
             | Permission::ManagePeople
             | Permission::ManageAccess
             | Permission::ManageWebhooks
@@ -117,6 +121,7 @@ impl Permission {
             Permission::ManageTasks => "create or change tasks",
             Permission::ControlRuns => "start or control runs",
             Permission::EditWorkflows => "save workflows",
+            Permission::AllowActs => "add commands and calls to workflows",
             Permission::RunRecipes => "run recipes",
             Permission::StartBuilds => "ask for builds",
             Permission::ManageSchedules => "change schedules",
@@ -192,6 +197,7 @@ mod tests {
             "ManageTasks ao",
             "ControlRuns ao",
             "EditWorkflows ao",
+            "AllowActs a",
             "RunRecipes ao",
             "StartBuilds ao",
             "ManageSchedules ao",

@@ -5,7 +5,7 @@
 //! other by a person.
 
 use flow::engine::EventKind;
-use flow::{RunId, TaskId};
+use flow::{RunId, TaskId, TextHash};
 use serde_json::{Value, json};
 use store::{TaskComment, TaskDetails, TaskUrgency};
 
@@ -24,6 +24,11 @@ const STEP: &str = "task";
 const NOTES_MAX: usize = 500;
 /// How many of the newest events are looked through for what happened to a task.
 const EVENTS_MAX: u64 = 2_000;
+
+/// Returns the hashes of the built-in workflows: their runs are tasks.
+pub(super) fn built_in_texts() -> [TextHash; 2] {
+    [FOR_PERSON, FOR_AGENT].map(TextHash::of)
+}
 
 /// A task to add.
 #[derive(Clone, Debug, Default)]

@@ -2,11 +2,13 @@
 
 use agent::AgentClock as _;
 use builder::decide::PlanApproval;
+use builder::review::BuildReview;
 use builder::{BuildProgress, JobId, JobStatus, Options};
 use exec::CommandCancel;
 
 use super::UseCases;
 use super::access::Permission;
+use crate::builds::deciding::{self, BuildDecision};
 use crate::builds::{self, BuildRequest, BuildSnapshot};
 use crate::tasks::clock::SystemClock;
 use crate::{AppErrorCode, Error};
@@ -19,15 +21,15 @@ impl UseCases {
         max: usize,
     ) -> Result<Vec<BuildSnapshot>, Error> {
         self.permit(Permission::Look)?;
-        builds::list(self.project(), status, max).await
+        builds::list(self.project(), self.app().surroundings(), status, max).await
     }
 
     /// Returns the build of this id, and what happened to it.
     pub async fn build(&self, id: &str) -> Result<(BuildSnapshot, Vec<BuildProgress>), Error> {
         self.permit(Permission::Look)?;
         let id = JobId::parse(id)?;
-        let shown = builds::show(self.project(), &id).await?;
-        let progress = builds::progress(self.project(), &id).await?;
+        let shown = builds::show(self.project(), self.app().surroundings(), &id).await?;
+        let progress = builds::progress(self.project(), self.app().surroundings(), &id).await?;
         Ok((shown, progress))
     }
 
@@ -93,6 +95,44 @@ impl UseCases {
             let mut silent = agent::NoAgentObserver;
             let order = use_cases.order(&mut silent);
             Ok(builds::cancel(order, &id).await?.job.status())
+        })
+        .await
+    }
+
+    /// Decides about work that waits for a review; [`UseCases::work_on_build`] goes on with it.
+    pub async fn review_build(&self, id: &JobId, review: BuildReview) -> Result<JobStatus, Error> {
+        self.decide_on_build(id, BuildDecision::Review(review))
+            .await
+    }
+
+    /// Asks for more in the branch of a build that has come to its end.
+    pub async fn follow_up_build(&self, id: &JobId, prompt: &str) -> Result<JobStatus, Error> {
+        self.permit(Permission::StartBuilds)?;
+        let wish = BuildDecision::FollowUp(prompt.to_owned());
+        self.decide_on_build(id, wish).await
+    }
+
+    /// Lets the work of a build be published.
+    pub async fn publish_build(&self, id: &JobId) -> Result<JobStatus, Error> {
+        self.decide_on_build(id, BuildDecision::Publish).await
+    }
+
+    async fn decide_on_build(
+        &self,
+        id: &JobId,
+        decision: BuildDecision,
+    ) -> Result<JobStatus, Error> {
+        self.permit(Permission::DecideBuilds)?;
+        if self.actor().is_agent() {
+            let message = "an agent may not decide about what an agent builds";
+            return Err(Error::new(AppErrorCode::Forbidden, message).hint("a person decides"));
+        }
+        let id = id.clone();
+        self.on_own_thread(move |use_cases| async move {
+            let mut silent = agent::NoAgentObserver;
+            let order = use_cases.order(&mut silent);
+            let done = deciding::decide_on(order, &id, decision).await?;
+            Ok(done.job.status())
         })
         .await
     }

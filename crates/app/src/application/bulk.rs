@@ -1,7 +1,7 @@
 //! Acts on many runs at once: the caller names a filter and the count that was seen.
 
 use flow::RunId;
-use flow::engine::EngineCommand;
+use flow::engine::{EngineCommand, RunRow};
 use store::RunFilter;
 
 use super::UseCases;
@@ -46,10 +46,7 @@ impl UseCases {
     ///
     /// When the number of runs is not the one that the caller has seen: then nothing is done.
     pub async fn act_on_runs(&self, request: &BulkRequest) -> Result<BulkReport, Error> {
-        self.permit(match request.act {
-            BulkAct::Delete => Permission::DeleteRuns,
-            _ => Permission::ControlRuns,
-        })?;
+        self.permit(permission_for(request.act))?;
         let now = self.count_runs(&request.filter, BULK_RUNS_MAX + 1).await?;
         if now > BULK_RUNS_MAX {
             let message = format!("more than BULK_RUNS_MAX = {BULK_RUNS_MAX} runs fit the filter");
@@ -63,23 +60,45 @@ impl UseCases {
                 .hint("look at them again, and send the new count"));
         }
         let runs = self.runs(&request.filter, BULK_RUNS_MAX).await?;
+        Ok(self.act_on(request.act, runs, &request.reason).await)
+    }
+
+    /// Does something to runs that the caller has chosen one by one.
+    pub async fn act_on_named_runs(
+        &self,
+        act: BulkAct,
+        ids: &[RunId],
+        reason: &str,
+    ) -> Result<BulkReport, Error> {
+        self.permit(permission_for(act))?;
+        if ids.len() > BULK_RUNS_MAX {
+            let message = format!(
+                "{} runs are more than BULK_RUNS_MAX = {BULK_RUNS_MAX}",
+                ids.len()
+            );
+            return Err(Error::new(AppErrorCode::Limit, message).hint("do it in parts"));
+        }
+        let mut runs = Vec::new();
+        for id in ids {
+            runs.extend(self.run(id).await?);
+        }
+        Ok(self.act_on(act, runs, reason).await)
+    }
+
+    async fn act_on(&self, act: BulkAct, runs: Vec<RunRow>, reason: &str) -> BulkReport {
         let mut report = BulkReport::default();
         for run in runs {
-            match self.act_on_run(request, &run).await {
+            match self.act_on_run(act, &run, reason).await {
                 Ok(()) => report.done.push(run.id),
                 Err(error) => report.failed.push((run.id, error.to_string())),
             }
         }
-        Ok(report)
+        report
     }
 
-    async fn act_on_run(
-        &self,
-        request: &BulkRequest,
-        run: &flow::engine::RunRow,
-    ) -> Result<(), Error> {
-        let (id, reason) = (run.id.clone(), request.reason.clone());
-        match request.act {
+    async fn act_on_run(&self, act: BulkAct, run: &RunRow, reason: &str) -> Result<(), Error> {
+        let (id, reason) = (run.id.clone(), reason.to_owned());
+        match act {
             BulkAct::Cancel => {
                 self.execute(EngineCommand::Cancel { run: id, reason })
                     .await
@@ -91,5 +110,12 @@ impl UseCases {
             }
             BulkAct::Delete => self.delete_runs(&[id]).await.map(drop),
         }
+    }
+}
+
+fn permission_for(act: BulkAct) -> Permission {
+    match act {
+        BulkAct::Delete => Permission::DeleteRuns,
+        _ => Permission::ControlRuns,
     }
 }

@@ -39,7 +39,9 @@ impl App {
                 .hint("it was sent in the header drawloom-callback-url, whole")
         };
         let (task, secret) = token::read_key(key).ok_or_else(unknown)?;
-        token::check(self.project(), &task, &secret).map_err(|_| unknown())?;
+        let keys = &*self.shared.hands.keys;
+        let checked = token::check(self.project(), keys, &task, &secret).await;
+        checked.map_err(|_| unknown())?;
         if let Some(given) = signature {
             check_signature(&secret, given, (body, self.now_ms() / 1_000))?;
         }

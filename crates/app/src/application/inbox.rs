@@ -21,7 +21,7 @@ const AGENTS_MAX: usize = 100;
 /// The tasks that are in an inbox.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum InboxScope {
-    /// Tasks of the actor, of agents that cannot go on alone, and of nobody.
+    /// Tasks of the actor and of agents that cannot go on alone, and those without an assignee.
     #[default]
     Mine,
     /// Only tasks that are assigned to the actor.
@@ -90,10 +90,15 @@ impl UseCases {
 
     /// Counts the tasks that wait for a person, up to [`INBOX_COUNT_MAX`].
     pub async fn count_inbox(&self, scope: InboxScope) -> Result<usize, Error> {
+        self.count_inbox_to(scope, INBOX_COUNT_MAX).await
+    }
+
+    /// Counts the tasks that wait for a person, up to a number: a small one costs little.
+    pub async fn count_inbox_to(&self, scope: InboxScope, max: usize) -> Result<usize, Error> {
         self.permit(Permission::Look)?;
         let owners = self.inbox_owners(scope).await?;
         let ports = self.app().ports();
-        let counted = ports.count_inbox(&owners, INBOX_COUNT_MAX).await;
+        let counted = ports.count_inbox(&owners, max.min(INBOX_COUNT_MAX)).await;
         counted.map_err(explained)
     }
 

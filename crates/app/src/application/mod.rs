@@ -5,6 +5,7 @@
 
 pub mod access;
 mod added_tasks;
+mod all_runs;
 mod backups;
 mod building;
 mod bulk;
@@ -45,6 +46,7 @@ use crate::workflows::database::ProjectDatabase;
 use crate::{Error, ProcessEnvironment, Project};
 
 pub use added_tasks::{AddTaskRequest, AddedTask, TaskActivity, TaskEdit, TaskStory};
+pub use all_runs::{ListedKind, ListedRun, RUNS_COUNTED_MAX, RunListPage, RunListRequest};
 pub use backups::{RestoreReport, restore_database};
 pub use bulk::{BULK_RUNS_MAX, BulkAct, BulkReport, BulkRequest};
 pub use calendar::ScheduleRequest;
@@ -57,7 +59,7 @@ pub use inbox::{InboxScope, InboxTask};
 pub use named_texts::{FileState, NamedWorkflow, TextMove};
 pub use people::TokenRequest;
 pub use ports::ServerPorts;
-pub use recipe_runs::{RecipeOutcome, RecipePass, RecipeRunInput};
+pub use recipe_runs::{RecipeOutcome, RecipePass, RecipeRunInput, TemplatePreview};
 pub use run_view::{DecisionView, ITEMS_PAGE_MAX, ItemView, ItemsPage, ItemsRequest};
 pub use run_view::{RunView, StepView};
 pub use runs::RunRequest;
@@ -95,15 +97,20 @@ impl App {
     ) -> Result<App, Error> {
         let source =
             model::ModelResolver::open(&project, surroundings, &wish, CallPurpose::Answer)?;
+        let database_named = database.map(str::to_owned);
         let opening = ProjectDatabase::open(&project, surroundings, database, source.secrets());
         let database = opening.await?;
         let store = database.workflows().await?;
         let hands = ExecutorContext {
             project,
-            surroundings: surroundings.clone(),
+            surroundings: ProcessEnvironment {
+                database: database_named.or_else(|| surroundings.database.clone()),
+                ..surroundings.clone()
+            },
             wish,
             store: Arc::clone(&store),
             till: UnreportedSpend::default(),
+            keys: database.keys(),
             callback_origin: OnceLock::new(),
         };
         let state = AppState {

@@ -89,9 +89,13 @@ async fn on_own_thread<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, Error> {
     let permit = HASHING.acquire().await.map_err(|cause| unhashed(&cause))?;
-    let done = tokio::task::spawn_blocking(work).await;
-    drop(permit);
-    done.map_err(|cause| unhashed(&cause))
+    // The permit goes with the work: a caller who hangs up ends the waiting, and not the hashing.
+    let done = tokio::task::spawn_blocking(move || {
+        let done = work();
+        drop(permit);
+        done
+    });
+    done.await.map_err(|cause| unhashed(&cause))
 }
 
 fn unhashed(cause: &dyn std::fmt::Display) -> Error {

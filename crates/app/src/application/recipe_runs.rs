@@ -13,7 +13,7 @@ use workspace::WriterRequest;
 
 use super::UseCases;
 use super::access::Permission;
-use crate::{AppErrorCode, Error, recipes, trust};
+use crate::{AppErrorCode, Error, recipes, templates, trust};
 
 /// The part of a recipe run to carry out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +48,16 @@ pub enum RecipeOutcome {
     Conflicts(Vec<String>),
     /// The files that were written and the commands that ran.
     Done(Value),
+}
+
+/// A template that was rendered by itself.
+#[derive(Clone, Debug)]
+pub struct TemplatePreview {
+    pub text: String,
+    /// How many `@ai` blocks were left empty.
+    pub questions: usize,
+    /// Names that had no value.
+    pub undefined: Vec<String>,
 }
 
 impl RecipeOutcome {
@@ -103,13 +113,39 @@ impl UseCases {
         })?
     }
 
+    /// Renders the text of a template by itself: no partials, no commands, nothing written.
+    pub async fn render_template(
+        &self,
+        text: String,
+        data: Map<String, Value>,
+    ) -> Result<TemplatePreview, Error> {
+        self.permit(Permission::Look)?;
+        let limits = self.project().settings.limits;
+        let now_ms = self.app().now_ms() as f64;
+        let rendered = tokio::task::spawn_blocking(move || {
+            let rendered = templates::render_text(&text, &data, (limits, now_ms))?;
+            let names = rendered.undefined.iter().map(|one| one.name.clone());
+            Ok(TemplatePreview {
+                questions: rendered.questionnaire.len(),
+                undefined: names.collect(),
+                text: rendered.text,
+            })
+        });
+        rendered.await.map_err(|cause| {
+            Error::new(
+                AppErrorCode::Command,
+                format!("the template ended: {cause}"),
+            )
+        })?
+    }
+
     fn named_recipe(&self, name: &str) -> Result<Recipe, Error> {
         let catalog = recipes::catalog(self.project())?;
         if !catalog.all().any(|listing| listing.id == name) {
             let names = catalog.all().map(|listing| listing.id.as_str());
             let hint = match crate::nearest(name, names) {
                 Some(near) => format!("did you mean `{near}`?"),
-                None => "GET /api/v1/recipes lists them".to_owned(),
+                None => "`drawloom recipe list` lists them".to_owned(),
             };
             let message = format!("there is no recipe `{name}`");
             return Err(Error::new(AppErrorCode::NotFound, message).hint(hint));

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use flow::engine::{EngineCommand, RefusalKind, RunEvent, RunRow, RunStart};
 use flow::{
-    RunDeletion, RunId, StoreError, StoreErrorKind, TaskId, TextHash, Workflow, WorkflowStore,
+    ExecutionMode, RunDeletion, RunId, StepType, StoreError, StoreErrorKind, TaskId, TextHash,
+    Workflow, WorkflowStore,
 };
 use serde_json::Value;
 use store::{RunCursor, RunFilter, RunQueries};
@@ -21,6 +22,8 @@ use crate::{AppErrorCode, Error, trust};
 const EVENTS_MAX: usize = 5_000;
 /// Name of the newest run.
 const LAST: &str = "last";
+/// The beginning of the tag that names the agent which started a run.
+const STARTED_BY: &str = "started-by:";
 
 /// A run to begin.
 #[derive(Clone, Debug, Default)]
@@ -51,6 +54,9 @@ impl UseCases {
     ) -> Result<Vec<RunId>, Error> {
         self.permit(Permission::ControlRuns)?;
         trust::require_workflow(self.project(), sheet)?;
+        for begin in &begins {
+            self.refuse_own_work(sheet, begin).await?;
+        }
         // One input that does not fit begins nothing, not even the runs beside it.
         for begin in &begins {
             let checked = sheet
@@ -66,8 +72,10 @@ impl UseCases {
         let hash = keep_named(&*state.store, &*state.queries, sheet).await?;
         let mut runs = Vec::with_capacity(begins.len());
         let mut starting = JoinSet::new();
-        for begin in begins {
+        let agent = self.actor().is_agent().then(|| self.starter_tag());
+        for mut begin in begins {
             let id = new_id()?;
+            begin.tags.extend(agent.clone());
             let start = RunStart {
                 assignee: begin.assignee,
                 tags: begin.tags,
@@ -89,17 +97,46 @@ impl UseCases {
     /// Does something to a run or a task.
     pub async fn execute(&self, command: EngineCommand) -> Result<(), Error> {
         self.permit(permission_for(&command))?;
-        if let EngineCommand::Answer { task, .. } = &command {
-            self.refuse_own_approval(task).await?;
+        match &command {
+            EngineCommand::Answer { task, .. } => self.refuse_own_approval(task).await?,
+            EngineCommand::Assign { task, .. } => self.refuse_taking_over(task).await?,
+            _ => {}
         }
         refused(self.state().store.execute(command).await?)
     }
 
-    /// Refuses an agent that would answer for a person: agents may do only the tasks assigned to
-    /// them.
+    /// Returns the tag of runs that this actor starts, if it is an agent.
+    fn starter_tag(&self) -> String {
+        format!("{STARTED_BY}{}", self.actor().name())
+    }
+
+    /// Returns whether this agent has started a run, or one above it. The run's row says so, so that a new
+    /// session or another process changes nothing.
+    async fn has_started(&self, run: &RunId) -> Result<bool, Error> {
+        let tag = self.starter_tag();
+        let mut next = Some(run.clone());
+        while let Some(id) = next {
+            let Some(row) = self.state().store.run(&id).await? else {
+                break;
+            };
+            if row.tags.contains(&tag) {
+                return Ok(true);
+            }
+            next = row.parent.map(|parent| parent.run);
+        }
+        Ok(false)
+    }
+
+    /// Refuses an agent that would answer for a person, or for a run of its own: agents may do only the
+    /// tasks assigned to them, in runs that others have started.
     async fn refuse_own_approval(&self, task: &TaskId) -> Result<(), Error> {
         if !self.actor().is_agent() {
             return Ok(());
+        }
+        if self.has_started(&task.run).await? {
+            let message = "you started this run, and may not answer its tasks";
+            let hint = format!("a person answers: drawloom tasks answer {task}");
+            return Err(Error::new(AppErrorCode::Forbidden, message).hint(hint));
         }
         let row = self.state().store.task(task).await?;
         let is_own = row.is_some_and(|row| row.assignee.as_deref() == Some(self.actor().name()));
@@ -107,13 +144,54 @@ impl UseCases {
             return Ok(());
         }
         let message = format!("the task `{task}` waits for a person; an agent may not answer it");
+        Err(Error::new(AppErrorCode::Forbidden, message).hint(format!(
+            "a person answers it in the inbox, or with: drawloom tasks answer {task}"
+        )))
+    }
+
+    /// Refuses an agent that would hand on what waits for a person, to itself for example.
+    async fn refuse_taking_over(&self, task: &TaskId) -> Result<(), Error> {
+        if !self.actor().is_agent() {
+            return Ok(());
+        }
+        let row = self.state().store.task(task).await?;
+        if row.is_none_or(|row| row.execution == ExecutionMode::Automated && row.hold.is_none()) {
+            return Ok(());
+        }
+        let message = format!("the task `{task}` waits for a person; an agent may not assign it");
         Err(Error::new(AppErrorCode::Forbidden, message)
-            .hint("a person answers it in the inbox, or with `drawloom tasks answer`"))
+            .hint("a person assigns it, with `drawloom tasks assign` for example"))
+    }
+
+    /// Refuses an agent that would begin a run whose tasks for people come to an agent.
+    async fn refuse_own_work(
+        &self,
+        sheet: &LoadedWorkflow,
+        begin: &RunRequest,
+    ) -> Result<(), Error> {
+        let Some(assignee) = begin.assignee.as_ref().filter(|_| self.actor().is_agent()) else {
+            return Ok(());
+        };
+        let steps = sheet.workflow.iter().flat_map(|workflow| workflow.steps());
+        let is_for_people = |step: &flow::WorkflowStep| {
+            step.step_type == StepType::Subflow || step.execution == ExecutionMode::Manual
+        };
+        if !steps.into_iter().any(is_for_people) {
+            return Ok(());
+        }
+        let users = self.app().people().users(store::UserFilter::People).await;
+        let users = users.map_err(explained)?;
+        if users.iter().any(|user| user.slug.as_str() == assignee) {
+            return Ok(());
+        }
+        let message = format!("an agent may not give the work of people to `{assignee}`");
+        Err(Error::new(AppErrorCode::Forbidden, message)
+            .hint("leave the assignee out, or name a person"))
     }
 
     /// Refuses a token that is not the task's.
-    pub fn check_token(&self, task: &TaskId, given: &str) -> Result<(), Error> {
-        token::check(self.project(), task, given)
+    pub async fn check_token(&self, task: &TaskId, given: &str) -> Result<(), Error> {
+        token::check(self.project(), &*self.state().hands.keys, task, given).await
     }
 
     /// Finds the run that a person means: its id, the beginning of one, or `last`.

@@ -10,10 +10,10 @@ use store::{NewVersion, VersionOrigin, WorkflowVersion};
 use workspace::{ChangeSet, PathChange, RelPath};
 
 use super::UseCases;
-use super::access::Permission;
+use super::access::{Actor, Permission};
 use crate::people::explained;
 use crate::workflows::{self, ImportOptions, LoadedWorkflow, WORKFLOWS_DIR};
-use crate::{AppErrorCode, Error, Project};
+use crate::{AppErrorCode, Error, Project, trust};
 
 /// Largest number of named workflows in a list.
 const WORKFLOWS_MAX: usize = 10_000;
@@ -96,6 +96,7 @@ impl UseCases {
         if hash.as_ref().map(TextHash::as_str) != seen.as_deref() {
             return Err(changed_meanwhile(&name, there.is_some()));
         }
+        self.refuse_new_acts(&sheet, there).await?;
         self.put_file(&path, Some(&sheet.source))?;
         let version = NewVersion {
             name,
@@ -112,6 +113,36 @@ impl UseCases {
                 Err(explained(error))
             }
         }
+    }
+
+    /// Refuses a text that does more than its author may let it do. Trust in the folder is trust in
+    /// what its owner writes into it; a text that came over the network or from an agent is no such
+    /// text, and its commands, addresses and secrets need a person who may allow them.
+    async fn refuse_new_acts(
+        &self,
+        sheet: &LoadedWorkflow,
+        before: Option<String>,
+    ) -> Result<(), Error> {
+        if matches!(self.actor(), Actor::Terminal { .. }) {
+            return Ok(());
+        }
+        let project = self.project_now().await?;
+        let name = sheet.name.as_str();
+        let before = before.map(|text| workflows::read_text(&project, (name, name), text));
+        let acts = trust::new_acts(&project, sheet, before.as_ref())?;
+        let is_allowed = self.permit(Permission::AllowActs).is_ok() && !self.actor().is_agent();
+        let Some(act) = acts.first().filter(|_| !is_allowed) else {
+            return Ok(());
+        };
+        let message = format!(
+            "{} may not {}: {} {}",
+            self.actor().name(),
+            Permission::AllowActs.words(),
+            act.subject,
+            act.does.join(", ")
+        );
+        Err(Error::new(AppErrorCode::Forbidden, message)
+            .hint("a person who is an admin saves it; steps that are there already may stay"))
     }
 
     /// Lists the versions of a workflow, the newest first, from before a number.
@@ -184,6 +215,7 @@ impl UseCases {
                 .hint("give another name, or save the text with If-Match"));
         }
         let _saving = self.state().saving.lock().await;
+        self.refuse_new_acts(&imported.sheet, None).await?;
         let register = self.app().register();
         imported.write(self.project(), Some(&register)).await?;
         Ok(imported.sheet)

@@ -8,7 +8,6 @@ use builder::{
     BuildContext, BuildDirectories, BuildJob, JobModels, PatchFolder, PublishDestination,
 };
 use exec::CommandCancel;
-use store::SqliteDatabase;
 use vcs::{GitProgram, Repository};
 use workspace::{RelPath, fs};
 
@@ -17,6 +16,7 @@ use crate::ai::{AiOverrides, CallPurpose, LEDGER_DIR, model};
 use crate::tasks::clock::SystemClock;
 use crate::tasks::environment::commands;
 use crate::tasks::run_archive;
+use crate::workflows::database::ProjectDatabase;
 use crate::{AppErrorCode, Error, ProcessEnvironment, Project, ignoring};
 
 /// The parts of the environment that a use case needs.
@@ -55,7 +55,7 @@ pub(super) fn models(
 /// Everything that builds of a project work with.
 pub(super) struct BuildEnvironment<'a> {
     project: &'a Project,
-    pub(super) store: SqliteDatabase,
+    pub(super) store: ProjectDatabase,
     models: Option<model::ModelResolver>,
     places: BuildDirectories,
     commands: CommandSettings,
@@ -85,7 +85,7 @@ impl<'a> BuildEnvironment<'a> {
         secrets.get_or_insert_default().extend(tokens);
         let mut shop = Self {
             project,
-            store: run_archive::open(project, secrets.unwrap_or_default()).await?,
+            store: run_archive::open(project, surroundings, secrets.unwrap_or_default()).await?,
             models,
             places: places(project, surroundings)?,
             commands: commands(project, surroundings),
@@ -96,9 +96,6 @@ impl<'a> BuildEnvironment<'a> {
             warnings: Vec::new(),
         };
         shop.tidy().await;
-        if shop.repository.is_ok() {
-            ignore_own_files(project)?;
-        }
         Ok(shop)
     }
 
@@ -110,7 +107,7 @@ impl<'a> BuildEnvironment<'a> {
             None => &NoBuildModels,
         };
         BuildContext {
-            jobs: &self.store,
+            jobs: self.store.jobs(),
             authors,
             project: self.project.folder(),
             places: &self.places,
@@ -202,18 +199,6 @@ fn places(project: &Project, surroundings: &ProcessEnvironment) -> Result<BuildD
         },
         cache: own.join("cache"),
     })
-}
-
-/// Keeps the files of builds out of git, also if the user never ran `drawloom init`. Recipes and
-/// workflows beside them stay in git.
-const OWN_FILES: &str = "/.gitignore\n/drawloom.db*\n/apply/\n/answers/\n/ledger/\n/patches/\n";
-
-fn ignore_own_files(project: &Project) -> Result<(), Error> {
-    let place = project.folder().join(".drawloom/.gitignore");
-    if !fs::exists(&place) {
-        fs::write_atomic(&place, OWN_FILES.as_bytes())?;
-    }
-    Ok(())
 }
 
 /// Number of characters of a digest that tells projects apart in a folder's name.

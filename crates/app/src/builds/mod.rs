@@ -3,6 +3,7 @@
 //! Nothing that costs money starts by itself: a build whose process died is shown as interrupted,
 //! and [`resume`] continues it from its last committed turn.
 
+pub(crate) mod deciding;
 mod environment;
 mod publishing;
 
@@ -12,15 +13,13 @@ use agent::AgentClock as _;
 use builder::decide::{self, PlanApproval};
 use builder::review::BuildReview;
 use builder::run;
-use builder::{
-    BuildJob, BuildObserver, BuildPlan, BuildProgress, JobId, JobStatus, JobStore as _, Options,
-};
+use builder::{BuildJob, BuildObserver, BuildPlan, BuildProgress, JobId, JobStatus, Options};
 use exec::CommandCancel;
-use store::SqliteDatabase;
 
 use crate::ai::AiOverrides;
 use crate::tasks::clock::SystemClock;
 use crate::tasks::run_archive;
+use crate::workflows::database::{self, ProjectDatabase};
 use crate::{AppErrorCode, Error, ProcessEnvironment, Project};
 use environment::{BuildEnvironment, BuildNeeds};
 
@@ -86,7 +85,7 @@ pub(crate) async fn plan_as(
     let job = BuildJob::new(id, prompt, options, now_ms)?;
     work(order, BuildNeeds::Planner, async |shop, observer| {
         shop.require_repository()?;
-        shop.store.create(&job).await?;
+        shop.store.jobs().create(&job).await?;
         let bench = shop.bench();
         Ok(run::plan(&bench, &job.id, observer).await?)
     })
@@ -103,7 +102,7 @@ pub(crate) async fn ask(
     let job = BuildJob::new(id, prompt, options, SystemClock.now_ms())?;
     work(order, BuildNeeds::Planner, async |shop, _| {
         shop.require_repository()?;
-        shop.store.create(&job).await?;
+        shop.store.jobs().create(&job).await?;
         Ok(job.clone())
     })
     .await
@@ -115,7 +114,13 @@ pub(crate) async fn accept(
     id: &JobId,
     how: PlanApproval,
 ) -> Result<BuildOutcome, Error> {
-    waiting(id, show(order.project, id).await?.job.status())?;
+    waiting(
+        id,
+        show(order.project, order.surroundings, id)
+            .await?
+            .job
+            .status(),
+    )?;
     work(order, BuildNeeds::Builder, async |shop, _| {
         shop.require_repository()?;
         let bench = shop.bench();
@@ -132,7 +137,13 @@ pub async fn approve(
     how: PlanApproval,
 ) -> Result<BuildOutcome, Error> {
     // A build that cannot be approved is refused before a model is set up.
-    waiting(id, show(order.project, id).await?.job.status())?;
+    waiting(
+        id,
+        show(order.project, order.surroundings, id)
+            .await?
+            .job
+            .status(),
+    )?;
     work(order, BuildNeeds::Builder, async |shop, observer| {
         shop.require_repository()?;
         let bench = shop.bench();
@@ -182,7 +193,7 @@ pub async fn follow_up(
 /// Continues a build: where its process left it, or at the step that failed. One that waits for a
 /// decision or has ended is returned unchanged.
 pub async fn resume(order: BuildRequest<'_>, id: &JobId) -> Result<BuildOutcome, Error> {
-    let job = show(order.project, id).await?.job;
+    let job = show(order.project, order.surroundings, id).await?.job;
     let at = match (job.status(), &job.error) {
         (JobStatus::Failed, Some(failure)) => failure.step,
         (status, _) => status,
@@ -249,9 +260,13 @@ pub async fn edit(order: BuildRequest<'_>, id: &JobId, text: &str) -> Result<Bui
 }
 
 /// Returns the state of a build.
-pub async fn show(project: &Project, id: &JobId) -> Result<BuildSnapshot, Error> {
-    look(project, async |store| {
-        let job = store.get(id).await?;
+pub async fn show(
+    project: &Project,
+    surroundings: &ProcessEnvironment,
+    id: &JobId,
+) -> Result<BuildSnapshot, Error> {
+    look(project, surroundings, async |store| {
+        let job = store.jobs().get(id).await?;
         shown(store, job).await
     })
     .await?
@@ -259,20 +274,28 @@ pub async fn show(project: &Project, id: &JobId) -> Result<BuildSnapshot, Error>
 }
 
 /// Returns the progress of a build, the oldest first.
-pub async fn progress(project: &Project, id: &JobId) -> Result<Vec<BuildProgress>, Error> {
-    let told = look(project, async |store| Ok(store.progress(id).await?)).await?;
+pub async fn progress(
+    project: &Project,
+    surroundings: &ProcessEnvironment,
+    id: &JobId,
+) -> Result<Vec<BuildProgress>, Error> {
+    let told = look(project, surroundings, async |store| {
+        Ok(store.jobs().progress(id).await?)
+    })
+    .await?;
     Ok(told.unwrap_or_default())
 }
 
 /// Lists the newest builds, of this status or of any.
 pub async fn list(
     project: &Project,
+    surroundings: &ProcessEnvironment,
     status: Option<JobStatus>,
     count: usize,
 ) -> Result<Vec<BuildSnapshot>, Error> {
-    let listed = look(project, async |store| {
+    let listed = look(project, surroundings, async |store| {
         let mut listed = Vec::new();
-        for job in store.list(status, None, count).await? {
+        for job in store.jobs().list(status, None, count).await? {
             listed.push(shown(store, job).await?);
         }
         Ok(listed)
@@ -300,9 +323,16 @@ const PIECE_CHARS_MIN: usize = 4;
 const NAMED_MAX: usize = 10_000;
 
 /// Finds the build that a person means: by its id, a unique beginning or end of it, or `last`.
-pub async fn find(project: &Project, text: &str) -> Result<JobId, Error> {
+pub async fn find(
+    project: &Project,
+    surroundings: &ProcessEnvironment,
+    text: &str,
+) -> Result<JobId, Error> {
     if text == LAST {
-        let newest = list(project, None, 1).await?.into_iter().next();
+        let newest = list(project, surroundings, None, 1)
+            .await?
+            .into_iter()
+            .next();
         return newest.map(|shown| shown.job.id).ok_or_else(|| {
             Error::new(AppErrorCode::NotFound, "there is no build here yet")
                 .hint("`drawloom build \"…\"` begins one")
@@ -312,8 +342,8 @@ pub async fn find(project: &Project, text: &str) -> Result<JobId, Error> {
     if text.len() < PIECE_CHARS_MIN {
         return Ok(given);
     }
-    let ids = look(project, async |store| {
-        let jobs = store.list(None, None, NAMED_MAX).await?;
+    let ids = look(project, surroundings, async |store| {
+        let jobs = store.jobs().list(None, None, NAMED_MAX).await?;
         Ok(jobs.into_iter().map(|job| job.id).collect::<Vec<_>>())
     })
     .await?;
@@ -377,19 +407,20 @@ async fn work(
 /// Looks into the database, if there is one.
 async fn look<T>(
     project: &Project,
-    act: impl AsyncFnOnce(&SqliteDatabase) -> Result<T, Error>,
+    surroundings: &ProcessEnvironment,
+    act: impl AsyncFnOnce(&ProjectDatabase) -> Result<T, Error>,
 ) -> Result<Option<T>, Error> {
-    if !run_archive::exists(project) {
+    if !database::exists(project, surroundings)? {
         return Ok(None);
     }
-    let store = run_archive::open(project, Vec::new()).await?;
+    let store = run_archive::open(project, surroundings, Vec::new()).await?;
     let came = act(&store).await;
     // A failure to close loses nothing that was read.
     let _ = store.close().await;
     came.map(Some)
 }
 
-async fn shown(store: &SqliteDatabase, job: BuildJob) -> Result<BuildSnapshot, Error> {
-    let is_held = store.is_build_held(&job.id).await?;
+async fn shown(store: &ProjectDatabase, job: BuildJob) -> Result<BuildSnapshot, Error> {
+    let is_held = store.agent_runs().is_build_held(&job.id).await?;
     Ok(BuildSnapshot { job, is_held })
 }

@@ -21,6 +21,7 @@ use super::{
 };
 use super::{over_budget, setting, unknown_settings};
 use crate::ai::AiOverrides;
+use crate::tasks::run_archive::STEP_PREFIX;
 use crate::tasks::{self, TaskEnd};
 
 pub(crate) use criteria::SETTING as CRITERIA;
@@ -70,7 +71,7 @@ impl StepExecutor for AgentTask {
                 Err(problem) => return invalid(problem),
             };
             let text = self.definition(&job.step, fields, Some(&prompt));
-            let name = format!("workflow:{}", job.task.id);
+            let name = format!("{STEP_PREFIX}{}", job.task.id);
             let hands = Arc::clone(&job.hands);
             let asks = match self.0 {
                 VALIDATION => ModelUse::Perhaps,

@@ -218,11 +218,15 @@ impl WantedBuild {
     /// Finds the job to continue; `None` if one must begin, whose name is then set.
     async fn begun(&mut self, hands: &ExecutorContext) -> Result<Option<BuildJob>, Error> {
         if self.whose == JobOwner::Given {
-            return Ok(Some(builds::show(&hands.project, &self.id).await?.job));
+            return Ok(Some(
+                builds::show(&hands.project, &hands.surroundings, &self.id)
+                    .await?
+                    .job,
+            ));
         }
         let first = self.id.clone();
         for number in 2..=JOBS_MAX {
-            match builds::show(&hands.project, &self.id).await {
+            match builds::show(&hands.project, &hands.surroundings, &self.id).await {
                 Ok(shown) if self.is_anew && came_to_nothing(&shown.job) => {
                     self.id = JobId::parse(&format!("{first}-{number}"))?;
                 }

@@ -222,9 +222,13 @@ impl CommandOrder {
             let said = if said.trim().is_empty() { stdout } else { said };
             let skipped = said.trim().chars().count().saturating_sub(WORDS_CHARS_MAX);
             let end: String = said.trim().chars().skip(skipped).collect();
+            let end = match end.is_empty() {
+                true => ".".to_owned(),
+                false => format!(": {end}"),
+            };
             let cause = exec::sandbox::likely_cause(outcome, sandbox);
             let cause = cause.map_or(String::new(), |cause| format!("\n{cause}"));
-            let message = format!("`{}` exited with {code}: {end}{cause}", self.line);
+            let message = format!("`{}` exited with {code}{end}{cause}", self.line);
             return failed(FailureClass::Exit, message);
         }
         if !self.parses {

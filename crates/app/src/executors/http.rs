@@ -73,7 +73,7 @@ async fn call(job: &StepAttempt) -> Result<AttemptReport, Box<AttemptReport>> {
         interpolate::known(source, &job.state).map(|value| interpolate::printed(&value))
     };
     let url = target.fill(value).map_err(invalid)?;
-    let message = HttpMessage::of(job).map_err(invalid)?;
+    let message = HttpMessage::of(job).await.map_err(invalid)?;
     let seconds = Duration::from_secs(SECONDS_DEFAULT);
     let timeout = job.step.config.timeout;
     let timeout = timeout.map_or(seconds, |timeout| Duration::from_millis(timeout.ms));

@@ -22,6 +22,7 @@ use flow::engine::{
 };
 use flow::{StepHandler, WorkflowStep, WorkflowStore};
 use serde_json::{Map, Value};
+use store::ProjectKeys;
 
 use crate::ai::AiOverrides;
 use crate::{Error, ProcessEnvironment, Project};
@@ -49,6 +50,8 @@ pub(crate) struct ExecutorContext {
     pub(crate) wish: AiOverrides,
     pub(crate) store: Arc<dyn WorkflowStore>,
     pub(crate) till: UnreportedSpend,
+    /// The secrets that the machines of the project share.
+    pub(crate) keys: Arc<dyn ProjectKeys>,
     /// The address of the server that callbacks come to, once one listens.
     pub(crate) callback_origin: OnceLock<String>,
 }

@@ -64,16 +64,10 @@ pub(crate) fn problems_of(project: &Project, step: &WorkflowStep) -> Vec<String>
     let Some(name) = name.filter(|name| !name.contains("{{")) else {
         return Vec::new();
     };
-    let found = match recipes::find(project, project.folder(), &[name.to_owned()]) {
+    let found = match recipes::find_named(project, name) {
         Ok(found) => found,
         Err(error) => {
-            let listed = recipes::catalog(project).ok();
-            let names = listed.iter().flat_map(|catalog| &catalog.recipes);
-            let names: Vec<&str> = names.map(|listing| listing.name.as_str()).collect();
-            let meant = crate::nearest(name, names.iter().copied());
-            let meant = meant.filter(|meant| *meant != name);
-            let meant = meant.map(|meant| format!(" Did you mean `{meant}`?"));
-            return vec![format!("`recipe`: {error}.{}", meant.unwrap_or_default())];
+            return vec![format!("`recipe`: {error}.")];
         }
     };
     let variables = found.recipe.variables();
@@ -103,7 +97,7 @@ fn carry_out(
         .get("recipe")
         .and_then(Value::as_str)
         .unwrap_or_default();
-    let found = match recipes::find(project, project.folder(), &[name.to_owned()]) {
+    let found = match recipes::find_named(project, name) {
         Ok(found) => found,
         Err(error) => return failed_by(&error),
     };

@@ -147,11 +147,15 @@ fn is_public_v6(ip: Ipv6Addr) -> bool {
     let inner = |high: u16, low: u16| Ipv4Addr::from_bits((u32::from(high) << 16) | u32::from(low));
     let segments = ip.segments();
     match a {
-        // 6to4 and NAT64 lead to an IPv4 address.
+        // 6to4 and NAT64 lead to an IPv4 address. The local form of NAT64 (64:ff9b:1::/48) is for
+        // networks of one's own.
         0x2002 => is_public_v4(inner(b, segments[2])),
-        0x0064 if b == 0xff9b => is_public_v4(inner(segments[6], segments[7])),
-        // Teredo, documentation and other ranges that are not on the internet.
-        0x2001 if b == 0 || b == 0xdb8 => false,
+        0x0064 if b == 0xff9b && segments[2..6] == [0; 4] => {
+            is_public_v4(inner(segments[6], segments[7]))
+        }
+        // 2001::/23 is for protocols (Teredo, ORCHID, benchmarks); the others are for documentation.
+        0x2001 if b < 0x0200 || b == 0xdb8 => false,
+        0x3fff if b < 0x1000 => false,
         // Only 2000::/3 is given out: this leaves loopback, local, multicast and mapped ones out.
         _ => (0x2000..0x4000).contains(&a),
     }
@@ -177,6 +181,8 @@ mod tests {
             "100.63.0.1:80",
             "192.0.1.1:80",
             "[2606:4700::1]:443",
+            "[2001:4860:4860::8888]:443",
+            "[2001:200::1]:443",
             "[::ffff:8.8.8.8]:80",
             "[64:ff9b::808:808]:80",
             "[2002:808:808::]:80",
@@ -211,6 +217,14 @@ mod tests {
             "[2002:7f00:1::]:80",
             "[2001:db8::1]:80",
             "[2001::1]:80",
+            "[2001:2::1]:80",
+            "[2001:20::1]:80",
+            "[3fff::1]:80",
+            "[64:ff9b:1::7f00:1]:80",
+            "[64:ff9b:1:7f00:0:100::]:80",
+            "[64:ff9b:0:1::808:808]:80",
+            "[::ffff:0:127.0.0.1]:80",
+            "[5f00::1]:80",
             "[fec0::1]:80",
         ] {
             assert!(!permits(&[], "x", local), "{local}");

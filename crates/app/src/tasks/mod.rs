@@ -8,6 +8,7 @@ mod credentials;
 pub(crate) mod environment;
 mod history;
 mod input_file;
+mod kept_files;
 pub(crate) mod run_archive;
 
 use std::path::Path;
@@ -17,14 +18,16 @@ use agent::plan::{self, PlanJournal, PlanOutcome, PlanStatus, TaskMark, TaskPlan
 use agent::plan::{TaskFingerprint, TaskRecord};
 use agent::task::{Task, TaskKind, TaskName};
 use agent::{AgentClock as _, CommandCancel};
-use store::RunState;
-use workspace::RelPath;
+use store::{RunRecord, RunState};
+use workspace::{RelPath, Root};
 
 use crate::ai::{AiOverrides, CallPurpose};
 use crate::trust::require_tasks;
+use crate::workflows::database;
 use crate::{AppErrorCode, Error, ProcessEnvironment, Project};
 use clock::SystemClock;
 use environment::TaskEnvironment;
+use kept_files::FilingConversation;
 use run_archive::RunArchive;
 
 pub use history::HistoryFilter;
@@ -90,7 +93,7 @@ pub(crate) async fn run_step(
         TaskKind::Planning => CallPurpose::Plan,
         _ => CallPurpose::Generate,
     };
-    let archive = RunArchive::open(job.project, Vec::new()).await?;
+    let archive = RunArchive::open(job.project, job.surroundings, Vec::new()).await?;
     let begun = archive.last(RunKind::Task, name).await?.is_some();
     job.start = match begun {
         true => StartMode::Resume,
@@ -136,10 +139,11 @@ pub async fn run_plan(job: TaskRequest<'_>, file: &Path) -> Result<EndedRun<Plan
         observer,
         cancel,
         project,
+        surroundings,
         ..
     } = job;
     let servers = office.servers(project).await?;
-    let archive = RunArchive::open(project, office.secrets()).await?;
+    let archive = RunArchive::open(project, surroundings, office.secrets()).await?;
     let mut run = archive.run(&new, start).await?;
     let workshop = office.workshop(project, &servers, &run).await?;
     let outcome = plan::run(&workshop.bench(&cancel), &plan, &mut run, observer).await;
@@ -205,15 +209,15 @@ pub async fn show_plan(
         is_held: false,
         standings: Vec::new(),
     };
-    if !run_archive::exists(project) {
+    if !database::exists(project, surroundings)? {
         return Ok(shown);
     }
-    let archive = RunArchive::open(project, Vec::new()).await?;
+    let archive = RunArchive::open(project, surroundings, Vec::new()).await?;
     let Some((record, records)) = archive.last(RunKind::Plan, name.as_str()).await? else {
         return Ok(shown);
     };
     shown.run = Some(record.id);
-    shown.is_held = archive.is_held(record.id)?;
+    shown.is_held = archive.is_held(record.id).await?;
     let keys = plan::keys(&shown.plan);
     // A task that was changed since has not been run.
     let current = |record: &TaskRecord| keys.get(&record.key.id) == Some(&record.key);
@@ -232,25 +236,44 @@ pub async fn unfinished(
     kind: RunKind,
     file: &Path,
 ) -> Result<Option<RunNumber>, Error> {
-    if !run_archive::exists(project) {
+    if !database::exists(project, surroundings)? {
         return Ok(None);
     }
     let named = input_file::read(project, surroundings, file)?;
-    let archive = RunArchive::open(project, Vec::new()).await?;
+    let archive = RunArchive::open(project, surroundings, Vec::new()).await?;
     let Some((record, _)) = archive.last(kind, &named.name).await? else {
         return Ok(None);
     };
     let is_open = matches!(record.state, RunState::Running | RunState::Stopped);
-    let is_free = !archive.is_held(record.id)?;
+    let is_free = !archive.is_held(record.id).await?;
     Ok((is_open && is_free).then_some(record.id))
 }
 
-/// Returns the problem of the project's database, if it has one and there is a problem.
-pub async fn database_problem(project: &Project) -> Option<Error> {
-    if !run_archive::exists(project) {
-        return None;
+/// Returns the newest runs of task and plan files, each with whether a process works on it.
+pub(crate) async fn recent(
+    project: &Project,
+    surroundings: &ProcessEnvironment,
+    max: usize,
+) -> Result<Vec<(RunRecord, bool)>, Error> {
+    if !database::exists(project, surroundings)? {
+        return Ok(Vec::new());
     }
-    let checked = async { RunArchive::open(project, Vec::new()).await?.check().await };
+    let archive = RunArchive::open(project, surroundings, Vec::new()).await?;
+    archive.recent(max).await
+}
+
+/// Returns the problem of the project's database, if it has one and there is a problem.
+pub async fn database_problem(
+    project: &Project,
+    surroundings: &ProcessEnvironment,
+) -> Option<Error> {
+    let checked = async {
+        if database::exists(project, surroundings)? {
+            let archive = RunArchive::open(project, surroundings, Vec::new()).await?;
+            archive.check().await?;
+        }
+        Ok(())
+    };
     checked.await.err()
 }
 
@@ -273,13 +296,16 @@ pub(crate) fn read_tasks(
     file: &Path,
 ) -> Result<(String, Vec<Task>), Error> {
     let named = input_file::read(project, surroundings, file)?;
-    let is_plan = serde_json::from_str::<serde_json::Value>(&named.text)
-        .is_ok_and(|json| json.get("tasks").is_some());
-    let tasks = match is_plan {
+    let tasks = match is_plan(&named.text) {
         true => load(project, surroundings, file)?.tasks,
         false => vec![agent::task::read(&named.text, &named.shown)?],
     };
     Ok((named.name, tasks))
+}
+
+/// True if the text of a file is a plan's and not one task's.
+pub(crate) fn is_plan(text: &str) -> bool {
+    serde_json::from_str::<serde_json::Value>(text).is_ok_and(|json| json.get("tasks").is_some())
 }
 
 /// Runs one task, as a run of its own.
@@ -297,10 +323,11 @@ async fn carry_out(
         observer,
         cancel,
         project,
+        surroundings,
         ..
     } = job;
     let servers = office.servers(project).await?;
-    let archive = RunArchive::open(project, office.secrets()).await?;
+    let archive = RunArchive::open(project, surroundings, office.secrets()).await?;
     let mut run = archive.run(&new, start).await?;
     let id = run.id();
     let records = run.load().await?;
@@ -314,10 +341,19 @@ async fn carry_out(
             warnings,
         });
     }
+    let files = run.is_shared().then(|| run.file_store());
+    let mut warnings = Vec::new();
+    if let Some(files) = &files {
+        warnings = kept_files::restore(files, &project.root).await?;
+    }
     let workshop = office.workshop(project, &servers, &run).await?;
     run.keep(&record(key, TaskState::Running)).await?;
     let ended = {
         let mut conversation = PlanJournal::conversation(&mut run, key).await?;
+        if let Some(files) = files {
+            let root = Root::open(project.folder())?;
+            conversation = Box::new(FilingConversation::new(conversation, files, root));
+        }
         let bench = workshop.bench(&cancel);
         handlers::run(
             &bench,
@@ -334,10 +370,11 @@ async fn carry_out(
     if ended.is_ok() {
         kept?;
     }
+    warnings.extend(office.warnings(&servers));
     Ok(EndedRun {
         run: id,
         came: ended,
-        warnings: office.warnings(&servers),
+        warnings,
     })
 }
 

@@ -32,7 +32,7 @@ pub use act::ProjectAct;
 pub use recipes::{own_recipes, untrusted_recipe};
 pub use store::{TrustDecision, TrustExtent, TrustStore};
 pub(crate) use tasks::require_tasks;
-pub(crate) use workflows::{require_step, require_workflow};
+pub(crate) use workflows::{new_acts, require_step, require_workflow};
 
 /// The gate in front of everything that a project would do.
 #[derive(Clone, Debug)]

@@ -93,6 +93,22 @@ fn command_of(criterion: &Value) -> Option<&str> {
     criterion.get("run").unwrap_or(criterion).as_str()
 }
 
+/// Returns the acts of a workflow that no workflow of the project has, nor its own text before.
+pub(crate) fn new_acts(
+    project: &Project,
+    sheet: &LoadedWorkflow,
+    before: Option<&LoadedWorkflow>,
+) -> Result<Vec<ProjectAct>, Error> {
+    let mut new = acts_of(sheet);
+    if new.is_empty() {
+        return Ok(new);
+    }
+    let mut known = acts(project)?;
+    known.extend(before.into_iter().flat_map(acts_of));
+    new.retain(|act| !known.iter().any(|known| known.digest == act.digest));
+    Ok(new)
+}
+
 /// Refuses to begin a workflow whose steps are not trusted.
 pub(crate) fn require_workflow(project: &Project, sheet: &LoadedWorkflow) -> Result<(), Error> {
     project.trust.require(acts_of(sheet))

@@ -3,16 +3,24 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use builder::JobStore;
 use llm::Secret;
 use store::{
-    Outbox, PostgresDatabase, PostgresOptions, RunQueries, ScheduleStore, SqliteDatabase,
-    TokenStore, TriggerMemory, UserStore, ViewStore,
+    AgentRuns, BuildHolds, Outbox, PostgresDatabase, PostgresOptions, ProjectKeys, RunQueries,
+    ScheduleStore, SqliteDatabase, TokenStore, TriggerMemory, UserStore, ViewStore,
 };
+
+use workspace::fs;
 
 use crate::application::ServerPorts;
 use crate::tasks::clock::SystemClock;
 use crate::tasks::run_archive;
 use crate::{AppErrorCode, Error, ProcessEnvironment, Project, ignoring, settings};
+
+/// The ports to the work of agents, as one object for both engines.
+pub(crate) trait AgentDatabase: AgentRuns + BuildHolds {}
+
+impl<T: AgentRuns + BuildHolds> AgentDatabase for T {}
 
 /// A database, opened. Clones share it.
 #[derive(Clone)]
@@ -83,6 +91,13 @@ impl ProjectDatabase {
         }
     }
 
+    pub(crate) fn keys(&self) -> Arc<dyn ProjectKeys> {
+        match self {
+            ProjectDatabase::File(store) => Arc::new(store.clone()),
+            ProjectDatabase::Server(server) => Arc::new(server.clone()),
+        }
+    }
+
     /// Returns the ports of everything a server stores beside runs.
     pub(crate) fn ports(&self) -> Arc<dyn ServerPorts> {
         match self {
@@ -114,6 +129,38 @@ impl ProjectDatabase {
         }
     }
 
+    /// Returns the port of the runs of tasks and plans.
+    pub(crate) fn agent_runs(&self) -> &dyn AgentDatabase {
+        match self {
+            ProjectDatabase::File(store) => store,
+            ProjectDatabase::Server(server) => server,
+        }
+    }
+
+    /// Returns the port of build jobs.
+    pub(crate) fn jobs(&self) -> &dyn JobStore {
+        match self {
+            ProjectDatabase::File(store) => store,
+            ProjectDatabase::Server(server) => server,
+        }
+    }
+
+    /// Reads all of a file and reports damage. A server checks its files itself.
+    pub(crate) async fn check(&self) -> store::Result<()> {
+        match self {
+            ProjectDatabase::File(store) => store.check().await,
+            ProjectDatabase::Server(_) => Ok(()),
+        }
+    }
+
+    /// Closes it: another process then finds one file and not three, and no lease that must first end.
+    pub(crate) async fn close(self) -> store::Result<()> {
+        match self {
+            ProjectDatabase::File(store) => store.close().await,
+            ProjectDatabase::Server(server) => server.close().await,
+        }
+    }
+
     /// Opens the store of runs. Must be called inside a runtime, which does the writing.
     pub(crate) async fn workflows(&self) -> Result<Arc<dyn flow::WorkflowStore>, Error> {
         Ok(match self {
@@ -135,6 +182,14 @@ pub(crate) async fn connect(
     PostgresDatabase::open(address, options).await
 }
 
+/// Returns true if there is a database: a file that is there, or one on a server.
+pub(crate) fn exists(project: &Project, surroundings: &ProcessEnvironment) -> Result<bool, Error> {
+    if server_address(project, surroundings, None).is_some() {
+        return Ok(true);
+    }
+    Ok(fs::exists(&database_place(project, surroundings, None)?))
+}
+
 /// Refuses a database that the project names and its user has not trusted: it would learn of every
 /// run, and of the password that is sent to it.
 pub(crate) fn require_trust(
@@ -143,6 +198,7 @@ pub(crate) fn require_trust(
     given: Option<&str>,
 ) -> Result<(), Error> {
     let is_users = given.is_some()
+        || surroundings.database.is_some()
         || surroundings
             .variables
             .contains_key(settings::DATABASE_VARIABLE);
@@ -180,10 +236,20 @@ pub(crate) fn database_place(
         let hint = "give a file, sqlite:PATH, or a server, postgres://USER@HOST/DATABASE";
         return Err(Error::new(AppErrorCode::Usage, message).hint(hint));
     }
-    Ok(match given {
+    Ok(match given.or(surroundings.database.as_deref()) {
         Some(_) => surroundings.path(path.as_ref()),
         None => project.folder().join(path),
     })
+}
+
+/// True if there is a database, or one is named: opening it makes no new one for nothing.
+pub fn has_database(
+    project: &Project,
+    surroundings: &ProcessEnvironment,
+    given: Option<&str>,
+) -> bool {
+    database_url(project, surroundings, given).is_some()
+        || exists(project, surroundings).unwrap_or_default()
 }
 
 /// Returns the database that is named: by the flag, by DRAWLOOM_DATABASE_URL, or by the settings.
@@ -194,6 +260,7 @@ fn database_url<'a>(
 ) -> Option<&'a str> {
     let variable = surroundings.variables.get(settings::DATABASE_VARIABLE);
     let setting = project.settings.workflows.database.as_deref();
+    let given = given.or(surroundings.database.as_deref());
     let url = given.or(variable.map(String::as_str)).or(setting);
     url.filter(|url| !url.is_empty())
 }

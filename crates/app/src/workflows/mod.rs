@@ -9,6 +9,7 @@ mod reading;
 mod run_activity;
 pub(crate) mod token;
 
+pub use database::has_database;
 pub use exchange::{ImportOptions, ImportPlan, export, import};
 pub use flow::RunDeletion;
 pub use name::worker_name;

@@ -1,43 +1,64 @@
 //! Tokens that let an outside service answer one task, and nothing else.
 //!
-//! A token is an HMAC-SHA256 of the task's name under a key of the project, which never leaves
-//! `.drawloom/callback.key`.
+//! A token is an HMAC-SHA256 of the task's name under a key of the project, which never leaves its
+//! database: every machine that shares the database accepts it. Earlier releases kept the key in
+//! `.drawloom/callback.key`. It is taken over where there is no other, and its tokens stay good.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use flow::TaskId;
 use sha2::{Digest as _, Sha256};
-use workspace::{ExistingFile, PathKind, RelPath};
+use store::ProjectKeys;
+use workspace::{PathKind, RelPath};
 
-use crate::{AppErrorCode, Error, Project, ignoring};
+use crate::{AppErrorCode, Error, Project};
 
-/// Path of the key, from the project's folder.
+/// The name of the key in the database.
+const KEY_NAME: &str = "callback";
+/// Path of the key of earlier releases, from the project's folder.
 const KEY_FILE: &str = ".drawloom/callback.key";
 const BLOCK_BYTES: usize = 64;
 /// Length of a key, in hexadecimal digits.
 const KEY_CHARS: usize = 64;
 
 /// Makes the token for a task. The key is made when it is first needed.
-pub(crate) fn sign(project: &Project, task: &TaskId) -> Result<String, Error> {
-    let key = match key(project)? {
+pub(crate) async fn sign(
+    project: &Project,
+    keys: &dyn ProjectKeys,
+    task: &TaskId,
+) -> Result<String, Error> {
+    let key = match keys.project_key(KEY_NAME).await? {
         Some(key) => key,
-        None => make_key(project)?,
+        None => {
+            let key = match key_of_file(project)? {
+                Some(key) => key,
+                None => random_key()?,
+            };
+            keys.keep_project_key(KEY_NAME, &key).await?
+        }
     };
-    Ok(hex(&hmac(key.as_bytes(), task.to_string().as_bytes())))
+    Ok(token_of(&key, task))
 }
 
 /// Refuses a token that is not the task's.
-pub(crate) fn check(project: &Project, task: &TaskId, token: &str) -> Result<(), Error> {
-    let expected = match key(project)? {
-        Some(key) => hex(&hmac(key.as_bytes(), task.to_string().as_bytes())),
-        None => String::new(),
-    };
-    if expected.is_empty() || !is_same(&expected, token) {
-        let message = format!("the token is not the one of the task `{task}`");
-        return Err(Error::new(AppErrorCode::Conflict, message)
-            .hint("it was sent in the header drawloom-callback-token"));
+pub(crate) async fn check(
+    project: &Project,
+    keys: &dyn ProjectKeys,
+    task: &TaskId,
+    token: &str,
+) -> Result<(), Error> {
+    let known = [keys.project_key(KEY_NAME).await?, key_of_file(project)?];
+    let is_one = |key: &String| is_same(&token_of(key, task), token);
+    if known.iter().flatten().any(is_one) {
+        return Ok(());
     }
-    Ok(())
+    let message = format!("the token is not the one of the task `{task}`");
+    Err(Error::new(AppErrorCode::Conflict, message)
+        .hint("it was sent in the header drawloom-callback-token"))
+}
+
+fn token_of(key: &str, task: &TaskId) -> String {
+    hex(&hmac(key.as_bytes(), task.to_string().as_bytes()))
 }
 
 /// Compares two secrets, as long for every wrong one of the right length.
@@ -61,9 +82,9 @@ pub(crate) fn read_key(key: &str) -> Option<(TaskId, String)> {
     Some((task, token.to_owned()))
 }
 
-/// Reads the key. A link in its place, or less than a whole key, is an error: anyone could make
-/// tokens under an empty key.
-fn key(project: &Project) -> Result<Option<String>, Error> {
+/// Reads the key of an earlier release. A link in its place, a file that others can read, or less than a whole
+/// key is an error: others could make tokens.
+fn key_of_file(project: &Project) -> Result<Option<String>, Error> {
     let path = RelPath::parse(KEY_FILE)?;
     let damaged = |what: &str| {
         let message = format!("{KEY_FILE} {what}");
@@ -76,6 +97,10 @@ fn key(project: &Project) -> Result<Option<String>, Error> {
         Some(PathKind::File) => {}
         Some(_) => return Err(damaged("is not a file of its own")),
     }
+    // A key that came with a clone or an archive is known to others.
+    if !project.root.is_private(&path)? {
+        return Err(damaged("can be read by others, or was made by them"));
+    }
     let key = project.root.read_text(&path)?.unwrap_or_default();
     let is_whole = key.len() == KEY_CHARS && key.bytes().all(|byte| byte.is_ascii_hexdigit());
     match is_whole {
@@ -84,7 +109,7 @@ fn key(project: &Project) -> Result<Option<String>, Error> {
     }
 }
 
-fn make_key(project: &Project) -> Result<String, Error> {
+fn random_key() -> Result<String, Error> {
     let mut bytes = [0_u8; 32];
     getrandom::fill(&mut bytes).map_err(|cause| {
         Error::new(
@@ -92,14 +117,7 @@ fn make_key(project: &Project) -> Result<String, Error> {
             format!("the system gives no random bytes: {cause}"),
         )
     })?;
-    let key = hex(&bytes);
-    let path = RelPath::parse(KEY_FILE)?;
-    project
-        .root
-        .write_private(&path, key.as_bytes(), ExistingFile::Keep)?;
-    ignoring::ignore_private(&project.root)?;
-    // Another process may have been faster.
-    Ok(self::key(project)?.unwrap_or(key))
+    Ok(hex(&bytes))
 }
 
 /// The HMAC-SHA256 of a message.

@@ -8,6 +8,8 @@
     reason = "tests build their own fixtures, and fail by panicking"
 )]
 
+mod ordinary;
+
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Arc;
@@ -17,6 +19,11 @@ use agent::tools::{CommandSettings, GitFilter};
 use app::tasks::HistoryFilter;
 use exec::sandbox::{SandboxRequirement, probed};
 use workspace::{AccessPolicy, Limits, Workspace};
+
+/// Where repositories are, what builds sandboxes, and how many kinds must work, for another user.
+const PLACE: &str = "DRAWLOOM_TEST_PLACE";
+const STAGES: &str = "DRAWLOOM_TEST_STAGES";
+const KINDS: &str = "DRAWLOOM_TEST_KINDS";
 
 /// In every version of every refused file.
 const SECRET: &str = "CANARY-tracked-secret";
@@ -96,7 +103,10 @@ struct Field {
 impl Field {
     /// Not in `/tmp`, which is private in a sandbox.
     fn new() -> Self {
-        let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let place = std::env::var_os(PLACE);
+        let dir = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
+        let place = place.map_or(dir, PathBuf::from);
+        let dir = tempfile::tempdir_in(place).unwrap();
         let root = dir.path().canonicalize().unwrap();
         let field = Self { _dir: dir, root };
         field.write("project/src/a.txt", "first\n");
@@ -187,8 +197,7 @@ impl Field {
 /// The kinds that hold commands here. Namespaces need a program that builds them; that of the tests of
 /// `exec` is beside this one when all tests are built.
 fn kinds() -> Vec<SandboxRequirement> {
-    let this = std::env::current_exe().unwrap();
-    let stages = this.ancestors().nth(2).unwrap().join("sandbox-stages");
+    let stages = stages();
     if stages.exists() {
         exec::sandbox::use_stages_of(stages);
     }
@@ -200,7 +209,19 @@ fn kinds() -> Vec<SandboxRequirement> {
         .filter(|kind| probed().choose(*kind).is_ok())
         .collect();
     assert!(!kinds.is_empty(), "no sandbox works here");
+    if let Some(count) = std::env::var_os(KINDS) {
+        assert_eq!(kinds.len().to_string(), count.to_string_lossy());
+    }
     kinds
+}
+
+/// The program that builds sandboxes.
+fn stages() -> PathBuf {
+    let beside = || {
+        let this = std::env::current_exe().unwrap();
+        this.ancestors().nth(2).unwrap().join("sandbox-stages")
+    };
+    std::env::var_os(STAGES).map_or_else(beside, PathBuf::from)
 }
 
 #[test]

@@ -13,6 +13,7 @@ use crate::conversation::{self, ModelConversation};
 use crate::error::{BuildErrorKind, Error};
 use crate::job::BuildJob;
 use crate::job_repository::{JobRepository, JobWorktree, base_of, git, work_name};
+use crate::kept_files::{self, WorktreeFiles};
 use crate::plan::BuildPlan;
 use crate::prompts;
 use crate::stage::validating::WorktreeState;
@@ -54,11 +55,12 @@ pub(crate) async fn worktree(
     let plan = plan_of(&site.job)?;
     let writes = WriteScope::Planned(plan.grant());
     let tree = ground.tree(site.bench, worktree, (writes, ledger))?;
+    let was_kept = is_fresh && kept_files::restore(site, &tree).await?;
     let has_saved = saved_commit(&site.job).is_some();
-    if is_fresh && has_saved {
+    if is_fresh && has_saved && !was_kept {
         bring_back(site, ground, &tree).await?;
     }
-    let state = if is_fresh && !has_saved && site.job.continues.is_none() {
+    let state = if is_fresh && !was_kept && !has_saved && site.job.continues.is_none() {
         WorktreeState::Untouched
     } else {
         WorktreeState::WorkedIn
@@ -97,7 +99,13 @@ pub(crate) async fn open(
 ) -> Result<ModelConversation, StageHalt> {
     let kind = plan_of(&site.job)?.task_type;
     let system = vec![SystemBlock::stable(kind.system_prompt())];
-    conversation::open(site, ConversationKind::Build, system, &yard.tree.workspace).await
+    let mut talking =
+        conversation::open(site, ConversationKind::Build, system, &yard.tree.workspace).await?;
+    if site.bench.jobs.is_shared() {
+        let stored = site.bench.jobs.files(&site.job.id).await?;
+        talking.files = Some(WorktreeFiles::of(&yard.tree, &stored));
+    }
+    Ok(talking)
 }
 
 async fn prompt(site: &mut ActiveJob<'_>, yard: &WorkArea) -> Result<String, StageHalt> {

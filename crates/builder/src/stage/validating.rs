@@ -142,6 +142,7 @@ pub(crate) async fn validate(
     ground: &JobRepository,
     yard: &WorkArea,
 ) -> Result<JudgedRound, StageHalt> {
+    note_links(site, put_back_links(site, ground, &yard.tree)?).await?;
     note_strays(site, put_back_strays(site, ground, &yard.tree)?).await?;
     let changes = planned_changes(site, &yard.tree)?;
     if changes.is_empty() {
@@ -151,6 +152,7 @@ pub(crate) async fn validate(
     let all = site.job.checks.clone();
     let now = run_all(site, &all, &yard.tree).await?;
     // Files that checks leave behind are no part of the work.
+    put_back_links(site, ground, &yard.tree)?;
     put_back_strays(site, ground, &yard.tree)?;
     let compared = all.iter().zip(&before).zip(&now);
     let mut report = ValidationReport {
@@ -241,23 +243,41 @@ fn put_back_strays(
     Ok(strays)
 }
 
-/// Reverts files of the plan that a command turned into links: a link can point anywhere, and
-/// everyone who checks out the branch would follow it.
+/// Reverts files of the plan that a command turned into links, and returns their paths: a link can
+/// point anywhere, and everyone who checks out the branch would follow it.
 pub(crate) fn put_back_links(
     site: &ActiveJob<'_>,
     ground: &JobRepository,
     tree: &JobWorktree,
-) -> Result<(), StageHalt> {
+) -> Result<Vec<RelPath>, StageHalt> {
     let plan = plan_of(&site.job)?;
     let root = Root::open(tree.path())?;
-    let is_link = |path: &&RelPath| matches!(root.kind(path), Ok(Some(PathKind::Symlink)));
+    // Below a link that leads out, nothing can be looked at.
+    let is_link = |path: &&RelPath| matches!(root.kind(path), Ok(Some(PathKind::Symlink)) | Err(_));
     let links: Vec<RelPath> = plan.touched().filter(is_link).cloned().collect();
     if links.is_empty() {
-        return Ok(());
+        return Ok(links);
     }
     let untouched = ground.untouched(site.bench, &site.job)?;
     // A path that was a link before belongs to the project.
-    tree.put_back(&links, &untouched)
+    let before = Root::open(untouched.path())?;
+    let is_new = |path: &RelPath| !matches!(before.kind(path), Ok(Some(PathKind::Symlink)));
+    let links: Vec<RelPath> = links.into_iter().filter(is_new).collect();
+    tree.put_back(&links, &untouched)?;
+    Ok(links)
+}
+
+async fn note_links(site: &mut ActiveJob<'_>, links: Vec<RelPath>) -> Result<(), StageHalt> {
+    if links.is_empty() {
+        return Ok(());
+    }
+    let names: Vec<String> = links.iter().map(|path| format!("`{path}`")).collect();
+    let message = format!(
+        "Commands put links in the place of files of the plan; they were put back: {}.",
+        names.join(", ")
+    );
+    site.say(&message, None).await?;
+    site.store(|job| job.result.note(message)).await
 }
 
 async fn note_strays(site: &mut ActiveJob<'_>, strays: Vec<RelPath>) -> Result<(), StageHalt> {

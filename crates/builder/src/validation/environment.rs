@@ -1,8 +1,9 @@
 //! The environment of checks: part of a baseline's cache key.
 //!
-//! The result of a check on an untouched tree depends on more than the tree: on the sandbox, on
-//! `PATH`, on the compilers and on the dependencies that are installed. A baseline that was made
-//! before `npm install` would blame the next build for failures that were there all along.
+//! The result of a check on an untouched tree depends on more than the tree: on the sandbox and its
+//! limits, on `PATH` and the variables that are let through, on the compilers and on the
+//! dependencies that are installed. A baseline that was made before `npm install` would blame the
+//! next build for failures that were there all along.
 
 use std::path::Path;
 use std::time::Duration;
@@ -15,7 +16,7 @@ use super::checks::without_root;
 
 /// The programs whose versions are part of the environment if a check names them, with the
 /// arguments that print the version.
-const TOOLS: [(&str, &str); 13] = [
+const TOOLS: [(&str, &str); 18] = [
     ("cargo", "cargo --version; rustc --version"),
     ("node", "node --version"),
     ("npm", "node --version; command -v npm"),
@@ -24,7 +25,12 @@ const TOOLS: [(&str, &str); 13] = [
     ("yarn", "node --version; yarn --version"),
     ("bun", "bun --version"),
     ("bunx", "bun --version"),
+    ("deno", "deno --version"),
+    ("python", "command -v python; python --version"),
     ("python3", "command -v python3; python3 --version"),
+    ("pytest", "command -v pytest; pytest --version"),
+    ("ruff", "command -v ruff; ruff --version"),
+    ("mypy", "command -v mypy; mypy --version"),
     ("uv", "uv --version"),
     ("poetry", "poetry --version"),
     ("go", "go version"),
@@ -53,8 +59,13 @@ impl CheckEnvironment {
         let kind = exec::sandbox::probed().choose(commands.sandbox);
         let sandbox = kind.map_or_else(|error| error.to_string(), |kind| kind.to_string());
         let mut text = format!(
-            "sandbox {sandbox} network {:?} sockets {:?} writable {:?}\n",
-            commands.network, commands.unix_sockets, commands.writable
+            "sandbox {sandbox} network {:?} sockets {:?} writable {:?} hidden {:?} {:?} tmp {}\n",
+            commands.network,
+            commands.unix_sockets,
+            commands.writable,
+            commands.hidden,
+            commands.limits,
+            commands.tmp_bytes_max
         );
         // The project's Python environment is in `PATH`, under the name of this build's worktree.
         text.push_str(&without_root(&versions(commands, tree, checks), tree));
@@ -71,7 +82,8 @@ impl CheckEnvironment {
     }
 }
 
-/// `PATH` and the versions of the tools that the checks name, as the sandbox sees them.
+/// `PATH`, the variables that the settings let through, and the versions of the tools that the
+/// checks name, as the sandbox sees them.
 fn versions(commands: &CommandSettings, tree: &Workspace, checks: &[ProjectCheck]) -> String {
     let words = |check: &ProjectCheck| -> Vec<String> {
         let words = check
@@ -81,6 +93,9 @@ fn versions(commands: &CommandSettings, tree: &Workspace, checks: &[ProjectCheck
     };
     let named: Vec<String> = checks.iter().flat_map(words).collect();
     let mut script = "printf '%s\\n' \"$PATH\"".to_owned();
+    for name in commands.variables.iter().filter(|name| is_name(name)) {
+        script.push_str(&format!("; printf '%s\\n' '{name}' \"${{{name}-unset}}\""));
+    }
     for (tool, ask) in TOOLS {
         if named.iter().any(|word| word == tool) {
             script.push_str("; ");
@@ -95,6 +110,12 @@ fn versions(commands: &CommandSettings, tree: &Workspace, checks: &[ProjectCheck
         Ok(outcome) => outcome.stdout_text().into_owned(),
         Err(error) => error.to_string(),
     }
+}
+
+/// Returns true if a shell can say the value of a variable of this name.
+fn is_name(name: &str) -> bool {
+    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    !name.is_empty() && name.chars().all(is_word) && !name.starts_with(|c: char| c.is_ascii_digit())
 }
 
 /// Lists the packages of a dependency folder: its directories with their change times. Leaves out

@@ -135,6 +135,33 @@ async fn check_borrowed_dependencies(folder: tempfile::TempDir) {
     assert_eq!(shop.picture(), before);
 }
 
+/// A library that does not commit its `Cargo.lock` has its dependencies resolved from what was downloaded,
+/// and uv runs what is installed without a cache in the home. Otherwise both would fail in every check.
+#[tokio::test]
+async fn package_managers_are_told_that_there_is_no_network() {
+    for (is_sandboxed, check) in [
+        (
+            true,
+            "test \"$CARGO_NET_OFFLINE$UV_OFFLINE$UV_NO_SYNC$UV_NO_CACHE\" = true111",
+        ),
+        (false, "test -z \"$CARGO_NET_OFFLINE$UV_NO_CACHE\""),
+    ] {
+        let script = vec![
+            planned("refactor", &[("a.txt", "modify")]),
+            writes("a.txt", "two"),
+            says("Done."),
+        ];
+        let shop = TestBuilder::new(&[("a.txt", "one\n")], script).checking(check);
+        let mut shop = match is_sandboxed {
+            true => shop.sandboxed(),
+            false => shop.unsandboxed(),
+        };
+        let job = shop.run(Options::default()).await;
+        let verdict = job.result.validation[0].verdict;
+        assert_eq!(verdict, CheckVerdict::Passed, "{check}");
+    }
+}
+
 #[tokio::test]
 async fn commands_do_not_see_the_secrets_of_the_checkout() {
     let files = [("a.txt", "one\n"), (".gitignore", ".env\nnode_modules\n")];

@@ -27,6 +27,8 @@ mod context;
 mod detecting;
 mod following;
 mod judging;
+mod links;
+mod moving;
 mod planning;
 mod publishing;
 mod repairing;

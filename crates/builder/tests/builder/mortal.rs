@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 
 use agent::{ConversationTurn, JournalFuture, TurnHistory, TurnJournal, TurnNote};
 use builder::{
-    BuildJob, BuildProgress, ConversationKind, JobChange, JobFuture, JobId, JobLock, JobStatus,
-    JobStore, MemoryJobs,
+    BuildJob, BuildProgress, ConversationKind, JobChange, JobFile, JobFuture, JobId, JobLock,
+    JobStatus, JobStore, MemoryJobs,
 };
 use tokio::sync::Notify;
 
@@ -102,6 +102,26 @@ impl JobStore for Mortal {
 
     fn hold<'a>(&'a self, id: &'a JobId) -> JobFuture<'a, JobLock> {
         self.inner.hold(id)
+    }
+
+    fn is_shared(&self) -> bool {
+        self.inner.is_shared()
+    }
+
+    fn keep_files<'a>(&'a self, id: &'a JobId, files: &'a [JobFile]) -> JobFuture<'a, ()> {
+        Box::pin(async move {
+            let done = self.inner.keep_files(id, files).await;
+            self.written(None).await;
+            done
+        })
+    }
+
+    fn files<'a>(&'a self, id: &'a JobId) -> JobFuture<'a, Vec<JobFile>> {
+        self.inner.files(id)
+    }
+
+    fn forget_files<'a>(&'a self, id: &'a JobId) -> JobFuture<'a, ()> {
+        self.inner.forget_files(id)
     }
 }
 

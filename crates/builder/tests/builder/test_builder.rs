@@ -12,7 +12,8 @@ use agent::{AgentClock, AgentEvent, AgentObserver, CommandCancel, Limits};
 use builder::validation::ProjectCheck;
 use builder::{
     BuildContext, BuildDirectories, BuildJob, BuildObserver, BuildProgress, BuildSettings, JobId,
-    JobModels, JobStatus, JobStore, Options, PatchFolder, PublishDestination, decide, run,
+    JobModels, JobStatus, JobStore, MemoryJobs, Options, PatchFolder, PublishDestination, decide,
+    run,
 };
 use exec::sandbox::SandboxRequirement;
 use llm::{Model, Provider, ProviderClient, ProviderEndpoint, Secret, WireFormat};
@@ -204,7 +205,7 @@ impl TestBuilder {
     }
 
     pub(crate) fn path(&self, path: &str) -> PathBuf {
-        self.dir.path().join("project").join(path)
+        self.project.join(path)
     }
 
     pub(crate) fn beside(&self, path: &str) -> PathBuf {
@@ -223,7 +224,7 @@ impl TestBuilder {
     }
 
     pub(crate) fn git(&self, args: &[&str]) -> String {
-        git(&self.dir.path().join("project"), args)
+        git(&self.project, args)
     }
 
     /// Returns a file from a branch or commit; `None` if it does not exist there.
@@ -297,6 +298,38 @@ impl TestBuilder {
         };
         self.jobs.die(Death::Never);
         died
+    }
+
+    /// Makes the project's remote, and a store that machines share.
+    pub(crate) fn shared(mut self) -> TestBuilder {
+        let remote = self.beside("remote.git");
+        let remote = remote.to_str().unwrap();
+        self.git(&["clone", "--quiet", "--bare", ".", remote]);
+        self.git(&["remote", "add", "origin", remote]);
+        self.outlet.remote = "origin".to_owned();
+        self.jobs.inner = MemoryJobs::on_server();
+        self
+    }
+
+    /// Goes on as another machine, which has the store and a clone of the remote, and nothing else.
+    pub(crate) fn move_to(&mut self, machine: &str) {
+        let remote = self.beside("remote.git");
+        let here = self.beside(&format!("project-{machine}"));
+        let (remote, there) = (remote.to_str().unwrap(), here.to_str().unwrap());
+        self.git(&["clone", "--quiet", remote, there]);
+        // Nothing of the other machine can be reached any more.
+        let gone = self.beside(&format!("gone-{machine}"));
+        for folder in [&self.project, &self.places.worktrees, &self.places.cache] {
+            if folder.exists() {
+                fs::create_dir_all(&gone).unwrap();
+                fs::rename(folder, gone.join(folder.file_name().unwrap())).unwrap();
+            }
+        }
+        git(&here, &["config", "user.name", "A User"]);
+        git(&here, &["config", "user.email", "user@example.org"]);
+        self.project = here;
+        self.places.worktrees = self.beside(&format!("worktrees-{machine}"));
+        self.places.cache = self.beside(&format!("cache-{machine}"));
     }
 
     /// Number of worktrees that git knows, besides the user's own.

@@ -12,6 +12,7 @@ use dialoguer::theme::ColorfulTheme;
 use crate::agent_args::AgentModeArgs;
 use crate::build_run::{decided, report, watched};
 use crate::command::builds::{edit, review};
+use crate::command::workflow::DatabaseArgs;
 use crate::exit::{CliError, CliExit};
 use crate::output::{self, OutputFormat};
 use crate::session::CliSession;
@@ -27,7 +28,7 @@ use crate::{build_report, input, interrupt};
 ///
 /// Without a terminal and without `--yes` the command ends when the plan is ready, with exit code
 /// 0, and prints the next command. A build that failed, or whose checks fail, ends with 1; one that
-/// no check could judge is a draft and ends with 3. Everything is stored in .drawloom/drawloom.db:
+/// no check could judge is a draft and ends with 3. Everything is stored in the database:
 /// `--resume` continues a build that was interrupted or failed.
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
@@ -39,6 +40,8 @@ Examples:
   drawloom build --follow-up last \"also limit password resets\"
   drawloom build \"explain the cache\" --yes --json | jq 'select(.event == \"result\")'")]
 pub(crate) struct BuildArgs {
+    #[command(flatten)]
+    keeping: DatabaseArgs,
     /// The change to build, in a sentence or a few; `-` reads it from stdin
     #[arg(value_name = "SENTENCE", required_unless_present = "resume")]
     prompt: Option<String>,
@@ -119,6 +122,7 @@ enum PlanChoice {
 
 impl BuildArgs {
     pub(crate) fn run(&self, session: &CliSession) -> Result<CliExit, CliError> {
+        let session = &self.keeping.session(session);
         let project = session.project()?;
         let mut done = self.begin(session, &project)?;
         loop {
@@ -184,7 +188,7 @@ impl BuildArgs {
     fn begin(&self, session: &CliSession, project: &Project) -> Result<BuildOutcome, CliError> {
         let how = (&self.hands, self.form());
         if let Some(text) = &self.resume {
-            let id: JobId = session.wait(builds::find(project, text))?;
+            let id: JobId = session.wait(builds::find(project, &session.surroundings, text))?;
             return watched(session, project, how, async |order| {
                 builds::resume(order, &id).await
             });
@@ -194,7 +198,7 @@ impl BuildArgs {
             prompt => prompt.unwrap_or_default().to_owned(),
         };
         if let Some(text) = &self.follow_up {
-            let id: JobId = session.wait(builds::find(project, text))?;
+            let id: JobId = session.wait(builds::find(project, &session.surroundings, text))?;
             return watched(session, project, how, async |order| {
                 builds::follow_up(order, &id, &prompt).await
             });
@@ -254,7 +258,7 @@ impl BuildArgs {
     /// Says that there is a build to go on with, before another is begun.
     fn say_interrupted(&self, session: &CliSession, project: &Project) -> Result<(), CliError> {
         let newest = session
-            .wait(builds::list(project, None, 1))?
+            .wait(builds::list(project, &session.surroundings, None, 1))?
             .into_iter()
             .next();
         if let Some(shown) = newest.filter(|shown| shown.is_interrupted())

@@ -7,9 +7,9 @@ use std::path::PathBuf;
 use app::indexing::{self, ReachedFiles};
 use clap::Args;
 use clap::builder::styling::{AnsiColor, Style};
+use index::ImpactedFile;
 use serde_json::{Value, json};
 use workspace::RelPath;
-use workspace::index::ImpactedFile;
 
 use crate::exit::{CliError, CliExit};
 use crate::output;

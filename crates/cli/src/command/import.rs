@@ -3,7 +3,7 @@
 use app::kits::{ExistingKit, KitAddition};
 use clap::builder::styling::{AnsiColor, Style};
 use clap::{Args, Subcommand};
-use recipe::hygen::ConversionWarning;
+use hygen::ConversionWarning;
 use serde_json::{Value, json};
 
 use crate::exit::{CliError, CliExit};

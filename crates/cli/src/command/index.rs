@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use app::indexing::{self, IndexedFolder};
 use clap::Args;
 use clap::builder::styling::{AnsiColor, Style};
+use index::{FileExtent, FileSelection, IndexFocus, IndexedFile, SourceLanguage};
 use serde_json::{Value, json};
 use workspace::RelPath;
-use workspace::index::{FileExtent, FileSelection, IndexFocus, IndexedFile, SourceLanguage};
 
 use crate::exit::{CliError, CliExit};
 use crate::output;

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use agent::plan::{PlanOutcome, PlanStatus, TaskState};
+use app::Project;
 use app::tasks::{self, PlanSnapshot, RunKind, TaskRequest};
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
@@ -80,7 +81,7 @@ impl PlanCreateArgs {
         if form == OutputFormat::Text {
             let plan = quoted(plan);
             output::say(format!(
-                "next: drawloom plan show {plan}; drawloom plan run {plan}"
+                "next: drawloom plan show {plan}; drawloom run {plan}"
             ));
         }
         Ok(exit)
@@ -89,7 +90,7 @@ impl PlanCreateArgs {
 
 /// Run the plan in a file
 ///
-/// Tasks run in the order of their dependencies. If one fails, those that depend on it are skipped;
+/// `drawloom run FILE` is the same. Tasks run in the order of their dependencies. If one fails, those that depend on it are skipped;
 /// the others continue. The exit code is 1 if any failed or was skipped.
 ///
 /// `--resume` continues the last run of the plan: finished tasks stay finished, unless the plan has
@@ -110,23 +111,31 @@ pub(crate) struct PlanRunArgs {
 impl PlanRunArgs {
     fn run(&self, session: &CliSession) -> Result<CliExit, CliError> {
         let project = session.project()?;
-        let form = self.working.form();
-        let unfinished = (RunKind::Plan, self.file.as_path());
-        self.working.say_unfinished(session, &project, unfinished)?;
-        let run = async |job: TaskRequest<'_>| tasks::run_plan(job, &self.file).await;
-        let ended = self.working.watched(session, &project, run)?;
-        say_warnings(&ended.warnings, form);
-        match form {
-            OutputFormat::Json => {
-                let event = result_event(&ended, None, &ended.came);
-                output::json_line(&event)?;
-            }
-            OutputFormat::Text => output::styled(&text(&ended.came))?,
+        run_file(session, &project, (&self.file, &self.working))
+    }
+}
+
+/// Runs the plan in a file.
+pub(crate) fn run_file(
+    session: &CliSession,
+    project: &Project,
+    (file, working): (&Path, &AgentArgs),
+) -> Result<CliExit, CliError> {
+    let form = working.form();
+    working.say_unfinished(session, project, (RunKind::Plan, file))?;
+    let run = async |job: TaskRequest<'_>| tasks::run_plan(job, file).await;
+    let ended = working.watched(session, project, run)?;
+    say_warnings(&ended.warnings, form);
+    match form {
+        OutputFormat::Json => {
+            let event = result_event(&ended, None, &ended.came);
+            output::json_line(&event)?;
         }
-        match ended.came.status {
-            PlanStatus::Completed => Ok(CliExit::Done),
-            PlanStatus::Failed | PlanStatus::Stopped => Err(trouble(&ended.came, &self.file)),
-        }
+        OutputFormat::Text => output::styled(&text(&ended.came))?,
+    }
+    match ended.came.status {
+        PlanStatus::Completed => Ok(CliExit::Done),
+        PlanStatus::Failed | PlanStatus::Stopped => Err(trouble(&ended.came, file)),
     }
 }
 
@@ -156,7 +165,7 @@ fn text(outcome: &PlanOutcome) -> String {
 }
 
 fn trouble(outcome: &PlanOutcome, file: &Path) -> CliError {
-    let resume = format!("to go on: drawloom plan run {} --resume", quoted(file));
+    let resume = format!("to go on: drawloom run {} --resume", quoted(file));
     if let Some(failure) = &outcome.stopped {
         let message = failure.message.trim_end();
         return CliError::failed("E_PLAN_STOPPED", message).hint(resume);

@@ -9,6 +9,7 @@ use app::{AccessControl, App};
 use clap::Args;
 use server::{ServeError, ServeOptions, ServerHandle, ServerLimits};
 use tokio::runtime::Runtime;
+use workspace::{ExistingFile, RelPath};
 
 use super::workflow::DatabaseArgs;
 use crate::exit::{CliError, CliExit};
@@ -86,19 +87,22 @@ impl ServeArgs {
             limits: ServerLimits::default(),
         };
         let access = app.access_control();
-        let link_file = app.project().folder().join(LINK_FILE);
-        let serving = ServerHandle::open(app, &options).await.map_err(refused)?;
+        let link_file = RelPath::parse(LINK_FILE)?;
+        let serving = ServerHandle::open(app.clone(), &options).await;
+        let serving = serving.map_err(refused)?;
+        let root = &app.project().root;
         claim_by_settings(session, &access).await?;
         let address = match access.make_claim_link().await? {
             Some(secret) => {
                 let link = format!("{}/claim/{}", serving.origin(), secret.reveal());
-                workspace::fs::write_private(&link_file, format!("{link}\n").as_bytes())?;
+                let line = format!("{link}\n");
+                root.write_private(&link_file, line.as_bytes(), ExistingFile::Replace)?;
                 output::say("this server has no admin yet; this link makes you its admin, once:");
                 link
             }
             None => {
                 // A link that is used up would only confuse.
-                let _ = workspace::fs::remove_file(&link_file);
+                let _ = root.remove_own(&link_file);
                 serving.origin().to_owned()
             }
         };

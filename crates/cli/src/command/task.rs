@@ -1,8 +1,9 @@
 //! `drawloom task`: one task, done by a model with tools and checked by commands.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use agent::handlers::{CommandRun, TaskFailure, TaskReport, TaskResult};
+use app::Project;
 use app::tasks::{self, EndedRun, RunKind, TaskEnd, TaskRequest};
 use clap::{Args, Subcommand};
 use serde_json::Value;
@@ -39,7 +40,7 @@ impl TaskCommand {
 /// sandbox; then the task's criteria are checked, and failures go back to the model. The report
 /// goes to stdout, progress to stderr. The exit code is 1 if the task failed.
 ///
-/// Every turn is stored in .drawloom/drawloom.db: `--resume` continues a run that was stopped or
+/// `drawloom run FILE` is the same. Every turn is stored in .drawloom/drawloom.db: `--resume` continues a run that was stopped or
 /// killed.
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
@@ -57,14 +58,21 @@ pub(crate) struct TaskRunArgs {
 impl TaskRunArgs {
     fn run(&self, session: &CliSession) -> Result<CliExit, CliError> {
         let project = session.project()?;
-        let form = self.working.form();
-        let unfinished = (RunKind::Task, self.file.as_path());
-        self.working.say_unfinished(session, &project, unfinished)?;
-        let run = async |job: TaskRequest<'_>| tasks::run_task(job, &self.file).await;
-        let ended = self.working.watched(session, &project, run);
-        let resume = format!("drawloom task run {} --resume", quoted(&self.file));
-        report(ended?, form, &resume)
+        run_file(session, &project, (&self.file, &self.working))
     }
+}
+
+/// Runs the task in a file.
+pub(crate) fn run_file(
+    session: &CliSession,
+    project: &Project,
+    (file, working): (&Path, &AgentArgs),
+) -> Result<CliExit, CliError> {
+    working.say_unfinished(session, project, (RunKind::Task, file))?;
+    let run = async |job: TaskRequest<'_>| tasks::run_task(job, file).await;
+    let ended = working.watched(session, project, run);
+    let resume = format!("drawloom run {} --resume", quoted(file));
+    report(ended?, working.form(), &resume)
 }
 
 /// Prints the outcome of a task.

@@ -49,14 +49,28 @@ fn less_than_a_whole_key_is_an_error() {
     for_every_user(|victim| {
         for key in ["", "ab", &"z".repeat(64)] {
             victim.write("project/.drawloom/callback.key", key);
+            victim.set_mode("project/.drawloom/callback.key", 0o600);
             let told = call(victim);
             assert!(told.contains("is no whole key"), "{key:?}: {told}");
             assert_eq!(victim.read("project/.drawloom/callback.key"), key);
+        }
+        // A whole key that came with a clone: its author can make tokens.
+        let known = "ab".repeat(32);
+        for mode in [0o644, 0o640, 0o604] {
+            victim.write("project/.drawloom/callback.key", &known);
+            victim.set_mode("project/.drawloom/callback.key", mode);
+            let told = call(victim);
+            assert!(told.contains("can be read by others"), "{mode:o}: {told}");
         }
         std::fs::remove_file(victim.path("project/.drawloom/callback.key")).unwrap();
         std::os::unix::fs::symlink("elsewhere", victim.path("project/.drawloom/callback.key"))
             .unwrap();
         let told = call(victim);
         assert!(told.contains("is not a file of its own"), "{told}");
+        // A good one is taken over by the database, which is asked from then on.
+        std::fs::remove_file(victim.path("project/.drawloom/callback.key")).unwrap();
+        victim.write("project/.drawloom/callback.key", &known);
+        victim.set_mode("project/.drawloom/callback.key", 0o600);
+        assert!(!call(victim).contains("callback.key"));
     });
 }

@@ -19,6 +19,8 @@ mod project;
 
 mod listener;
 mod ordinary;
+mod serving;
+mod trust_paths;
 mod victim;
 
 mod finding_02_recipe_answers;

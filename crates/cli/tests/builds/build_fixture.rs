@@ -183,8 +183,16 @@ impl BuildFixture {
 
     /// Starts a command and reads its events until one has all of these pieces in it.
     pub(crate) fn until(&self, line: &str, pieces: &[&str]) -> Child {
-        let mut child = self
-            .command(line)
+        BuildFixture::read_until(self.command(line), pieces)
+    }
+
+    /// The folder of worktrees and caches.
+    pub(crate) fn cache(&self) -> &Path {
+        self.cache.path()
+    }
+
+    pub(crate) fn read_until(mut command: Command, pieces: &[&str]) -> Child {
+        let mut child = command
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()

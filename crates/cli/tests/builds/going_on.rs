@@ -1,11 +1,10 @@
-//! Work that waits for a review, builds that go on after their end, short names, other forges.
+//! Work that waits for a review, builds that go on after their end, short names.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::build_fixture::{
     BUILDING, BuildFixture, PLAN, PLANNING, PROMPT, TestForge, git, script, well, writes,
 };
-use crate::forge::{Scripted, reply};
 use crate::model::{ModelScript, ScriptedLine};
 
 #[test]
@@ -127,54 +126,4 @@ fn a_build_is_named_by_a_piece_of_its_id() {
         "{}",
         none.err
     );
-}
-
-/// GitLab and Gitea by their own words, from a sentence to a merge request.
-#[test]
-fn a_build_ends_as_a_merge_request_on_gitlab_and_as_a_pull_request_on_gitea() {
-    let merge =
-        json!({"iid": 3, "web_url": "https://git.example.com/octo/hello/-/merge_requests/3"});
-    let pull = json!({"number": 3, "html_url": "https://git.example.com/octo/hello/pulls/3"});
-    for (kind, variable, made, opened) in [
-        (
-            "gitlab",
-            "GITLAB_TOKEN",
-            merge,
-            "POST /projects/octo%2Fhello/merge_requests",
-        ),
-        (
-            "forgejo",
-            "GITEA_TOKEN",
-            pull,
-            "POST /repos/octo/hello/pulls",
-        ),
-    ] {
-        let server = Scripted::start(vec![reply(200, "[]"), reply(201, &made.to_string())]);
-        let mut yard = BuildFixture::new(well());
-        let _git_server = TestForge::of(&mut yard);
-        let settings = yard.project.read("drawloom.toml");
-        let without = settings.split("\n[builder.forge]").next().unwrap();
-        let forge = format!(
-            "\n[builder.forge]\nkind = {kind:?}\nurl = {:?}\n",
-            server.url
-        );
-        yard.project
-            .write("drawloom.toml", &format!("{without}{forge}"));
-        let mut command = yard.command(&format!("build '{PROMPT}' --yes --json"));
-        let output = command
-            .env_remove("GITHUB_TOKEN")
-            .env(variable, "the-token")
-            .output();
-        let ran = crate::project::ProgramOutput::from(output.unwrap());
-        assert_eq!(ran.exit, 0, "{}\n{}", ran.out, ran.err);
-        let result = crate::task_fixture::result(&ran);
-        assert_eq!(result["result"]["prNumber"], 3, "{kind}: {result}");
-        assert_eq!(server.lines()[1], opened);
-        let body = server.received()[1].body.to_string();
-        assert!(
-            body.contains("builder/") && body.contains("It is better now."),
-            "{body}"
-        );
-        assert!(!yard.last().to_string().contains("the-token"));
-    }
 }

@@ -9,8 +9,8 @@
 )]
 
 #[allow(dead_code, reason = "these tests need a part of it")]
-#[path = "../../../vcs/tests/vcs/scripted.rs"]
-mod forge;
+#[path = "../../../store/tests/workflows/cluster.rs"]
+mod cluster;
 #[allow(dead_code, reason = "these tests need a part of it")]
 #[path = "../tasks/model.rs"]
 mod model;
@@ -21,13 +21,24 @@ mod peer;
 #[path = "../cli/project.rs"]
 mod project;
 #[allow(dead_code, reason = "these tests need a part of it")]
+#[path = "../../../vcs/tests/vcs/scripted.rs"]
+mod scripted;
+#[allow(dead_code, reason = "these tests need a part of it")]
+#[path = "../postgres/server.rs"]
+mod server;
+#[allow(dead_code, reason = "these tests need a part of it")]
+#[path = "../../../vcs/tests/vcs/stateful.rs"]
+mod stateful;
+#[allow(dead_code, reason = "these tests need a part of it")]
 #[path = "../tasks/task_fixture.rs"]
 mod task_fixture;
 
 mod build_fixture;
 
 mod deciding;
+mod elsewhere;
 mod failing;
+mod forges;
 mod going_on;
 mod interrupted;
 mod looking;

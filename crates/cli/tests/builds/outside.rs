@@ -9,14 +9,14 @@ fn yard(script: &str) -> BuildFixture {
     let folder = tempfile::tempdir().unwrap().keep();
     std::fs::write(folder.join("plan.json"), PLAN).unwrap();
     let program = format!(
-        "prompt=$(cat)\nplan=$(cat {})\ncase \"$prompt\" in *'{PLANNING}'*) planning=1;; esac\n{script}",
+        "prompt=$(cat)\nplan=$(cat '{}')\ncase \"$prompt\" in *'{PLANNING}'*) planning=1;; esac\n{script}",
         folder.join("plan.json").display()
     );
     let path = folder.join("agent.sh");
     std::fs::write(&path, program).unwrap();
     let settings = yard.project.read("drawloom.toml");
     let ai = format!(
-        "[ai]\nmode = \"command\"\ncommand = \"sh {}\"\n",
+        "[ai]\nmode = \"command\"\ncommand = \"sh '{}'\"\n",
         path.display()
     );
     let rest = settings.split_once("[builder]").unwrap().1;
@@ -55,7 +55,7 @@ fn a_program_works_in_a_copy_without_git_and_without_our_own_folder() {
     let listing = marks.path().join("listing");
     let yard = yard(&format!(
         "if [ \"$planning\" ]; then echo \"$plan\"; exit; fi\n\
-         ls -a > {}; echo better > a.txt; echo Done.\n",
+         ls -a > '{}'; echo better > a.txt; echo Done.\n",
         listing.display()
     ));
     yard.result(&format!("build '{PROMPT}' --yes --json"), 0);
@@ -72,7 +72,7 @@ fn a_program_that_fails_is_asked_again_when_the_build_goes_on() {
     let marks = tempfile::tempdir().unwrap();
     let yard = yard(&format!(
         "if [ \"$planning\" ]; then echo \"$plan\"; exit; fi\n\
-         echo better > a.txt; mkdir {}/tried || {{ echo Done.; exit; }}\n\
+         echo better > a.txt; mkdir '{}/tried' || {{ echo Done.; exit; }}\n\
          echo 'out of credit' >&2; exit 3\n",
         marks.path().display()
     ));

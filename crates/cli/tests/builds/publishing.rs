@@ -248,7 +248,7 @@ fn cancelled_while_it_is_pushed_a_build_stops_and_opens_nothing() {
     let forge = TestForge::of(&mut yard);
     let marks = tempfile::tempdir().unwrap();
     let begun = marks.path().join("begun");
-    forge.judge(&format!("touch {}\nsleep 20\n", begun.display()));
+    forge.judge(&format!("touch '{}'\nsleep 20\n", begun.display()));
     let before = yard.users();
     let stands = stands("publishing");
     let pieces = [stands[0].as_str(), stands[1].as_str(), "is pushed"];
@@ -312,6 +312,33 @@ fn a_baseline_does_not_outlive_the_search_path_it_was_made_with() {
     assert_eq!(built("lenient", "exit 0"), "passed");
     let strict = "echo 'a.txt:1:1: the linter is stricter now'; exit 1";
     assert_eq!(built("strict", strict), "failed_before");
+}
+
+/// The same check on the same tree, with another value of a variable that the settings let through.
+#[test]
+fn a_baseline_does_not_outlive_the_variables_it_was_made_with() {
+    let building = vec![
+        writes("better\n"),
+        ScriptedLine::Text("Done."),
+        writes("best\n"),
+        ScriptedLine::Text("Done."),
+    ];
+    let plans = vec![ScriptedLine::Text(PLAN), ScriptedLine::Text(PLAN)];
+    let yard = BuildFixture::with(
+        vec![(PLANNING, plans), (BUILDING, building)],
+        "[agent.sandbox]\nenv = [\"LINT_LEVEL\"]\n",
+    );
+    let settings = yard.project.read("drawloom.toml");
+    let check = "test $LINT_LEVEL = mild || { echo 'a.txt:1:1: too strict'; exit 1; }";
+    let settings = settings.replace("sh check.sh", check);
+    yard.project.write("drawloom.toml", &settings);
+    for (level, verdict) in [("mild", "passed"), ("strict", "failed_before")] {
+        let mut command = yard.command(&format!("build '{PROMPT}' --yes --no-pr --json"));
+        let ran = ProgramOutput::from(command.env("LINT_LEVEL", level).output().unwrap());
+        assert_eq!(ran.exit, 0, "{}\n{}", ran.out, ran.err);
+        let validation = &result(&ran)["result"]["validation"];
+        assert_eq!(validation[1]["verdict"], verdict, "{level}");
+    }
 }
 
 /// Nothing can be said about the work: exit code, status, body and label say so.

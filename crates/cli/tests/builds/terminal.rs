@@ -100,7 +100,7 @@ fn a_plan_is_edited_until_it_can_be_carried_out() {
                   sed -i 's/a.txt/nowhere.txt/' \"$1\"; fi\n";
     yard.project.write(".drawloom/editor.sh", editor);
     let path = yard.path().join(".drawloom/editor.sh");
-    let editor = format!("sh {}", path.display());
+    let editor = format!("sh '{}'", path.display());
     // The Enter after `y` must not fall upon the menu that follows.
     let typed = json!([
         ["What about this plan?", format!("{DOWN}{DOWN}\r")],
@@ -133,7 +133,7 @@ fn y_and_enter_after_an_edit_do_not_approve_the_plan() {
             format!("\ry\r{DOWN}{DOWN}{DOWN}{DOWN}\r")
         ],
     ]);
-    let editor = format!("sh {}", path.display());
+    let editor = format!("sh '{}'", path.display());
     let ran = on_terminal(&yard, &format!("build '{PROMPT}'"), &editor, typed);
     assert_eq!(ran.exit, 0, "{}\n{}", ran.out, ran.err);
     assert_eq!(yard.last()["status"], "plan_ready", "{}", ran.out);

@@ -48,3 +48,40 @@ fn a_dirty_checkout_is_left_as_it_is_and_not_built_from() {
     assert_eq!(yard.git(&["stash", "list"]).lines().count(), 1);
     assert_eq!(yard.git(&["branch", "--show-current"]), "main");
 }
+
+/// `init` was not run, and the project's own `.gitignore` does not know us.
+#[test]
+fn git_sees_nothing_of_what_a_build_keeps() {
+    let yard = BuildFixture::new(well());
+    yard.project.write(".gitignore", "drawloom.toml\n");
+    yard.git(&["commit", "--quiet", "-a", "-m", "second"]);
+    yard.ends(&format!("build '{PROMPT}' --yes"), 0);
+    // Kept later, by other commands.
+    for name in ["callback.key", "asked/one", "unfinished/one", "cache/one"] {
+        yard.project
+            .write(&format!(".drawloom/{name}"), "private\n");
+    }
+    assert!(yard.path().join(".drawloom/drawloom.db").exists());
+    assert_eq!(yard.git(&["status", "--porcelain", "-uall"]), "");
+}
+
+#[test]
+fn uncommitted_changes_are_said_and_built_from_on_request() {
+    let yard = BuildFixture::new(well());
+    yard.project.write("a.txt", "edited\n");
+    yard.project.write("new.txt", "new\n");
+    let before = yard.users();
+    let ran = yard.ends(&format!("build '{PROMPT}' --plan-only"), 0);
+    for piece in [
+        "uncommitted changes are not part of this build: a.txt, new.txt",
+        "`--uncommitted` builds from your files as they are",
+    ] {
+        assert!(ran.err.contains(piece), "{piece:?} is not in {}", ran.err);
+    }
+    let ran = yard.ends(&format!("build '{PROMPT}' --plan-only --uncommitted"), 0);
+    assert!(!ran.err.contains("uncommitted changes"), "{}", ran.err);
+    let base = yard.last()["base"]["commit"].as_str().unwrap().to_owned();
+    assert_eq!(yard.at(&base, "a.txt"), "edited");
+    assert_eq!(yard.at(&base, "new.txt"), "new");
+    assert_eq!(yard.users(), before);
+}

@@ -166,13 +166,20 @@ fn of_a_failing_commands_words_only_the_last_are_repeated() {
 }
 
 #[test]
-fn runs_of_workflows_are_told_from_runs_of_recipes() {
+fn runs_of_recipes_are_listed_with_their_kind() {
     let project = recipe(TEMPLATE, &[("a.jig", "---\nto: a.txt\n---\nx\n")]);
+    ends(&project, "runs list", 0, &["No run matches"]);
     ends(&project, "run it", 0, &["created   a.txt"]);
+    let listed = project.run("runs list").out;
+    let words: Vec<&str> = listed.split_whitespace().collect();
+    assert_eq!(words[..3], ["-", "recipe", "completed"], "{listed}");
+    assert!(words.contains(&"it"), "{listed}");
+    let workflows = project.run("runs list --kind workflow");
+    assert_eq!((workflows.exit, workflows.out.as_str()), (0, ""));
     ends(
         &project,
-        "runs list",
-        0,
-        &["No run of a workflow matches", "recipes"],
+        "runs list --kind flow",
+        64,
+        &["there are: recipe, workflow, task, plan, build"],
     );
 }

@@ -76,6 +76,23 @@ fn validate_finds_everything_at_once() {
     ] {
         assert!(ran.err.contains(also), "{also} in\n{}", ran.err);
     }
+    // A step that cannot be read takes no other step's problems away.
+    let project = recipe(
+        "name: it\nsteps:\n  - tol: shell\n  - template: none.jig\n    when: 'a ==='\n  - command: '{{ c }}'\n",
+        &[],
+    );
+    let ran = check(
+        &project,
+        "recipe validate it",
+        ends(1, &["this step says nothing to do", "did you mean `tool`?"]),
+    );
+    for also in [
+        "there is no template `none.jig`",
+        "recipe.yml:5",
+        "recipe.yml:6",
+    ] {
+        assert!(ran.err.contains(also), "{also} in\n{}", ran.err);
+    }
     let project = recipe("name: it\nsteps:\n  - recipe: it\n", &[]);
     let chain = "this recipe runs itself: .drawloom/recipes/it/recipe.yml -> .drawloom/recipes/it/recipe.yml";
     check(&project, "recipe validate it", ends(1, &[chain]));

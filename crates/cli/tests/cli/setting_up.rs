@@ -41,7 +41,7 @@ fn init_writes_an_example_that_runs() {
         project.read(".gitignore"),
         ".drawloom/drawloom.db*\n.drawloom/apply/\n.drawloom/answers/\n.drawloom/asked/\n.drawloom/ledger/\n\
          .drawloom/patches/\n.drawloom/unfinished/\n\
-         .drawloom/cache/\n.drawloom/callback.key\n"
+         .drawloom/cache/\n.drawloom/callback.key\n.drawloom/sign-in-link\n"
     );
     let expect = ExpectedRun {
         exit: 0,
@@ -130,7 +130,7 @@ fn init_overwrites_nothing() {
         project.read(".gitignore"),
         "target\r\n.drawloom/apply/\r\n.drawloom/drawloom.db*\r\n.drawloom/answers/\r\n.drawloom/asked/\r\n\
          .drawloom/ledger/\r\n.drawloom/patches/\r\n.drawloom/unfinished/\r\n\
-         .drawloom/cache/\r\n.drawloom/callback.key\r\n"
+         .drawloom/cache/\r\n.drawloom/callback.key\r\n.drawloom/sign-in-link\r\n"
     );
     let before = project.tree();
     let ran = check(

@@ -99,10 +99,14 @@ fn the_document_asks_and_its_own_command_then_writes() {
                 "## Instructions",
                 "drawloom run card 'Big Customer' --answers ./answers.json",
             ]),
-            err: Has(&["2 answers are needed", "--answers ./answers.json"]),
+            err: Has(&[
+                "recipe    card\n",
+                "2 answers are needed",
+                "--answers ./answers.json",
+            ]),
         },
     );
-    assert_eq!(ran.err.lines().count(), 2, "{}", ran.err);
+    assert_eq!(ran.err.lines().count(), 3, "{}", ran.err);
     assert_eq!(project.tree(), before, "pass 1 writes nothing");
 
     let command = command_in(&ran.out);

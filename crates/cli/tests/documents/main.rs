@@ -33,6 +33,7 @@ documents! {
     ai "docs/ai.md",
     builder "docs/builder.md",
     index "docs/index.md",
+    mcp "docs/mcp.md",
     people "docs/people.md",
     recipes "docs/recipes.md",
     tasks "docs/tasks.md",

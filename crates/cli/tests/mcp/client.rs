@@ -20,6 +20,8 @@ pub(crate) struct McpTestClient {
     next: u64,
     /// Every request says its revision by itself.
     is_stateless: bool,
+    /// The capabilities of the client, as each request says them.
+    pub(crate) capabilities: Value,
 }
 
 impl McpTestClient {
@@ -34,6 +36,7 @@ impl McpTestClient {
             child,
             next: 0,
             is_stateless: revision == STATELESS,
+            capabilities: json!({}),
         };
         if !client.is_stateless {
             let answer = client.request(
@@ -71,7 +74,7 @@ impl McpTestClient {
             params["_meta"] = json!({
                 "io.modelcontextprotocol/protocolVersion": STATELESS,
                 "io.modelcontextprotocol/clientInfo": { "name": "test", "version": "1" },
-                "io.modelcontextprotocol/clientCapabilities": {},
+                "io.modelcontextprotocol/clientCapabilities": self.capabilities,
             });
         }
         self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));

@@ -14,6 +14,8 @@ mod project;
 
 mod client;
 mod hostile;
+mod published;
+mod restarted;
 mod tools;
 
 use project::CliProject;

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use crate::project::{CliProject, ExpectedText};
 use crate::{ExpectedRun, check, document, done, refused};
 
-const PASSWORD: &str = "five words that nobody puts together";
+const PASSWORD: &str = "five words that no one puts together";
 const MANUAL: &str = "graph TD\n A(Approve) --> B[After]\n%% === WORKFLOW_CONFIG ===\n\
     %% @B: { \"handler\": \"no_op\" }\n%% === END_CONFIG ===\n";
 

@@ -52,7 +52,7 @@ fn a_recipe_is_chosen_from_a_list() {
         ("page", PAGE_MANIFEST, PAGE),
     ]);
     let then = json!([
-        ["Which recipe?", { "type": format!("{DOWN}\r") }],
+        ["What should run?", { "type": format!("{DOWN}\r") }],
         ["What is it called?", { "type": "home\r" }],
         ["A card", { "type": format!("{DOWN}\r") }],
     ]);
@@ -60,10 +60,10 @@ fn a_recipe_is_chosen_from_a_list() {
     shown.has(&["running   drawloom run page", "created   home.t.txt"]);
     assert!(project.path().join("home.t.txt").exists());
 
-    let then = json!([["Which recipe?", { "type": "\u{3}" }]]);
+    let then = json!([["What should run?", { "type": "\u{3}" }]]);
     ends(&project, "run", then, 130);
     // Options before the choice hold for the recipe that is chosen.
-    let then = json!([["Which recipe?", { "type": "\r" }]]);
+    let then = json!([["What should run?", { "type": "\r" }]]);
     let shown = ends(&project, "run --dry-run", then, 0);
     shown.has(&["+++ b/a.txt", "dry run: nothing was written"]);
     assert!(!project.path().join("a.txt").exists());
@@ -161,7 +161,7 @@ fn ctrl_c_while_a_command_answers_leaves_one_sentence() {
     let shown = ends(&project, "run asks", then, 130);
     assert_eq!(
         shown.rows,
-        ["stopped: nothing was written"],
+        ["recipe    asks", "stopped: nothing was written"],
         "{}",
         shown.sent
     );

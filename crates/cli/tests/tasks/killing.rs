@@ -262,3 +262,30 @@ fn ctrl_c_keeps_what_is_done_and_ends_with_130() {
     assert_eq!(ran.exit, 0, "{}", ran.err);
     assert_eq!(quick.received().len(), 1);
 }
+
+#[test]
+fn ctrl_c_writes_no_codes_where_no_terminal_is() {
+    let model = FakeProvider::saying(ScriptedFormat::OpenAi, Vec::new());
+    let project = project(ScriptedFormat::OpenAi, &model, NO_SANDBOX);
+    let task = r#"{"subtask_id": "t", "type": "validation", "validation_criteria": [{"run": "touch begun; sleep 30"}]}"#;
+    project.write("task.json", task);
+    let mut command = project.command("task run task.json");
+    let child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
+    let child = child.unwrap();
+    let begun = std::time::Instant::now();
+    while !project.path().join("begun").exists() {
+        assert!(
+            begun.elapsed() < Duration::from_secs(30),
+            "it does not begin"
+        );
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let kill = std::process::Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status();
+    assert!(kill.unwrap().success());
+    let ended = child.wait_with_output().unwrap();
+    assert_eq!(ended.status.code(), Some(130));
+    let said = String::from_utf8_lossy(&ended.stderr);
+    assert!(!said.contains('\u{1b}'), "{said:?}");
+}

@@ -196,7 +196,7 @@ fn requirements_become_a_plan_that_can_be_run_in_every_format() {
         assert_eq!(ran.exit, 0, "{format:?} {}", ran.err);
         assert!(
             ran.err
-                .contains("drawloom plan run wishes/REQUIREMENTS.plan.json"),
+                .contains("drawloom run wishes/REQUIREMENTS.plan.json"),
             "{}",
             ran.err
         );

@@ -192,7 +192,7 @@ fn a_task_that_never_passes_fails_with_its_details_and_exit_1() {
     assert_eq!(error["error"]["code"], "E_TASK_VALIDATION");
     assert_eq!(
         error["error"]["hint"],
-        "to go on: drawloom task run task.json --resume"
+        "to go on: drawloom run task.json --resume"
     );
 
     check(

@@ -35,6 +35,7 @@ mod task_fixture;
 mod workflow_fixture;
 
 mod answering;
+mod any_kind;
 mod budgets;
 mod building;
 mod calling;

@@ -136,3 +136,32 @@ fn an_answer_of_the_wanted_shape_is_shown_with_the_question() {
         assert!(shown.out.contains(piece), "{piece}: {}", shown.out);
     }
 }
+
+/// In a prompt, `{{input.score}}` is looked up in the output of the step before as well: the person who starts
+/// the run is not told to give it. In the first step, and in a condition, only the run's own input has it.
+#[test]
+fn an_input_that_the_step_before_may_give_is_not_asked_for() {
+    let project = bare();
+    let score = json!({ "handler": "no_op", "config": { "output": { "score": 60 } } });
+    let ask = json!({ "prompt": "Score: {{input.score}}/100" });
+    let text = diagram(" A[One] --> G(Look)", &[("A", score), ("G", ask.clone())]);
+    project.write("score.mmd", &text);
+    let started = project.run("workflow start score.mmd --wait");
+    assert_eq!(started.exit, 2, "{}", started.err);
+    assert!(started.err.contains("Score: 60/100"), "{}", started.err);
+    assert!(!started.err.contains("is not given"), "{}", started.err);
+    project.write("first.mmd", &diagram(" G(Look)", &[("G", ask)]));
+    let started = project.run("workflow start first.mmd");
+    let warned = "the workflow reads `input.score`, which is not given";
+    assert!(started.err.contains(warned), "{}", started.err);
+}
+
+#[test]
+fn a_command_that_fails_without_a_word_is_told_in_a_whole_sentence() {
+    let project = bare();
+    let fails = json!({ "handler": "command", "config": { "run": "exit 3" } });
+    project.write("fails.mmd", &diagram(" A[One]", &[("A", fails)]));
+    let ran = project.run("workflow start fails.mmd --wait");
+    assert_eq!(ran.exit, 1, "{}", ran.err);
+    assert!(ran.err.contains("`exit 3` exited with 3.\n"), "{}", ran.err);
+}

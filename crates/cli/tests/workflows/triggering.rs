@@ -154,7 +154,7 @@ fn recipes_and_their_values_are_checked() {
     );
     project.write(".drawloom/recipes/hello/a.jig", "---\nto: a.txt\n---\na\n");
     for (config, says) in [
-        (json!({ "recipe": "helo" }), "hello"),
+        (json!({ "recipe": "helo" }), "did you mean `hello`?"),
         (
             json!({ "recipe": "hello", "values": { "lowd": true } }),
             "did you mean `loud`?",
@@ -166,5 +166,10 @@ fn recipes_and_their_values_are_checked() {
         let said = format!("{}{}", checked.out, checked.err);
         assert_eq!(checked.exit, 1, "{said}");
         assert!(said.contains(says), "{says}: {said}");
+        assert_eq!(
+            said.to_lowercase().matches("did you mean").count(),
+            1,
+            "{said}"
+        );
     }
 }

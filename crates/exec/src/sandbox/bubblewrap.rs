@@ -8,13 +8,13 @@ use std::process::Command;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, WaitId, WaitIdOptions};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
 
 use super::filter;
 use super::limits::limit_process;
 use super::message::{MountStep, SandboxPlan};
 use super::mountinfo::known_mounts;
-use super::namespaces::{self, memory_file, try_out, wait_until_gone};
+use super::namespaces::{self, is_alive, memory_file, try_out, wait_until_gone};
 use super::verify::{ExpectedMounts, READY};
 use super::view::{SandboxView, refused};
 use super::{NetworkAccess, ResourceLimits, Sandbox, SandboxAvailability, SandboxRequirement};
@@ -130,13 +130,18 @@ impl BubblewrapPlan {
             rustix::io::write(&self.gate, b"1").ok();
             return Ok(self.progress);
         }
+        let Self { progress, gate, .. } = self;
         if let Some(pid) = pid.filter(|pid| is_running(*pid)) {
-            rustix::process::kill_process(pid, rustix::process::Signal::KILL).ok();
+            progress.kill_with(pid);
         }
-        self.progress.wait_until_gone();
+        progress.wait_until_gone();
+        if progress.first().is_some_and(is_alive) {
+            // Whatever still waits there must not go on: the gate stays as it is until this program ends.
+            std::mem::forget(gate);
+        }
         is_mounted?;
         // `bwrap` gave up, and its standard error says why.
-        Ok(self.progress)
+        Ok(progress)
     }
 
     /// Waits until everything is mounted, and compares it with the plan. Returns false if `bwrap`
@@ -161,8 +166,7 @@ impl BubblewrapPlan {
 impl BubblewrapPlan {
     /// Limits the first process of the sandbox, from which the command will be started.
     fn limit(&self) -> Result<(), Error> {
-        let first = self.progress.child().and_then(|pid| pid.parse().ok());
-        let first = first.and_then(Pid::from_raw);
+        let first = self.progress.first();
         let limited = first.map(|first| limit_process(first, &self.limits));
         match limited {
             Some(Ok(())) => Ok(()),
@@ -199,12 +203,26 @@ impl BubblewrapProgress {
 
     /// Waits until the first process of the sandbox is gone; all others end with it.
     pub(crate) fn wait_until_gone(&self) {
-        if let Some(pid) = self.child() {
-            wait_until_gone(&pid);
+        if let Some(first) = self.first() {
+            wait_until_gone(first);
         }
     }
 
-    /// The number of the sandbox's first process, as seen from outside.
+    /// Kills the sandbox while its first process waits at the gate. `bwrap` dies with its parent, but that
+    /// process has not asked the kernel for it yet, so the end of `bwrap` alone would leave it waiting.
+    fn kill_with(&self, bwrap: Pid) {
+        for process in self.first().into_iter().chain([bwrap]) {
+            rustix::process::kill_process(process, Signal::KILL).ok();
+        }
+        rustix::process::kill_process_group(bwrap, Signal::KILL).ok();
+    }
+
+    /// The sandbox's first process, as seen from outside.
+    fn first(&self) -> Option<Pid> {
+        Pid::from_raw(self.child()?.parse().ok()?)
+    }
+
+    /// The number of the sandbox's first process.
     fn child(&self) -> Option<String> {
         let text = self.text();
         let (_, rest) = text.split_once("\"child-pid\": ")?;

@@ -9,6 +9,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use rustix::fs::MemfdFlags;
+use rustix::process::Pid;
 
 use super::filter::FilterOpenings;
 use super::message::{MountStep, SandboxPlan, SandboxedCommand};
@@ -61,8 +62,9 @@ pub(crate) struct StageReport(StatusFile);
 impl StageReport {
     /// Waits until the first process of the sandbox is gone; all others end with it.
     pub(crate) fn wait_until_gone(&self) {
-        if let Some(pid) = self.0.process() {
-            wait_until_gone(&pid.to_string());
+        let process = self.0.process().and_then(|pid| i32::try_from(pid).ok());
+        if let Some(pid) = process.and_then(Pid::from_raw) {
+            wait_until_gone(pid);
         }
     }
 
@@ -88,15 +90,17 @@ impl StageReport {
 }
 
 /// Waits until a process has ended; one that waits to be reaped has.
-pub(super) fn wait_until_gone(pid: &str) {
+pub(super) fn wait_until_gone(pid: Pid) {
     let until = Instant::now() + GONE_WAIT_MAX;
     while is_alive(pid) && Instant::now() < until {
         std::thread::sleep(Duration::from_micros(200));
     }
 }
 
-fn is_alive(pid: &str) -> bool {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+/// Returns true if a process has not ended, reaped or not.
+pub(super) fn is_alive(pid: Pid) -> bool {
+    let path = format!("/proc/{}/stat", pid.as_raw_nonzero());
+    let stat = std::fs::read_to_string(path).unwrap_or_default();
     // The state follows the program's name, which is in brackets and may contain any.
     let state = stat
         .rsplit_once(") ")

@@ -143,7 +143,7 @@ impl World {
             task: task.clone(),
             worker: "w".to_owned(),
             lease_ms: LEASE_MS,
-            rates: Vec::new(),
+            rates: self.rates.clone(),
         };
         match self.send(&claim) {
             Answered::Committed => {
@@ -157,6 +157,13 @@ impl World {
                     RefusalKind::NoRoom,
                 ];
                 assert!(fine.contains(&refusal.kind), "{refusal}");
+                if self
+                    .rates
+                    .iter()
+                    .any(|rate| refusal.to_string().contains(&rate.name))
+                {
+                    self.met.insert("held up by a rate".to_owned());
+                }
                 None
             }
             Answered::Lost { .. } => None,

@@ -62,6 +62,7 @@ impl World {
         self.desks[at] = desk;
         for (command, actions) in decided {
             self.law.watch(&command, &actions);
+            self.law.begin(&command, &actions, self.now_ms);
         }
         let runs: Vec<RunId> = self.memory.runs.keys().cloned().collect();
         for run in runs {
@@ -101,7 +102,7 @@ impl World {
             task,
             worker: "b".to_owned(),
             lease_ms: LEASE_MS,
-            rates: Vec::new(),
+            rates: self.rates.clone(),
         }));
         commands
     }

@@ -62,6 +62,8 @@ pub(crate) struct Law {
     ways: HashMap<TextHash, HashMap<StepId, HashSet<StepId>>>,
     /// The waits that a signal ends.
     signalled: HashSet<StepId>,
+    /// For each rate limit, when tasks began that it still counts.
+    begun: BTreeMap<String, Vec<u64>>,
 }
 
 impl Law {
@@ -142,6 +144,34 @@ impl Law {
                 }
                 _ => {}
             }
+        }
+    }
+
+    /// No more tasks begin within the span of a rate limit than it allows. Every task that a worker claims here
+    /// asks a model, so each limit counts all of them.
+    pub(crate) fn begin(&mut self, command: &EngineCommand, actions: &[EngineAction], now_ms: u64) {
+        let EngineCommand::Claim { rates, .. } = command else {
+            return;
+        };
+        let is_claim = |action: &EngineAction| {
+            let by = match action {
+                EngineAction::MoveTask { by, .. } => Some(*by),
+                _ => None,
+            };
+            by == Some(StatusMove::Claim)
+        };
+        if !actions.iter().any(is_claim) {
+            return;
+        }
+        for rate in rates {
+            let begun = self.begun.entry(rate.name.clone()).or_default();
+            // A clock that goes back makes nothing count again.
+            begun.retain(|at_ms| at_ms + rate.per_ms > now_ms);
+            assert!(
+                begun.len() < rate.max as usize,
+                "{rate:?} lets {command:?} begin beside {begun:?}"
+            );
+            begun.push(now_ms);
         }
     }
 
@@ -236,6 +266,7 @@ impl Law {
             assert!(waits || told, "{run} runs for nobody");
         }
         held_room(memory);
+        counted_rates(memory);
         for task in &active {
             self.explained(memory, task, &active);
             wanted(memory, task);
@@ -420,5 +451,20 @@ fn held_room(memory: &MemoryRows) {
         }
     }
     assert!(held.values().all(|count| *count <= 2), "{held:?}");
-    assert_eq!(held.values().sum::<usize>(), memory.slots.len());
+    let rooms = memory.slots.keys();
+    let rooms = rooms.filter(|(key, _)| !key.starts_with("rate:"));
+    assert_eq!(held.values().sum::<usize>(), rooms.count());
+}
+
+/// Begun tasks are forgotten when their span is over: no limit keeps more rows than tasks it allows.
+fn counted_rates(memory: &MemoryRows) {
+    let mut begun: BTreeMap<&str, (usize, u32)> = BTreeMap::new();
+    for row in memory.slots.values() {
+        if row.key.starts_with("rate:") {
+            let counted = begun.entry(&row.key).or_insert((0, row.max));
+            counted.0 += 1;
+        }
+    }
+    let over = begun.iter().find(|(_, (rows, max))| *rows > *max as usize);
+    assert!(over.is_none(), "{over:?}");
 }

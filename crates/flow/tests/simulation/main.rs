@@ -87,7 +87,8 @@ fn everything_that_can_happen_does() {
     let holds = "Failed Asked Review LoopExhausted Budget Timeout Child";
     let wanted = events.split_whitespace().map(str::to_owned);
     let wanted = wanted.chain(holds.split(' ').map(|kind| format!("hold {kind}")));
-    let wanted = wanted.chain(["kept while others went on".to_owned()]);
+    let others = ["kept while others went on", "held up by a rate"];
+    let wanted = wanted.chain(others.map(str::to_owned));
     let missing: Vec<String> = wanted
         .chain(moves)
         .filter(|what| !met.contains(what))

@@ -7,7 +7,10 @@ use flow::engine::{
     AttemptOutcome, CommandRefusal, DecisionStop, EngineCommand, EngineDecision, RefusalKind,
     RowCache, RunStart, RunStatus, TaskStatus, TimerPurpose, decide,
 };
-use flow::{CheckSurroundings, MemoryRows, RunId, TaskId, TextHash, Workflow};
+use flow::{
+    CheckSurroundings, MemoryRows, RateLimit, RateScope, RunId, StepHandler, TaskId, TextHash,
+    Workflow,
+};
 use serde_json::json;
 
 use crate::actors::Actor;
@@ -45,6 +48,8 @@ pub(crate) struct World {
     pub(crate) child: Arc<Workflow>,
     pub(crate) other: Arc<Workflow>,
     pub(crate) now_ms: u64,
+    /// How fast tasks may begin; every worker has the same settings.
+    pub(crate) rates: Vec<RateLimit>,
     pub(crate) actors: Vec<Actor>,
     /// The number of deliveries of each notice, and whether its reader knows.
     pub(crate) told: BTreeMap<usize, u32>,
@@ -79,6 +84,7 @@ impl World {
             main,
             child,
             now_ms: 1_000_000,
+            rates: Vec::new(),
             actors: Actor::all(),
             told: BTreeMap::new(),
             acknowledged: BTreeSet::new(),
@@ -94,6 +100,7 @@ impl World {
         ));
         world.calm = false;
         world.is_quiet = world.chance.one_in(3);
+        world.rates = rates(&mut world.chance);
         world
     }
 
@@ -128,10 +135,12 @@ impl World {
                 return self.cancel_all();
             }
             if let Some(task) = self.memory.ready(self.now_ms, 1).into_iter().next() {
-                let held = self.claim(task).expect("what is ready can be claimed");
-                let outcome = self.good();
-                self.report(&held, outcome).expect("what is held is taken");
-                continue;
+                if let Some(held) = self.claim(task) {
+                    let outcome = self.good();
+                    self.report(&held, outcome).expect("what is held is taken");
+                    continue;
+                }
+                assert!(!self.rates.is_empty(), "what is ready can be claimed");
             }
             let before = self.commits;
             self.tend_all();
@@ -219,7 +228,7 @@ impl World {
             task,
             worker: "dying".to_owned(),
             lease_ms: LEASE_MS,
-            rates: Vec::new(),
+            rates: self.rates.clone(),
         };
         let before = self.memory.clone();
         let workflow = self.workflow_of(&command);
@@ -274,6 +283,7 @@ impl World {
             return Answered::Lost { committed: false };
         }
         self.law.watch(command, &decision.actions);
+        self.law.begin(command, &decision.actions, self.now_ms);
         self.met.extend(self.law.kinds(&decision.actions));
         self.memory.commit(decision.changes.clone());
         self.commits += 1;
@@ -329,4 +339,30 @@ impl World {
         let tasks: Vec<TaskId> = self.memory.tasks.keys().cloned().collect();
         self.chance.pick(&tasks).cloned()
     }
+}
+
+/// In every third world tasks may only begin so fast: those of a handler, those that ask a model, or both.
+fn rates(chance: &mut Chance) -> Vec<RateLimit> {
+    let scopes = [
+        RateScope::Handler(StepHandler::AiInteraction),
+        RateScope::Model {
+            name: "large".to_owned(),
+            handlers: vec![StepHandler::AiInteraction],
+        },
+    ];
+    let mut rates = Vec::new();
+    if !chance.one_in(3) {
+        return rates;
+    }
+    for (number, scope) in scopes.into_iter().enumerate() {
+        if number == 0 || chance.one_in(3) {
+            rates.push(RateLimit {
+                name: format!("limit {number}"),
+                scope,
+                max: 1 + u32::try_from(chance.up_to(3)).unwrap(),
+                per_ms: 500 + chance.up_to(4_000),
+            });
+        }
+    }
+    rates
 }

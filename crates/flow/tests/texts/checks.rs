@@ -292,7 +292,9 @@ fn settings_that_can_do_nothing_are_remarked_on() {
 fn every_mistake_of_a_config_is_said_at_once_and_in_words() {
     let source = format!(
         "graph TD\n A[x]\n{}",
-        block("%% @A: { \"prompt\": 7, \"tiemout\": \"1s\", \"maxVisits\": \"many\" }")
+        block(
+            "%% @A: { \"prompt\": 7, \"tiemout\": \"1s\", \"maxVisits\": \"many\", \"outputSchema\": { \"type\": \"strng\" } }"
+        )
     );
     let error = parse(&source).unwrap_err();
     let told: Vec<&str> = error
@@ -300,8 +302,9 @@ fn every_mistake_of_a_config_is_said_at_once_and_in_words() {
         .iter()
         .map(|problem| problem.message.as_str())
         .collect();
-    assert_eq!(told.len(), 3, "{told:#?}");
+    assert_eq!(told.len(), 4, "{told:#?}");
     assert!(told[1].contains("unknown field `tiemout`"), "{told:#?}");
+    assert!(told[3].contains("did you mean \"string\"?"), "{told:#?}");
     let columns: Vec<usize> = error
         .problems()
         .iter()
@@ -324,5 +327,27 @@ fn every_mistake_of_a_config_is_said_at_once_and_in_words() {
         ),
         "{}",
         found[0].message
+    );
+}
+
+/// Branches right behind a foreach are joined with its items: the join after that has nothing left, and
+/// the advice names the way to join the branches of each item.
+#[test]
+fn a_join_behind_the_one_that_took_the_items_says_where_a_step_is_missing() {
+    let source = "graph TD\n A[a] --> F[[Each: f]] --> B[b] & C[c]\n B --> K[Join bc]\n C --> K\n \
+                  K --> J[Join all]\n J --> E[e]\n";
+    let error = parse(source).unwrap_err();
+    let problem = &error.problems()[0];
+    assert!(
+        problem.message.starts_with("`J` looks like a join"),
+        "{}",
+        problem.message
+    );
+    assert_eq!(
+        problem.hint.as_deref(),
+        Some(
+            "`K` joins the items of `F`; if it is to join the branches of each item, draw a step between \
+             `F` and its branches"
+        )
     );
 }

@@ -1,11 +1,11 @@
-//! `author`: workflows checked, saved and explained.
+//! `author`: workflows checked, saved and explained; templates tried.
 
 use app::application::TextSave;
 use app::workflows::LoadedWorkflow;
 use flow::{EdgeCondition, StepId, TextHash};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::CallOutcome;
 use crate::DrawloomServer;
@@ -42,6 +42,27 @@ pub(crate) struct ExplainStep {
     workflow: String,
     /// The step's id in the diagram.
     step: String,
+}
+
+/// Arguments of `render_template`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RenderTemplate {
+    /// The template's text.
+    template: String,
+    /// Its values, by name.
+    #[serde(default)]
+    data: Map<String, Value>,
+}
+
+pub(crate) async fn render(server: &DrawloomServer, arguments: RenderTemplate) -> CallOutcome {
+    let RenderTemplate { template, data } = arguments;
+    let rendered = server.use_cases.render_template(template, data).await?;
+    Ok(json!({
+        "text": rendered.text,
+        "questions": rendered.questions,
+        "undefined": rendered.undefined,
+    }))
 }
 
 pub(crate) async fn check(server: &DrawloomServer, arguments: CheckWorkflow) -> CallOutcome {

@@ -1,7 +1,7 @@
 //! `build`: builds asked for and looked at. Approving is for people.
 
 use app::CommandCancel;
-use builder::Options;
+use builder::{JobStatus, Options};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -58,16 +58,37 @@ pub(crate) async fn approve(_: &DrawloomServer, arguments: NamedBuild) -> CallOu
 
 pub(crate) async fn get(server: &DrawloomServer, arguments: NamedBuild) -> CallOutcome {
     let (shown, progress) = server.use_cases.build(&arguments.id).await?;
+    let (job, id) = (&shown.job, shown.job.id.as_str());
+    let next = match job.status() {
+        JobStatus::PlanReady => {
+            format!("a person reads the plan and runs: drawloom builds approve {id}")
+        }
+        JobStatus::ReviewReady => {
+            format!("build_diff shows the changes; a person runs: drawloom builds review {id}")
+        }
+        status if status.is_final() => "it has ended; build_diff shows the changes".to_owned(),
+        _ if shown.is_interrupted() => {
+            format!("no process works on it; a person runs: drawloom build --resume {id}")
+        }
+        _ => "it goes on by itself: call get_build again in a while".to_owned(),
+    };
     Ok(json!({
-        "build": shown.job.id.as_str(),
-        "status": shown.job.status(),
+        "build": id,
+        "status": job.status(),
         "is_interrupted": shown.is_interrupted(),
-        "job": shown.job,
+        "next": next,
+        "job": job,
         "events": progress.len(),
     }))
 }
 
 pub(crate) async fn diff(server: &DrawloomServer, arguments: NamedBuild) -> CallOutcome {
     let (shown, _) = server.use_cases.build(&arguments.id).await?;
-    Ok(json!({ "build": arguments.id, "diffs": shown.job.result.diffs }))
+    Ok(json!({ "build": shown.job.id.as_str(), "diffs": shown.job.result.diffs }))
+}
+
+/// All of a build.
+pub(crate) async fn describe(server: &DrawloomServer, id: &str) -> CallOutcome {
+    let id = id.to_owned();
+    get(server, NamedBuild { id }).await
 }

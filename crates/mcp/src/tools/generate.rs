@@ -30,9 +30,12 @@ pub(crate) async fn list(server: &DrawloomServer, _: NoArguments) -> CallOutcome
     let catalog = server.use_cases.recipes()?;
     let mut recipes = Vec::new();
     for listing in catalog.all() {
+        // A recipe that cannot be read says so by its problem.
+        let recipe = server.use_cases.recipe(&listing.id).ok();
         recipes.push(json!({
             "name": listing.id,
             "description": listing.description,
+            "variables": recipe.as_ref().map(variables),
             "problem": listing.problem.as_ref().map(ToString::to_string),
         }));
     }
@@ -68,7 +71,9 @@ pub(crate) async fn run(server: &DrawloomServer, arguments: RecipeArguments) -> 
         RecipeOutcome::Conflicts(files) => json!({
             "status": "conflicts",
             "files": files,
-            "next": "nothing was written; a person decides with `drawloom run NAME --force`",
+            "next": format!(
+                "nothing was written; a person decides: drawloom run {} --force", wish.recipe
+            ),
         }),
     })
 }

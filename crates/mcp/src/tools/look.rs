@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use app::indexing;
+use index::IndexFocus;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use workspace::index::IndexFocus;
 
 use super::CallOutcome;
 use crate::DrawloomServer;
@@ -53,8 +53,9 @@ pub(crate) async fn impact(server: &DrawloomServer, arguments: ImpactOf) -> Call
     let surroundings = server.use_cases.app().surroundings().clone();
     let files: Vec<PathBuf> = arguments.files.into_iter().map(PathBuf::from).collect();
     let (_, reached) = blocking(move || indexing::impact(&surroundings, &files, DEPTH_MAX)).await?;
-    let list = |list: &[workspace::index::ImpactedFile]| -> Vec<Value> {
-        let entry = |it: &workspace::index::ImpactedFile| json!({ "path": it.path, "depth": it.depth, "via": it.via });
+    let list = |list: &[index::ImpactedFile]| -> Vec<Value> {
+        let entry =
+            |it: &index::ImpactedFile| json!({ "path": it.path, "depth": it.depth, "via": it.via });
         list.iter().map(entry).collect()
     };
     Ok(json!({

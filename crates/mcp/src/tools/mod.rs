@@ -8,16 +8,13 @@ pub(crate) mod runs;
 
 use std::sync::Arc;
 
-use rmcp::model::{CallToolResult, ContentBlock, Tool, ToolAnnotations};
+use rmcp::model::{Tool, ToolAnnotations};
 use schemars::{JsonSchema, SchemaGenerator, generate::SchemaSettings};
 use serde::de::DeserializeOwned;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::failure::ToolFailure;
 use crate::{DrawloomServer, ToolSet};
-
-/// How many bytes of a result are sent; what is longer is cut, and says so.
-const RESULT_BYTES_MAX: usize = 50_000;
 
 /// The result of a call.
 pub(crate) type CallOutcome = Result<Value, ToolFailure>;
@@ -36,6 +33,8 @@ pub(crate) struct ToolEntry {
     effect: ToolEffect,
     description: &'static str,
     schema: fn() -> Map<String, Value>,
+    /// Fields that every result has: `name:type`, with spaces between.
+    output: &'static str,
 }
 
 /// The name of a tool.
@@ -52,6 +51,7 @@ pub(crate) enum ToolName {
     CheckWorkflow,
     SaveWorkflow,
     ExplainStep,
+    RenderTemplate,
     PlanBuild,
     ApproveBuild,
     GetBuild,
@@ -74,6 +74,7 @@ impl ToolName {
             ToolName::CheckWorkflow => "check_workflow",
             ToolName::SaveWorkflow => "save_workflow",
             ToolName::ExplainStep => "explain_step",
+            ToolName::RenderTemplate => "render_template",
             ToolName::PlanBuild => "plan_build",
             ToolName::ApproveBuild => "approve_build",
             ToolName::GetBuild => "get_build",
@@ -90,31 +91,46 @@ impl ToolEntry {
         let mut tool = Tool::new(self.name.as_str(), self.description, schema);
         let reads = self.effect == ToolEffect::Reads;
         tool.annotations = Some(ToolAnnotations::new().read_only(reads));
-        let mut output = Map::new();
-        output.insert("type".to_owned(), "object".into());
-        tool.output_schema = Some(Arc::new(output));
+        tool.output_schema = Some(Arc::new(output_schema(self.output)));
         tool
     }
 }
 
+/// The schema of a result, from the list of what it has.
+fn output_schema(fields: &str) -> Map<String, Value> {
+    let fields = fields.split(' ').filter_map(|field| field.split_once(':'));
+    let (mut properties, mut required) = (Map::new(), Vec::new());
+    for (name, kind) in fields {
+        properties.insert(name.to_owned(), json!({ "type": kind }));
+        required.push(name);
+    }
+    let schema = json!({ "type": "object", "properties": properties, "required": required });
+    match schema {
+        Value::Object(schema) => schema,
+        _ => Map::new(),
+    }
+}
+
 macro_rules! tool {
-    ($name:ident, $set:ident, $effect:ident, $arguments:ty, $description:expr) => {
+    ($name:ident, $set:ident, $effect:ident, $arguments:ty, $output:literal, $description:expr) => {
         ToolEntry {
             name: ToolName::$name,
             set: ToolSet::$set,
             effect: ToolEffect::$effect,
             description: $description,
             schema: schema_of::<$arguments>,
+            output: $output,
         }
     };
 }
 
-const TOOLS: [ToolEntry; 17] = [
+const TOOLS: [ToolEntry; 18] = [
     tool!(
         ListRecipes,
         Generate,
         Reads,
         NoArguments,
+        "recipes:array",
         "Lists the recipes of this project with their variables. A recipe writes files from templates."
     ),
     tool!(
@@ -122,6 +138,7 @@ const TOOLS: [ToolEntry; 17] = [
         Generate,
         Writes,
         generate::RecipeArguments,
+        "status:string",
         "Runs a recipe. Returns status `done` with the files; or `answers_needed` with questions and \
          their schemas: call again with the same values and `answers` by key; or `conflicts` with files \
          that exist: nothing was written. `dry_run` shows what would be written."
@@ -131,6 +148,7 @@ const TOOLS: [ToolEntry; 17] = [
         Runs,
         Reads,
         NoArguments,
+        "workflows:array",
         "Lists the workflows that can be started."
     ),
     tool!(
@@ -138,6 +156,7 @@ const TOOLS: [ToolEntry; 17] = [
         Runs,
         Writes,
         runs::StartRun,
+        "run:string status:string next:string",
         "Starts a run of a workflow and returns its id at once; `wait_seconds` (0 to 20) waits for it to \
          end or to wait for a person. Look again with get_run."
     ),
@@ -146,6 +165,7 @@ const TOOLS: [ToolEntry; 17] = [
         Runs,
         Reads,
         runs::GetRun,
+        "run:string status:string next:string",
         "Shows a run: status, steps with outputs and failures, decisions with the values that decided, \
          cost, and what it waits for."
     ),
@@ -154,6 +174,7 @@ const TOOLS: [ToolEntry; 17] = [
         Runs,
         Writes,
         runs::ControlRun,
+        "run:string status:string next:string",
         "Cancels, pauses or resumes a run, or reruns it from a step (`from_step`)."
     ),
     tool!(
@@ -161,6 +182,7 @@ const TOOLS: [ToolEntry; 17] = [
         Runs,
         Reads,
         runs::ListTasks,
+        "tasks:array",
         "Lists tasks that wait for a person, with their prompts."
     ),
     tool!(
@@ -168,6 +190,7 @@ const TOOLS: [ToolEntry; 17] = [
         Runs,
         Writes,
         runs::AnswerTask,
+        "run:string status:string next:string",
         "Answers a task that is assigned to you. Tasks for people, and tasks of runs that you started, \
          are refused: tell the person instead."
     ),
@@ -176,6 +199,7 @@ const TOOLS: [ToolEntry; 17] = [
         Author,
         Reads,
         author::CheckWorkflow,
+        "can_run:boolean problems:array hash:string",
         "Checks the Mermaid text of a workflow and returns every problem with line, column and hint."
     ),
     tool!(
@@ -183,6 +207,7 @@ const TOOLS: [ToolEntry; 17] = [
         Author,
         Writes,
         author::SaveWorkflow,
+        "can_run:boolean problems:array hash:string version:integer",
         "Saves the text of a workflow as a new version. `seen` is the hash of the text you changed, from \
          check_workflow or explain_step; leave it out for a new workflow."
     ),
@@ -191,13 +216,23 @@ const TOOLS: [ToolEntry; 17] = [
         Author,
         Reads,
         author::ExplainStep,
+        "step:string edges:array hash:string",
         "Shows one step of a workflow: type, settings, what it reads, where its edges go and when."
+    ),
+    tool!(
+        RenderTemplate,
+        Author,
+        Reads,
+        author::RenderTemplate,
+        "text:string questions:integer",
+        "Renders the text of a template with `data` and shows the result; `@ai` blocks stay empty. Writes nothing."
     ),
     tool!(
         PlanBuild,
         Build,
         Writes,
         build::PlanBuild,
+        "build:string status:string next:string",
         "Asks for a build: a model plans a change of this repository. Returns the build's id at once."
     ),
     tool!(
@@ -205,6 +240,7 @@ const TOOLS: [ToolEntry; 17] = [
         Build,
         Writes,
         build::NamedBuild,
+        "build:string",
         "Approves a plan. Only people may: you get the command that a person runs."
     ),
     tool!(
@@ -212,6 +248,7 @@ const TOOLS: [ToolEntry; 17] = [
         Build,
         Reads,
         build::NamedBuild,
+        "build:string status:string next:string",
         "Shows a build: status, plan, checks, result."
     ),
     tool!(
@@ -219,6 +256,7 @@ const TOOLS: [ToolEntry; 17] = [
         Build,
         Reads,
         build::NamedBuild,
+        "build:string diffs:array",
         "Shows the changes that a build made, as unified diffs."
     ),
     tool!(
@@ -226,6 +264,7 @@ const TOOLS: [ToolEntry; 17] = [
         Look,
         Reads,
         look::ProjectIndex,
+        "index:string",
         "Shows the files that matter most with what they define, within a budget of tokens."
     ),
     tool!(
@@ -233,6 +272,7 @@ const TOOLS: [ToolEntry; 17] = [
         Look,
         Reads,
         look::ImpactOf,
+        "files:array tests:array",
         "Shows the files and tests that changes to these files reach."
     ),
 ];
@@ -270,6 +310,7 @@ pub(crate) async fn call(
         ToolName::CheckWorkflow => author::check(server, read(arguments)?).await,
         ToolName::SaveWorkflow => author::save(server, read(arguments)?).await,
         ToolName::ExplainStep => author::explain(server, read(arguments)?).await,
+        ToolName::RenderTemplate => author::render(server, read(arguments)?).await,
         ToolName::PlanBuild => build::plan(server, read(arguments)?).await,
         ToolName::ApproveBuild => build::approve(server, read(arguments)?).await,
         ToolName::GetBuild => build::get(server, read(arguments)?).await,
@@ -287,29 +328,6 @@ fn read<T: DeserializeOwned>(arguments: Value) -> Result<T, ToolFailure> {
     })
 }
 
-/// The result as the client gets it. A long one is text that ends where the limit is, and says so.
-pub(crate) fn bounded(value: Value) -> CallToolResult {
-    let text = value.to_string();
-    if text.len() <= RESULT_BYTES_MAX {
-        return CallToolResult::structured(value);
-    }
-    let end = (0..=RESULT_BYTES_MAX)
-        .rev()
-        .find(|at| text.is_char_boundary(*at));
-    let cut = &text[..end.unwrap_or(0)];
-    let note = format!(
-        "{cut}\n… cut after RESULT_BYTES_MAX = {RESULT_BYTES_MAX} of {} bytes; ask for less, or read the \
-         drawloom:// resource",
-        text.len()
-    );
-    let mut short = Map::new();
-    short.insert("truncated".to_owned(), true.into());
-    short.insert("bytes".to_owned(), text.len().into());
-    let mut result = CallToolResult::structured(Value::Object(short));
-    result.content = vec![ContentBlock::text(note)];
-    result
-}
-
 /// The input schema of a tool, without what every schema says.
 fn schema_of<T: JsonSchema>() -> Map<String, Value> {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
@@ -322,7 +340,21 @@ fn schema_of<T: JsonSchema>() -> Map<String, Value> {
     };
     schema.remove("title");
     schema.remove("description");
+    if let Some(Value::Object(properties)) = schema.get_mut("properties") {
+        properties.values_mut().for_each(one_type);
+    }
     schema
+}
+
+/// Gives an optional property one type: some clients know no other, and none sends `null`.
+fn one_type(property: &mut Value) {
+    let Some(Value::Array(kinds)) = property.get("type") else {
+        return;
+    };
+    let mut kinds = kinds.iter().filter(|kind| *kind != "null").cloned();
+    if let (Some(kind), None) = (kinds.next(), kinds.next()) {
+        property["type"] = kind;
+    }
 }
 
 #[cfg(test)]
@@ -347,21 +379,21 @@ mod tests {
     }
 
     #[test]
-    fn a_tool_of_a_set_that_is_off_is_not_there() {
-        assert!(find("project_index", &ToolSet::DEFAULT).is_none());
-        assert!(find("project_index", &[ToolSet::Look]).is_some());
+    fn every_argument_has_one_type() {
+        for tool in listed(&ToolSet::ALL) {
+            let properties = tool
+                .input_schema
+                .get("properties")
+                .and_then(Value::as_object);
+            for (name, property) in properties.into_iter().flatten() {
+                assert!(!property["type"].is_array(), "{}: {name}", tool.name);
+            }
+        }
     }
 
     #[test]
-    fn a_long_result_is_cut_and_says_so() {
-        let long = serde_json::json!({ "text": "ä".repeat(RESULT_BYTES_MAX) });
-        let result = bounded(long);
-        assert_eq!(result.structured_content.unwrap()["truncated"], true);
-        let text = result.content[0].as_text().unwrap().text.clone();
-        assert!(
-            text.contains("RESULT_BYTES_MAX"),
-            "{}",
-            &text[text.len() - 200..]
-        );
+    fn a_tool_of_a_set_that_is_off_is_not_there() {
+        assert!(find("project_index", &ToolSet::DEFAULT).is_none());
+        assert!(find("project_index", &[ToolSet::Look]).is_some());
     }
 }

@@ -83,7 +83,7 @@ impl GuardedSyntax {
             .ok_or_else(|| Error::SyntaxUnknown {
                 name: text::shorten(name),
                 known: Self::NAMES.map(|name| format!("`{name}`")).join(", "),
-                nearest: crate::nearest(name, Self::NAMES),
+                nearest: diagnostics::nearest(name, Self::NAMES),
             })
     }
 

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use prompt::nearest;
+use diagnostics::nearest;
 use workspace::{RelPath, Root};
 
 use super::RECIPES_DIR;

@@ -116,7 +116,11 @@ pub fn parse(file: &str, text: &str) -> Result<RecipeManifest, Error> {
     let root = yaml::parse(file, text)?;
     let mut problems = FileProblems::new(file, text);
     let manifest = read(&root, &mut problems);
-    problems.finish(manifest)
+    problems.finish(
+        manifest
+            .filter(|read| read.is_whole)
+            .map(|read| read.manifest),
+    )
 }
 
 /// Reads as much of a manifest as can be read, with everything that is wrong with it.
@@ -127,10 +131,18 @@ pub(crate) fn parse_all(
     let root = yaml::parse(file, text)?;
     let mut problems = FileProblems::new(file, text);
     let manifest = read(&root, &mut problems);
+    let manifest = manifest.map(|read| read.manifest);
     Ok((manifest, problems.into_diagnostics()))
 }
 
-fn read(root: &yaml::ManifestNode, problems: &mut FileProblems<'_>) -> Option<RecipeManifest> {
+/// The parts of a manifest that could be read.
+struct ReadManifest {
+    manifest: RecipeManifest,
+    /// False if its name or one of its steps could not be read.
+    is_whole: bool,
+}
+
+fn read(root: &yaml::ManifestNode, problems: &mut FileProblems<'_>) -> Option<ReadManifest> {
     let fields = ManifestFields::open(root, "a recipe", problems)?;
     fields.only(&[&KEYS], &FOREIGN, problems);
     let name = fields.required("name", problems);
@@ -161,7 +173,10 @@ fn read(root: &yaml::ManifestNode, problems: &mut FileProblems<'_>) -> Option<Re
         on_error: fields.text("onError", problems),
         migrations: read_migrations(&fields, problems),
     };
-    (name.is_some() && order.is_some()).then_some(manifest)
+    Some(ReadManifest {
+        manifest,
+        is_whole: name.is_some() && order.is_some(),
+    })
 }
 
 fn read_helpers(

@@ -1,6 +1,6 @@
 //! Orders the steps: in the order of the file, changed only where `dependsOn` demands it.
 
-use prompt::suggestion;
+use diagnostics::suggestion;
 
 use super::step::RecipeStep;
 use crate::error::FileSpan;

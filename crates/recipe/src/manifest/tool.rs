@@ -1,6 +1,6 @@
 //! Tools: what each kind of step needs to know.
 
-use prompt::{nearest, suggestion};
+use diagnostics::{nearest, suggestion};
 use serde_json::{Map, Value};
 
 use super::ai::{self, AiStep};
@@ -290,7 +290,7 @@ pub(super) fn name_of(
             let marks: Vec<&str> = TOOLS.iter().filter_map(|(_, mark, _)| *mark).collect();
             let slip = fields
                 .keys()
-                .find_map(|key| nearest(key, marks.iter().copied()));
+                .find_map(|key| nearest(key, marks.iter().copied().chain(["tool"])));
             let hint = match slip {
                 Some(mark) => format!("did you mean `{mark}`?"),
                 None => format!("add `tool:`, or one of: {}", marks.join(", ")),

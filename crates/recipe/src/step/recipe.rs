@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use prompt::suggestion;
+use diagnostics::suggestion;
 use serde_json::Value as Json;
 
 use super::{RECIPE_DEPTH_MAX, StepContext, StepPass, ToolExport, ValueCertainty};

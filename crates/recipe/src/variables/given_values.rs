@@ -1,7 +1,7 @@
 //! Values from a command line: words by position and by name, matched to declared variables.
 
+use diagnostics::suggestion;
 use indexmap::IndexMap;
-use prompt::suggestion;
 use serde_json::{Map, Value};
 
 use super::value::from_words;

@@ -168,7 +168,7 @@ fn check_word(variable: &RecipeVariable, value: &Value) -> Result<(), WrongValue
             let word = value
                 .as_str()
                 .map_or_else(|| value.to_string(), str::to_owned);
-            let near = prompt::nearest(&word, variable.values.iter().map(String::as_str));
+            let near = diagnostics::nearest(&word, variable.values.iter().map(String::as_str));
             let hint = near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
             let allowed = variable.values.join(", ");
             Err(format!(

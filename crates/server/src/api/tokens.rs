@@ -10,6 +10,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use store::{AccessToken, TokenId};
 
+use crate::identity::RequestCredential;
 use crate::problem::{ApiProblem, ProblemCode};
 use crate::request::{ApiReply, ApiRequest};
 use crate::table::{ApiRoute, RouteAccess, schema};
@@ -17,6 +18,7 @@ use crate::table::{ApiRoute, RouteAccess, schema};
 /// How long a token can be used unless its maker says.
 const DAYS: u32 = 90;
 const DAYS_MAX: u32 = 3_650;
+const MS_A_DAY: u64 = 24 * 60 * 60 * 1_000;
 
 pub(crate) fn routes() -> Vec<ApiRoute> {
     vec![
@@ -112,10 +114,53 @@ async fn add(asked: ApiRequest) -> Result<ApiReply, ApiProblem> {
         scopes: new.scopes,
         life: Some(Duration::from_hours(24 * u64::from(days))),
     };
+    refuse_wider(&asked, &wish, days).await?;
     let (token, secret) = use_cases.add_token(&wish).await?;
     let mut shown = document(&token);
     shown["secret"] = json!(secret.reveal());
     Ok(ApiReply::created(shown, "/api/v1/tokens"))
+}
+
+/// Refuses a program that would make a token which may do more than its own, lasts longer, or is
+/// another's where it speaks for an agent.
+async fn refuse_wider(
+    asked: &ApiRequest,
+    wish: &TokenRequest,
+    days: u32,
+) -> Result<(), ApiProblem> {
+    let identity = asked.identity.as_ref();
+    let identity = identity.ok_or_else(ApiProblem::unauthorized)?;
+    let RequestCredential::Token { id, scopes } = &identity.credential else {
+        return Ok(());
+    };
+    let use_cases = asked.use_cases()?;
+    let refused = |message: &str| {
+        Err(ApiProblem::new(ProblemCode::Forbidden, message)
+            .hint("sign in and make it there, or `drawloom tokens add` on the server's machine"))
+    };
+    if identity.actor.is_agent() && use_cases.own_slug().as_ref() != Some(&wish.user) {
+        return refused("an agent makes no tokens for others");
+    }
+    let is_narrow = |wanted: &String| allows(scopes, wanted);
+    if !scopes.is_empty() && (wish.scopes.is_empty() || !wish.scopes.iter().all(is_narrow)) {
+        return refused("a token with scopes makes none with other scopes");
+    }
+    let own = use_cases.tokens(use_cases.own_slug().as_ref()).await?;
+    let ends_ms = own.iter().find(|token| token.id == *id);
+    let ends_ms = ends_ms.and_then(|token| token.expires_ms);
+    let last_ms = asked.state().app().now_ms() + u64::from(days) * MS_A_DAY;
+    match ends_ms.is_some_and(|ends_ms| ends_ms < last_ms) {
+        true => refused("a token makes none that lasts longer than itself; give fewer `days`"),
+        false => Ok(()),
+    }
+}
+
+/// Returns whether scopes let all that another scope lets.
+fn allows(scopes: &[String], wanted: &str) -> bool {
+    scopes.iter().any(|scope| {
+        let reading = wanted.strip_suffix(".read");
+        scope == wanted || reading.is_some_and(|of| scope == of || scope == "read")
+    })
 }
 
 async fn revoke(asked: ApiRequest) -> Result<ApiReply, ApiProblem> {

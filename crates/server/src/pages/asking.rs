@@ -1,11 +1,11 @@
 //! The question of a task to a person: buttons with the step's own words, and fields beside them.
 
 use flow::engine::{HoldKind, TaskRow};
-use flow::{EdgeCondition, StepType, Workflow, WorkflowStep};
+use flow::{EdgeCondition, StepId, StepType, Workflow, WorkflowEdge, WorkflowStep};
 use maud::{Markup, html};
 use serde_json::{Map, Value, json};
 
-use super::form::{FieldKind, FormData, FormField, any_value, read_all, shown};
+use super::form::{FieldKind, FormData, FormField, any_value, shown};
 use crate::problem::{ApiProblem, ProblemCode};
 
 /// The most values of an enum that become buttons.
@@ -51,7 +51,38 @@ impl AnswerForm {
         let kind = task.hold.as_ref().map(|hold| hold.kind);
         form.can_accept = task.output.is_some() && kind == Some(HoldKind::Review);
         form.proposal = task.output.clone();
+        form.fill_in();
         form
+    }
+
+    /// Puts what is proposed into the fields, to be edited. What no field can show is edited as JSON.
+    fn fill_in(&mut self) {
+        let Some(proposal) = &self.proposal else {
+            return;
+        };
+        let Value::Object(proposed) = proposal else {
+            self.is_free |= self.buttons.is_empty();
+            return;
+        };
+        for field in &mut self.fields {
+            if let Some(value) = proposed.get(&field.name) {
+                field.default = Some(value.clone());
+                field.is_proposed = true;
+            }
+        }
+        self.is_free |= self.fields.is_empty() && self.buttons.is_empty();
+    }
+
+    /// Tells whether a button gives what is proposed.
+    fn is_proposed(&self, button: &AnswerButton) -> bool {
+        let proposed = self
+            .proposal
+            .as_ref()
+            .map(|proposal| match &button.property {
+                Some(name) => &proposal[name],
+                None => proposal,
+            });
+        proposed == Some(&button.value)
     }
 
     fn of_schema(schema: &Value) -> AnswerForm {
@@ -91,17 +122,23 @@ impl AnswerForm {
                 ..AnswerForm::default()
             };
         };
+        let edges: Vec<&WorkflowEdge> = workflow.outgoing(&decision.id).collect();
+        let conditions = edges.iter().filter_map(|edge| match &edge.when {
+            EdgeCondition::Condition(condition) => compared(condition),
+            _ => None,
+        });
+        let asked: Vec<(Option<String>, Value)> = conditions.collect();
+        let given = |edge: &WorkflowEdge| match &edge.when {
+            EdgeCondition::Condition(condition) => compared(condition),
+            EdgeCondition::Default => otherwise(&asked, &edge.to),
+            _ => None,
+        };
         let mut buttons: Vec<AnswerButton> = Vec::new();
-        for edge in workflow.outgoing(&decision.id) {
+        for edge in edges {
             let target = workflow
                 .step(&edge.to)
                 .map_or(edge.to.as_str(), |to| &to.name);
-            let compared = match &edge.when {
-                EdgeCondition::Condition(condition) => compared(condition),
-                EdgeCondition::Default => opposite(&buttons),
-                _ => None,
-            };
-            if let Some((property, value)) = compared {
+            if let Some((property, value)) = given(edge) {
                 let hint = format!(
                     "{} = {}",
                     property.as_deref().unwrap_or("answer"),
@@ -133,50 +170,57 @@ impl AnswerForm {
 
     /// The fields and buttons. `typed` is what was sent before, where the answer did not fit.
     pub(super) fn markup(&self, typed: &FormData) -> Markup {
-        let proposal = self.proposal.as_ref().filter(|_| self.can_accept);
+        let there = self.proposal.as_ref().map(shown).unwrap_or_default();
+        let is_edited = self.can_accept && (self.is_free || self.buttons.is_empty());
         html! {
             @for field in &self.fields { (field.markup(typed)) }
-            @if self.is_free || proposal.is_some() {
-                @let there = proposal.map(shown).unwrap_or_default();
+            @if self.is_free {
                 div class="field" {
                     label for="answer" { "Your answer" }
-                    textarea id="answer" name="answer" rows="3" dir="auto" { (typed.get("answer").unwrap_or(&there)) }
+                    textarea id="answer" name="answer" rows="3" dir="auto" data-proposed=[self.can_accept.then_some(&there)] { "\n" (typed.get("answer").unwrap_or(&there)) }
                     div class="hint" { "A text; or JSON, where it begins like some." }
                 }
             }
             div class="actions" {
-                @if self.can_accept {
-                    button class="primary" name="act" value="accept" { "Accept as it is" }
-                    button name="act" value="answer" { "Answer with the edited text" }
-                } @else if self.buttons.is_empty() {
-                    button class="primary" name="act" value="answer" { "Answer" }
-                }
+                @if self.can_accept { button class="primary" name="act" value="accept" formnovalidate { "Accept as it is" } }
+                @if is_edited { button name="act" value="answer" { "Answer with my changes" } }
+                @else if self.buttons.is_empty() { button class="primary" name="act" value="answer" { "Answer" } }
                 @for (at, button) in self.buttons.iter().enumerate() {
                     button class=[(at == 0 && !self.can_accept).then_some("primary")] name="act"
-                        value={ "button-" (at) } title=(button.hint) { (button.label) }
+                        value={ "button-" (at) } title=(button.hint) { (button.label) @if self.is_proposed(button) { " " span class="small" { "(proposed)" } } }
                 }
             }
         }
     }
 
-    /// The answer that a form gives.
+    /// The answer that a form gives. What is proposed and has no field stays.
     pub(super) fn answer(&self, form: &FormData) -> Result<Value, ApiProblem> {
         let act = form.get("act").unwrap_or_default();
         let button = act
             .strip_prefix("button-")
             .and_then(|at| at.parse::<usize>().ok());
         let button = button.and_then(|at| self.buttons.get(at));
-        let Some(button) = button else {
-            if self.is_free || self.can_accept {
-                return free(form);
-            }
-            return read_all(&self.fields, form).map(Value::Object);
-        };
-        let Some(property) = &button.property else {
+        if button.is_none() && self.is_free {
+            return free(form);
+        }
+        if let Some(button) = button.filter(|button| button.property.is_none()) {
             return Ok(button.value.clone());
+        }
+        let mut answer = match &self.proposal {
+            Some(Value::Object(proposed)) => proposed.clone(),
+            _ => Map::new(),
         };
-        let mut answer: Map<String, Value> = read_all(&self.fields, form)?;
-        answer.insert(property.clone(), button.value.clone());
+        for field in &self.fields {
+            match field.read(form)? {
+                Some(value) => answer.insert(field.name.clone(), value),
+                None => answer.remove(&field.name),
+            };
+        }
+        if let Some((property, value)) =
+            button.and_then(|button| Some((button.property.clone()?, button.value.clone())))
+        {
+            answer.insert(property, value);
+        }
         Ok(Value::Object(answer))
     }
 }
@@ -250,13 +294,20 @@ fn compared(condition: &str) -> Option<(Option<String>, Value)> {
     Some((property, value))
 }
 
-/// The other answer, where one button says yes.
-fn opposite(buttons: &[AnswerButton]) -> Option<(Option<String>, Value)> {
-    let [only] = buttons else {
+/// The answer that leads to the default edge: the other one of yes and no, or the name of its step, which no
+/// condition asks for.
+fn otherwise(asked: &[(Option<String>, Value)], to: &StepId) -> Option<(Option<String>, Value)> {
+    let (property, first) = asked.first()?;
+    if asked.iter().any(|(other, _)| other != property) {
         return None;
+    }
+    let value = match (asked.len(), first.as_bool()) {
+        (1, Some(yes)) => Value::Bool(!yes),
+        (_, Some(_)) => return None,
+        (_, None) => Value::from(to.as_str()),
     };
-    let yes = only.value.as_bool()?;
-    Some((only.property.clone(), Value::Bool(!yes)))
+    let is_other = asked.iter().all(|(_, taken)| *taken != value);
+    is_other.then(|| (property.clone(), value))
 }
 
 #[cfg(test)]
@@ -285,6 +336,33 @@ mod tests {
     }
 
     #[test]
+    fn every_way_of_the_next_decision_has_a_button() {
+        let check = |edges: &str, expected: &[(&str, Value)]| {
+            let text = format!("graph TD\n A(Ask) --> B{{Which?}}\n{edges}");
+            let workflow = flow::parse(&text).unwrap();
+            let step = workflow.step(&"A".into()).unwrap();
+            let form = AnswerForm::of_edges(&workflow, step);
+            let buttons = form.buttons.iter();
+            let buttons: Vec<(&str, Value)> = buttons
+                .map(|button| (button.label.as_str(), button.value.clone()))
+                .collect();
+            assert_eq!(buttons, expected, "{edges}");
+        };
+        check(
+            " B -->|default| C[Publish]\n B -->|\"output.next == 'D'\"| D[Stop]\n",
+            &[("Publish", json!("C")), ("Stop", json!("D"))],
+        );
+        check(
+            " B -->|\"output.ok == true\"| C[Yes]\n B -->|default| D[No]\n",
+            &[("Yes", json!(true)), ("No", json!(false))],
+        );
+        check(
+            " B -->|\"output.a == 1\"| C[One]\n B -->|\"output.b == 1\"| D[Two]\n B -->|default| E[Three]\n",
+            &[("One", json!(1)), ("Two", json!(1))],
+        );
+    }
+
+    #[test]
     fn a_schema_becomes_buttons_and_fields() {
         let schema = json!({
             "properties": {"note": {"type": "string"}, "verdict": {"enum": ["approve", "reject"]}},
@@ -300,6 +378,33 @@ mod tests {
         assert!(
             drawn.contains(">approve<") && drawn.contains("name=\"f.note\""),
             "{drawn}"
+        );
+    }
+
+    #[test]
+    fn a_proposal_is_in_the_fields_and_keeps_what_has_none() {
+        let schema = json!({
+            "properties": {"note": {"type": "string"}, "verdict": {"enum": ["approve", "reject"]}},
+            "required": ["verdict"],
+        });
+        let mut form = AnswerForm {
+            can_accept: true,
+            proposal: Some(json!({"note": "fine", "verdict": "reject", "score": 61})),
+            ..AnswerForm::of_schema(&schema)
+        };
+        form.fill_in();
+        let drawn = form.markup(&FormData::default()).into_string();
+        for part in [
+            "fine</textarea>",
+            "Accept as it is",
+            "reject <span class=\"small\">(proposed)",
+        ] {
+            assert!(drawn.contains(part), "{part}: {drawn}");
+        }
+        let typed = FormData::read("act=button-0&f.note=better");
+        assert_eq!(
+            form.answer(&typed).unwrap(),
+            json!({"note": "better", "verdict": "approve", "score": 61})
         );
     }
 

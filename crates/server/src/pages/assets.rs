@@ -10,7 +10,7 @@ use sha2::{Digest as _, Sha256};
 /// A file: its name, its type, its text.
 type AssetFile = (&'static str, &'static str, &'static str);
 
-const FILES: [AssetFile; 9] = [
+const FILES: [AssetFile; 11] = [
     (
         "style.css",
         "text/css; charset=utf-8",
@@ -31,6 +31,8 @@ const FILES: [AssetFile; 9] = [
         include_str!("../../assets/complete.js"),
     ),
     ("keys.js", MODULE, include_str!("../../assets/keys.js")),
+    ("form.js", MODULE, include_str!("../../assets/form.js")),
+    ("review.js", MODULE, include_str!("../../assets/review.js")),
     (
         "builder.js",
         MODULE,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use flow::Workflow;
 use maud::{Markup, html};
 
-use super::builds::diff_table;
+use super::diff;
 use super::frame::{NavPage, page};
 use super::parts::{count, line, state, when};
 use super::picture::{DiagramMarks, NodeMark, diagram};
@@ -157,7 +157,7 @@ pub(super) async fn show(visit: PageVisit) -> PageResult {
                 div { h2 { "Version " (number) } (diagram(new.document(), &difference.marks(true))) }
             }
         } @else { p class="why" { "One of the versions cannot be read as a workflow; here is the text." } }
-        (diff_table(&name, &text))
+        (diff::file(&name, &text, 400))
     };
     Ok(page(&visit, NavPage::Workflows, &title, &body).await)
 }

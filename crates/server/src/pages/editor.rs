@@ -63,9 +63,14 @@ pub(super) async fn edit(visit: PageVisit) -> PageResult {
 
 /// The builder with a text to begin with.
 pub(super) async fn new(visit: PageVisit) -> PageResult {
-    let text = match visit.query.get("from") {
-        Some("nothing") => "graph TD\n".to_owned(),
-        _ => NEW_TEXT.to_owned(),
+    let copied = match visit.query.text("copy") {
+        Some(name) => Some(visit.use_cases.sheet(name).await?.source),
+        None => None,
+    };
+    let text = match (copied, visit.query.get("from")) {
+        (Some(text), _) => text,
+        (None, Some("nothing")) => "graph TD\n".to_owned(),
+        (None, _) => NEW_TEXT.to_owned(),
     };
     let sheet = visit.use_cases.check_text("new", text).await?;
     let view = EditorView {
@@ -88,6 +93,7 @@ async fn whole(visit: &PageVisit, view: &EditorView<'_>) -> Result<Response, Api
         div class="head" { div {
             p class="small muted" { a href="/workflows" { "Workflows" } @if !name.is_empty() { " / " a href={ "/workflows/" (encoded(name)) } { (name) } } }
             h1 dir="auto" { (title) }
+            @if name.is_empty() { p class="small muted" { "Click a step to change it, add the next one behind it, then save it under a name. " a href="/builder?from=nothing" { "Begin with nothing" } " · " a href="/builder" { "Begin with an example" } } }
         } }
         div id="wrong" { (wrong_line(view.wrong)) }
         form class="builder" method="post" action="/builder" data-builder="/builder/check" {
@@ -100,7 +106,7 @@ async fn whole(visit: &PageVisit, view: &EditorView<'_>) -> Result<Response, Api
                 @if let Some(seen) = view.seen { input type="hidden" name="seen" value=(seen); }
                 div class="save" {
                     @if name.is_empty() {
-                        div class="field" { label for="name" { "Name" } input id="name" name="name" value=(typed.get("name").unwrap_or_default()) placeholder="release-check"; }
+                        div class="field" { label for="name" { "Name" } input id="name" name="name" value=(typed.get("name").map_or_else(|| copy_name(visit), str::to_owned)) placeholder="release-check"; }
                     } @else { input type="hidden" name="name" value=(name); }
                     @if may { div class="field" { label for="message" { "What changes, in a line" } input id="message" name="message" value=(typed.get("message").unwrap_or_default()); } }
                     div class="actions" {
@@ -121,6 +127,12 @@ async fn whole(visit: &PageVisit, view: &EditorView<'_>) -> Result<Response, Api
     };
     let status = view.wrong.map_or(StatusCode::OK, ApiProblem::status);
     Ok(page_with(visit, status, (NavPage::Workflows, &title), &body).await)
+}
+
+/// The name that a copy begins with.
+fn copy_name(visit: &PageVisit) -> String {
+    let copied = visit.query.text("copy");
+    copied.map_or_else(String::new, |name| format!("{name}-copy"))
 }
 
 fn wrong_line(wrong: Option<&ApiProblem>) -> Markup {

@@ -74,6 +74,8 @@ pub(super) struct FormField {
     pub(super) is_required: bool,
     /// The value that is there before the person types.
     pub(super) default: Option<Value>,
+    /// Tells whether the default is a model's proposal, whose changes are shown.
+    pub(super) is_proposed: bool,
 }
 
 /// The sort of value a field takes.
@@ -109,6 +111,7 @@ impl FormField {
             kind,
             is_required,
             default: schema.get("default").cloned(),
+            is_proposed: false,
         }
     }
 
@@ -167,9 +170,15 @@ impl FormField {
                 FieldKind::Number { is_whole } => input class="num" id=(id) name=(key) type="number"
                     step=(if *is_whole { "1" } else { "any" }) value=(value) required[self.is_required];,
                 FieldKind::Secret => input id=(id) name=(key) type="password" autocomplete="off" required[self.is_required];,
-                _ => textarea id=(id) name=(key) rows="2" dir="auto" required[self.is_required] { (value) },
+                _ => textarea id=(id) name=(key) rows="2" dir="auto" required[self.is_required] data-proposed=[self.proposed()] { "\n" (value) },
             }
         }
+    }
+
+    /// The proposal of a model for the field.
+    fn proposed(&self) -> Option<String> {
+        let proposed = self.default.as_ref().filter(|_| self.is_proposed);
+        proposed.map(shown)
     }
 
     /// The value that a form gives this field; nothing where it was left empty.

@@ -1,12 +1,14 @@
 //! The frame around every page: navigation with counts, search, the live mark, the person.
 
+use app::InboxScope;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use flow::engine::RunStatus;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-use store::{RunFilter, TaskFilter};
+use store::RunFilter;
 
 use super::assets;
+use super::parts::count;
 use super::visit::PageVisit;
 
 /// The most that a count in the navigation counts up to.
@@ -62,7 +64,33 @@ impl NavPage {
     }
 }
 
-/// The sentences that a page shows after something was done.
+/// The sentence that a page shows after something was done, with the numbers of the address.
+fn said(visit: &PageVisit) -> Option<String> {
+    let number = |name: &str| visit.query.get(name).and_then(|text| text.parse().ok());
+    let done: usize = number("n").unwrap_or(0);
+    let missed = match number("missed").unwrap_or(0) {
+        0 => String::new(),
+        missed => format!(
+            " {} passed over: they had changed meanwhile.",
+            count(missed, "was", "were")
+        ),
+    };
+    let words = visit.query.get("said")?;
+    Some(match words {
+        "answered-all" => format!(
+            "Your answer is kept for {}.{missed}",
+            count(done, "task", "tasks")
+        ),
+        "runs-changed" => format!("{} changed.{missed}", count(done, "run is", "runs are")),
+        "items-retried" => format!(
+            "{} tried again.{missed}",
+            count(done, "item is", "items are")
+        ),
+        "tasks-changed" => format!("{} changed.{missed}", count(done, "task is", "tasks are")),
+        words => sentence(words)?.to_owned(),
+    })
+}
+
 fn sentence(said: &str) -> Option<&'static str> {
     Some(match said {
         "answered" => "Your answer is kept, and the run goes on.",
@@ -81,6 +109,19 @@ fn sentence(said: &str) -> Option<&'static str> {
         "rejected" => "The build has ended without building.",
         "ended" => "The build is cancelled.",
         "added" => "Added.",
+        "edited" => "Your changes are kept.",
+        "activated" => "They can sign in and be asked again.",
+        "deactivated" => "They are signed out and are asked nothing any more.",
+        "signed-out" => "The session has ended.",
+        "created" => "The task is added.",
+        "view-saved" => "The view is kept; it is beside the filters.",
+        "view-removed" => "The view is gone.",
+        "imported" => "The workflow is imported.",
+        "copied" => "The copy is saved under its own name.",
+        "reviewed" => "Your review is sent; the build goes on.",
+        "retried-build" => "The build goes on.",
+        "published" => "The build is being published.",
+        "followed" => "The wish is kept; a plan for it is being made.",
         "revoked" => "The token is revoked.",
         "removed" => "The sample data is gone.",
         "switched" => "The schedule is switched.",
@@ -100,22 +141,19 @@ pub(super) async fn page_with(
     (here, title): (NavPage, &str),
     body: &Markup,
 ) -> Response {
-    let waiting = TaskFilter {
-        is_waiting: true,
-        assignee: Some(visit.use_cases.person()),
-        is_anybodys: true,
-        ..TaskFilter::default()
-    };
     let running = RunFilter {
         status: Some(RunStatus::Running),
         is_top: true,
         ..RunFilter::default()
     };
     // A page is shown also where its counts cannot be read.
-    let waiting = visit.use_cases.count_tasks(&waiting, COUNTED_MAX + 1).await;
+    let waiting = visit
+        .use_cases
+        .count_inbox_to(InboxScope::Mine, COUNTED_MAX + 1)
+        .await;
     let running = visit.use_cases.count_runs(&running, COUNTED_MAX + 1).await;
     let counts = (waiting.unwrap_or(0), running.unwrap_or(0));
-    let said = visit.query.get("said").and_then(sentence);
+    let said = said(visit);
     let whole = html! {
         (DOCTYPE)
         html lang="en" {
@@ -188,7 +226,7 @@ fn top(visit: &PageVisit) -> Markup {
 }
 
 fn navigation(here: NavPage, (waiting, running): (usize, usize)) -> Markup {
-    let count = |number: usize| match number {
+    let badge = |number: usize| match number {
         0 => String::new(),
         number if number > COUNTED_MAX => format!("{COUNTED_MAX}+"),
         number => number.to_string(),
@@ -201,8 +239,8 @@ fn navigation(here: NavPage, (waiting, running): (usize, usize)) -> Markup {
                 a href=(link) aria-current=[(one == here).then_some("page")] {
                     (word)
                     span class="count" {
-                        @if one == NavPage::Inbox { (count(waiting)) }
-                        @if one == NavPage::Runs { (count(running)) }
+                        @if one == NavPage::Inbox { (badge(waiting)) }
+                        @if one == NavPage::Runs { (badge(running)) }
                     }
                 }
             }
@@ -216,13 +254,18 @@ fn keys() -> Markup {
         ("/", "search"),
         ("j k", "next, previous in a list"),
         ("Enter", "open"),
-        ("a", "answer with the first button"),
-        ("e", "edit the answer"),
-        ("r", "say that it cannot be done"),
-        ("] [", "next, previous failed item or file"),
+        ("x", "tick, or take the tick away"),
+        ("a", "answer with the first button, or approve"),
+        ("e", "edit the answer or the plan"),
+        ("r", "say that it cannot be done, or reject"),
+        ("] [", "next, previous change or failed item"),
         ("g i", "inbox"),
         ("g r", "runs"),
         ("g w", "workflows"),
+        ("g t", "tasks"),
+        ("g b", "builds"),
+        ("g p", "people"),
+        ("g c", "costs"),
     ];
     html! {
         dialog id="keys" aria-label="Keys" {

@@ -1,26 +1,29 @@
-//! The tasks that wait for a person, and the place where they answer.
+//! The tasks that wait for a person, grouped by what is asked, and the question that is open.
 
-use app::{Permission, UseCases};
+use app::{InboxRequest, InboxScope, Permission, UseCases};
 use axum::http::StatusCode;
 use axum::response::Response;
 use flow::Workflow;
-use flow::engine::{EngineCommand, RunRow, TaskAnswer, TaskRow, TaskStatus};
+use flow::engine::{RunRow, TaskRow};
 use maud::{Markup, html};
 use std::sync::Arc;
-use store::{RunFilter, TaskFilter};
+use store::{AuditEntry, AuditFilter, RunFilter, TaskCursor, TaskDetails, TaskUrgency};
 
-use super::asking::AnswerForm;
-use super::form::FormData;
+use super::answers::answer_form;
 use super::frame::{NavPage, page_with};
 use super::parts::{
-    count, empty, line, state, task_state, text_block, value, waits_for_person, when,
+    count, empty, line, state, task_state, text_block, value, value_line, waits_for_person, when,
 };
-use super::visit::{PageProblem, PageResult, PageVisit};
+use super::visit::{PageResult, PageVisit};
 use crate::api::encoded;
 use crate::problem::ApiProblem;
 
 /// How many tasks are listed.
 const LISTED_MAX: usize = 100;
+/// How many tasks of a group are listed before the rest is folded.
+const UNFOLDED_MAX: usize = 3;
+/// How many of the person's own decisions are listed.
+const DECIDED_MAX: usize = 8;
 
 /// A task with the run and the workflow it belongs to.
 pub(super) struct OpenQuestion {
@@ -59,80 +62,178 @@ impl OpenQuestion {
     }
 }
 
-/// Reads from the address which tasks are listed.
-fn filter(visit: &PageVisit) -> TaskFilter {
-    let mine = Some(visit.use_cases.person());
-    let base = TaskFilter {
-        is_waiting: true,
-        ..TaskFilter::default()
-    };
-    match visit.query.get("for") {
-        Some("everybody") => base,
-        Some("me") => TaskFilter {
-            assignee: mine,
-            ..base
-        },
-        _ => TaskFilter {
-            assignee: mine,
-            is_anybodys: true,
-            ..base
-        },
+/// A line of the inbox.
+pub(super) struct InboxRow {
+    pub(super) task: TaskRow,
+    pub(super) run: RunRow,
+    step_name: String,
+    details: Option<TaskDetails>,
+}
+
+impl InboxRow {
+    /// Tells whether both ask the same: the same step of the same text.
+    pub(super) fn asks_like(&self, task: &TaskRow, run: &RunRow) -> bool {
+        self.run.workflow == run.workflow && self.task.id.step == task.id.step
+    }
+
+    fn title(&self) -> &str {
+        let given = self.details.as_ref().map(|details| details.title.as_str());
+        given
+            .filter(|title| !title.is_empty())
+            .unwrap_or(&self.step_name)
+    }
+
+    pub(super) fn run_name(&self) -> &str {
+        self.run.name.as_deref().unwrap_or("a run")
+    }
+}
+
+/// A page of the inbox.
+struct InboxView {
+    rows: Vec<InboxRow>,
+    total: usize,
+    next: Option<TaskCursor>,
+    open: Option<OpenQuestion>,
+}
+
+impl InboxView {
+    async fn of(visit: &PageVisit, chosen: Option<&str>) -> Result<InboxView, ApiProblem> {
+        let request = InboxRequest {
+            scope: scope(visit),
+            after: visit
+                .query
+                .text("after")
+                .and_then(|after| after.parse().ok()),
+            max: LISTED_MAX,
+        };
+        let listed = visit.use_cases.inbox(request).await?;
+        let rows: Vec<InboxRow> = listed
+            .groups
+            .into_iter()
+            .flat_map(|group| {
+                let (run, step_name) = (group.run, group.step_name);
+                group.tasks.into_iter().map(move |one| InboxRow {
+                    task: one.task,
+                    run: run.clone(),
+                    step_name: step_name.clone(),
+                    details: one.details,
+                })
+            })
+            .collect();
+        let chosen = match chosen {
+            Some(id) => visit.use_cases.task(id).await.ok(),
+            None => None,
+        };
+        // The next one may have been answered meanwhile.
+        let is_leftover = visit.query.get("next").is_some();
+        let chosen = chosen.filter(|task| !is_leftover || waits_for_person(task));
+        let task = chosen.or_else(|| rows.first().map(|row| row.task.clone()));
+        let open = match task {
+            Some(task) => Some(OpenQuestion::of(&visit.use_cases, task).await?),
+            None => None,
+        };
+        Ok(InboxView {
+            rows,
+            total: listed.total,
+            next: listed.next,
+            open,
+        })
+    }
+
+    fn title(&self) -> String {
+        match self.total {
+            0 => "Nothing waits for you".to_owned(),
+            1 => "1 thing waits for you".to_owned(),
+            number if number >= app::INBOX_COUNT_MAX => {
+                format!("{number} things or more wait for you")
+            }
+            number => format!("{number} things wait for you"),
+        }
+    }
+
+    fn is_open(&self, row: &InboxRow) -> bool {
+        let open = self.open.as_ref();
+        open.is_some_and(|open| open.task.id == row.task.id)
+    }
+}
+
+/// Reads from the address whose tasks are listed.
+fn scope(visit: &PageVisit) -> InboxScope {
+    match visit.query.get("for").or_else(|| visit.form.get("for")) {
+        Some("everybody") => InboxScope::Everybody,
+        Some("me") => InboxScope::Assigned,
+        _ => InboxScope::Mine,
+    }
+}
+
+/// The word of a scope in addresses.
+fn scope_word(scope: InboxScope) -> &'static str {
+    match scope {
+        InboxScope::Mine => "mine",
+        InboxScope::Assigned => "me",
+        InboxScope::Everybody => "everybody",
+    }
+}
+
+/// The address of the inbox of a scope, with a task that is open.
+pub(super) fn address(scope: &str, parameter: &str, task: Option<&str>) -> String {
+    let scope = (scope != "mine").then(|| format!("for={}", encoded(scope)));
+    let task = task.map(|task| format!("{parameter}={}", encoded(task)));
+    let parts: Vec<String> = scope.into_iter().chain(task).collect();
+    match parts.is_empty() {
+        true => "/inbox".to_owned(),
+        false => format!("/inbox?{}", parts.join("&")),
     }
 }
 
 pub(super) async fn show(visit: PageVisit) -> PageResult {
-    let chosen = visit.query.text("task").map(str::to_owned);
+    let chosen = visit
+        .query
+        .text("task")
+        .or_else(|| visit.query.text("next"));
+    let chosen = chosen.map(str::to_owned);
     respond(&visit, chosen.as_deref(), None)
         .await
         .map_err(Into::into)
 }
 
-async fn respond(
+pub(super) async fn respond(
     visit: &PageVisit,
     chosen: Option<&str>,
     wrong: Option<&ApiProblem>,
 ) -> Result<Response, ApiProblem> {
-    let mut waiting = visit
-        .use_cases
-        .list_tasks(&filter(visit), LISTED_MAX)
-        .await?;
-    waiting.retain(waits_for_person);
-    let chosen = match chosen {
-        Some(id) => visit.use_cases.task(id).await.ok(),
-        None => waiting.first().cloned(),
-    };
-    let mut rows = Vec::new();
-    for task in waiting {
-        rows.push(OpenQuestion::of(&visit.use_cases, task).await?);
-    }
-    let title = match rows.len() {
-        0 => "Nothing waits for you".to_owned(),
-        1 => "1 thing waits for you".to_owned(),
-        number => format!("{number} things wait for you"),
-    };
-    let open = match chosen {
-        Some(task) => Some(OpenQuestion::of(&visit.use_cases, task).await?),
-        None => None,
-    };
-    let is_new = visit
-        .use_cases
-        .runs(&RunFilter::default(), 1)
-        .await?
-        .is_empty();
+    let view = InboxView::of(visit, chosen).await?;
+    let title = view.title();
+    let decided = decided(visit).await?;
+    let is_new = view.rows.is_empty()
+        && visit
+            .use_cases
+            .runs(&RunFilter::default(), 1)
+            .await?
+            .is_empty();
     let body = html! {
         div class="head" data-live="head" {
             div {
                 h1 { (title) }
-                @if let Some(first) = rows.first() {
+                @if let Some(first) = view.rows.first() {
                     p class="muted" { "The oldest came " (when(first.task.created_ms, visit.now_ms)) "." }
                 }
             }
         }
         (chips(visit))
-        @if rows.is_empty() && open.is_none() { (nothing_waits()) @if is_new { (super::welcome::card(visit)) } } @else {
-            div class="split" {
-                div class="list" data-live="list" data-keys="list" { @for row in &rows { (list_row(visit, row, open.as_ref())) } }
-                @if let Some(open) = &open { (card(visit, open, (&rows, wrong)).await?) }
+        @if view.rows.is_empty() && view.open.is_none() {
+            @if is_new { (super::welcome::card(visit)) }
+            (nothing_waits())
+            (decided_card(visit, &decided))
+        } @else {
+            @let is_chosen = visit.query.get("task").or_else(|| visit.query.get("next")).is_some() || wrong.is_some();
+            div class=(if is_chosen { "split chosen" } else { "split" }) {
+                div {
+                    nav class="list" data-live="list" data-keys="list" aria-label="Questions" { (list(visit, &view)) }
+                    @if let Some(next) = &view.next { p class="more" { a class="btn" rel="next" href={ "/inbox?for=" (scope_word(scope(visit))) "&after=" (encoded(&next.to_string())) } { "Newer ones" } } }
+                    (decided_card(visit, &decided))
+                }
+                @if let Some(open) = &view.open { (card(visit, open, (&view.rows, wrong)).await?) }
             }
         }
     };
@@ -141,16 +242,16 @@ async fn respond(
 }
 
 fn chips(visit: &PageVisit) -> Markup {
-    let current = visit.query.get("for").unwrap_or("mine");
+    let current = scope_word(scope(visit));
     let all = [
-        ("mine", "/inbox", "For me and unassigned"),
-        ("me", "/inbox?for=me", "Only for me"),
-        ("everybody", "/inbox?for=everybody", "Everybody's"),
+        ("mine", "For me and unassigned"),
+        ("me", "Only for me"),
+        ("everybody", "Everybody's"),
     ];
     html! {
         div class="chips" {
-            @for (name, link, words) in all {
-                a class="chip" href=(link) aria-current=[(name == current).then_some("true")] { (words) }
+            @for (name, words) in all {
+                a class="chip" href=(address(name, "task", None)) aria-current=[(name == current).then_some("true")] { (words) }
             }
         }
     }
@@ -161,20 +262,54 @@ fn nothing_waits() -> Markup {
         "You are done here",
         &html! {
             p { "Steps drawn with round brackets, such as " code { "B(Review it)" } ", wait for a person. When a run comes to one, it shows up here with its question." }
-            p { a class="btn primary" href="/workflows" { "Start a workflow" } " " a class="btn" href="/builder" { "Draw a new one" } }
+            p { a class="btn" href="/workflows" { "Start a workflow" } " " a class="btn" href="/builder" { "Draw a new one" } }
         },
     )
 }
 
-fn list_row(visit: &PageVisit, row: &OpenQuestion, open: Option<&OpenQuestion>) -> Markup {
-    let id = row.task.id.to_string();
-    let is_open = open.is_some_and(|open| open.task.id == row.task.id);
+/// The rows, those that ask the same next to each other; of a long group the rest is folded.
+fn list(visit: &PageVisit, view: &InboxView) -> Markup {
+    let mut groups: Vec<Vec<&InboxRow>> = Vec::new();
+    for row in &view.rows {
+        let known = groups
+            .iter_mut()
+            .find(|group| group[0].asks_like(&row.task, &row.run));
+        match known {
+            Some(group) => group.push(row),
+            None => groups.push(vec![row]),
+        }
+    }
     html! {
-        a class="row" href={ "/inbox?task=" (encoded(&id)) } aria-current=[is_open.then_some("true")] {
-            strong dir="auto" { (line(&row.title())) }
+        @for group in &groups {
+            @let (shown, folded) = group.split_at(group.len().min(UNFOLDED_MAX));
+            @for row in shown { (list_row(visit, row, view.is_open(row))) }
+            @if !folded.is_empty() {
+                details class="fold" open[folded.iter().any(|row| view.is_open(row))] {
+                    summary { (count(folded.len(), "more asks", "more ask")) " “" (line(&group[0].step_name)) "”" }
+                    @for row in folded { (list_row(visit, row, view.is_open(row))) }
+                }
+            }
+        }
+    }
+}
+
+fn list_row(visit: &PageVisit, row: &InboxRow, is_open: bool) -> Markup {
+    let id = row.task.id.to_string();
+    let details = row.details.as_ref();
+    let urgency = details.map_or(TaskUrgency::Normal, |details| details.urgency);
+    let due = details.and_then(|details| details.due_ms);
+    html! {
+        a class="row" href=(address(scope_word(scope(visit)), "task", Some(&id))) aria-current=[is_open.then_some("true")] {
+            strong dir="auto" { (line(row.title())) @if let Some(item) = row.task.id.path.last() { " " span class="muted small" { "item " (item.index + 1) } } }
             span class="small muted" { (when(row.task.created_ms, visit.now_ms)) }
-            span class="small muted" dir="auto" { (line(row.run_name())) }
-            (task_state(&row.task))
+            span class="small muted" dir="auto" {
+                (line(row.run_name()))
+                @if let Some(due) = due { " · due " (when(due, visit.now_ms)) }
+            }
+            span {
+                @if matches!(urgency, TaskUrgency::High | TaskUrgency::Critical) { (state("bad", urgency.as_str())) " " }
+                (task_state(&row.task))
+            }
         }
     }
 }
@@ -183,7 +318,7 @@ fn list_row(visit: &PageVisit, row: &OpenQuestion, open: Option<&OpenQuestion>) 
 async fn card(
     visit: &PageVisit,
     open: &OpenQuestion,
-    (rows, wrong): (&[OpenQuestion], Option<&ApiProblem>),
+    (rows, wrong): (&[InboxRow], Option<&ApiProblem>),
 ) -> Result<Markup, ApiProblem> {
     let task = &open.task;
     let before = match &task.from {
@@ -194,7 +329,7 @@ async fn card(
     let run = open.run.id.as_str();
     Ok(html! {
         div {
-            section class="card" data-live="question" data-task=(task.id) {
+            section class="card question" data-live="question" data-task=(task.id) {
                 div class="head" {
                     div {
                         h2 class="large" dir="auto" { (open.title()) }
@@ -205,6 +340,7 @@ async fn card(
                 }
                 @if let Some(hold) = &task.hold { p class="why" dir="auto" { (hold.reason) } }
                 @if !prompt.trim().is_empty() { div class="prompt" { (text_block(&prompt)) } }
+                (opinion(visit, task).await?)
                 @if let Some(wrong) = wrong {
                     p class="wrong" role="alert" { (wrong.detail()) @if let Some(hint) = wrong.hint_text() { " " (hint) } }
                 }
@@ -220,6 +356,26 @@ async fn card(
     })
 }
 
+/// The words of a model about the task, and how sure it was.
+async fn opinion(visit: &PageVisit, task: &TaskRow) -> Result<Markup, ApiProblem> {
+    if task.attempt == 0 {
+        return Ok(html! {});
+    }
+    let calls = visit.use_cases.calls(&task.id).await?;
+    let Some(call) = calls.last().map(|row| &row.call) else {
+        return Ok(html! {});
+    };
+    Ok(html! {
+        div class="why" {
+            p class="small" {
+                strong { (call.by.as_deref().unwrap_or("The model")) }
+                @if let Some(sure) = call.confidence { " is " (format!("{:.0} %", sure * 100.0)) " sure" }
+                @if let Some(summary) = &call.summary { ": " span dir="auto" { (summary) } }
+            }
+        }
+    })
+}
+
 fn asked_of(task: &TaskRow) -> Markup {
     let words = match &task.assignee {
         Some(name) => format!("asked of {name}"),
@@ -228,129 +384,46 @@ fn asked_of(task: &TaskRow) -> Markup {
     html! { @if waits_for_person(task) { (state("wait", &words)) } @else { (task_state(task)) } }
 }
 
-/// The form, for those who may answer; the ways out below it.
-pub(super) fn answer_form(visit: &PageVisit, open: &OpenQuestion, rows: &[OpenQuestion]) -> Markup {
-    let task = &open.task;
-    if !waits_for_person(task) {
-        return html! { p class="muted" { "Nothing is asked here any more." } };
-    }
-    if !visit.may(Permission::AnswerTasks) {
-        return html! { p class="muted" { "A reviewer, an operator or an admin answers this." } };
-    }
-    let form = AnswerForm::of(&open.workflow, task);
-    let typed = match visit.form.get("task") {
-        Some(_) => visit.form.clone(),
-        None => FormData::default(),
+/// The newest decisions of the person, from the audit log.
+async fn decided(visit: &PageVisit) -> Result<Vec<(AuditEntry, Option<TaskRow>)>, ApiProblem> {
+    let filter = AuditFilter {
+        actor: Some(visit.identity.actor.name().to_owned()),
+        action: Some("tasks.answer".to_owned()),
+        ..AuditFilter::default()
     };
-    html! {
-        form method="post" action="/inbox" class="answer" {
-            input type="hidden" name="task" value=(task.id);
-            (form.markup(&typed))
-            (others(visit, open, rows))
-            details class="ways" {
-                summary { "It cannot be answered like this" }
-                div class="field" {
-                    label for="reason" { "Reason" }
-                    textarea id="reason" name="reason" rows="2" { (typed.get("reason").unwrap_or_default()) }
-                }
-                div class="actions" {
-                    @if task.status == TaskStatus::OnHold && visit.may(Permission::ManageTasks) {
-                        button name="act" value="retry" formnovalidate { "Send back to be tried again" }
-                    }
-                    button name="act" value="fail" formnovalidate { "It cannot be done" }
-                }
-                p class="hint" { "The reason is kept with the task." }
-            }
-        }
+    let ports = visit.state.app().ports();
+    let listed = ports.audit_entries(&filter, None, DECIDED_MAX).await;
+    let mut decided = Vec::new();
+    for entry in listed.map_err(app::Error::from)? {
+        let task = visit.use_cases.task(&entry.entry.object).await.ok();
+        decided.push((entry, task));
     }
+    Ok(decided)
 }
 
-/// The other tasks of the same step: one answer can count for those that are ticked.
-fn others(visit: &PageVisit, open: &OpenQuestion, rows: &[OpenQuestion]) -> Markup {
-    let is_alike = |row: &&OpenQuestion| {
-        row.task.id != open.task.id
-            && row.run.workflow == open.run.workflow
-            && row.task.id.step == open.task.id.step
-    };
-    let alike: Vec<&OpenQuestion> = rows.iter().filter(is_alike).collect();
+fn decided_card(visit: &PageVisit, decided: &[(AuditEntry, Option<TaskRow>)]) -> Markup {
     html! {
-        @if !alike.is_empty() {
-            details class="ways" {
-                summary { "Give the same answer to " (count(alike.len(), "other task of this step", "other tasks of this step")) }
-                p class="hint" { "Take the tick away from those that want an answer of their own." }
-                label class="flag" { input type="checkbox" name="all" value="true"; " Answer those that are ticked, too" }
+        @if !decided.is_empty() && visit.may(Permission::AnswerTasks) {
+            details class="card decided" {
+                summary { "What you decided last" }
                 ul class="plain" {
-                    @for row in &alike { li { label class="flag" { input type="checkbox" name="also" value=(row.task.id) checked; " " code { (row.task.id) } " " span class="muted small" { (when(row.task.created_ms, visit.now_ms)) } } } }
+                    @for (entry, task) in decided {
+                        li class="small" {
+                            (when(entry.at_ms, visit.now_ms)) " "
+                            @match task {
+                                Some(task) => {
+                                    a href={ "/tasks/" (encoded(&entry.entry.object)) } { (line(&entry.entry.object)) } " "
+                                    (task_state(task)) " "
+                                    @if let Some(output) = &task.output { code dir="auto" { (value_line(output)) } }
+                                },
+                                None => code { (line(&entry.entry.object)) },
+                            }
+                        }
+                    }
                 }
             }
         }
     }
-}
-
-/// Takes an answer. One that does not fit is shown again with what was typed.
-pub(super) async fn answer(visit: PageVisit) -> PageResult {
-    let id = visit.form.required("task")?.to_owned();
-    let task = visit.use_cases.task(&id).await?;
-    let question = OpenQuestion::of(&visit.use_cases, task).await?;
-    match decide(&visit, &question).await {
-        Ok(said) => {
-            answer_others(&visit, &question).await?;
-            visit.done(("tasks.answer", &id), "/inbox", said).await
-        }
-        Err(problem) => respond(&visit, Some(&id), Some(&problem))
-            .await
-            .map_err(PageProblem),
-    }
-}
-
-/// Gives the same answer to the ticked tasks of the same step. One that was answered meanwhile is passed over.
-async fn answer_others(visit: &PageVisit, first: &OpenQuestion) -> Result<(), ApiProblem> {
-    if visit.form.get("all").is_none() {
-        return Ok(());
-    }
-    let also = visit.form.0.iter().filter(|(name, _)| name == "also");
-    for (_, id) in also {
-        let task = visit.use_cases.task(id).await?;
-        let question = OpenQuestion::of(&visit.use_cases, task).await?;
-        let is_alike = question.run.workflow == first.run.workflow
-            && question.task.id.step == first.task.id.step;
-        if is_alike && decide(visit, &question).await.is_ok() {
-            visit.note(("tasks.answer", id)).await;
-        }
-    }
-    Ok(())
-}
-
-async fn decide(visit: &PageVisit, open: &OpenQuestion) -> Result<&'static str, ApiProblem> {
-    let (task, use_cases) = (open.task.id.clone(), &visit.use_cases);
-    let reason = visit.form.text("reason").map(str::to_owned);
-    let by = use_cases.person();
-    let (command, said) = match visit.form.get("act").unwrap_or_default() {
-        "retry" => {
-            if let Some(reason) = &reason {
-                let ports = visit.state.app().ports();
-                let kept = ports.add_comment(&task, &by, reason).await;
-                kept.map_err(app::Error::from)?;
-            }
-            (EngineCommand::Retry { task, with: None }, "retried")
-        }
-        "fail" => {
-            let message = visit.form.required("reason").map(str::to_owned)?;
-            let answer = TaskAnswer::Failed { message };
-            (EngineCommand::Answer { task, by, answer }, "failed")
-        }
-        "accept" => {
-            let answer = TaskAnswer::Accept;
-            (EngineCommand::Answer { task, by, answer }, "answered")
-        }
-        _ => {
-            let output = AnswerForm::of(&open.workflow, &open.task).answer(&visit.form)?;
-            let answer = TaskAnswer::Done { output };
-            (EngineCommand::Answer { task, by, answer }, "answered")
-        }
-    };
-    use_cases.execute(command).await?;
-    Ok(said)
 }
 
 /// The words for how many wait, for other pages.

@@ -1,30 +1,42 @@
 //! Pages for people. They call the same use cases as the API, and work without scripts.
 
+mod answers;
 mod asking;
 mod assets;
+mod build;
 mod builds;
+mod bulk;
 mod changes;
 mod compare;
+mod costs;
+mod diff;
 mod editor;
 mod form;
 mod frame;
 mod inbox;
+mod items;
 mod layout;
 mod overview;
 mod panel;
 mod parts;
 mod people;
+mod person;
 mod picture;
 mod recipes;
 mod run;
+mod run_acts;
 mod runs;
 mod samples;
+mod search;
 mod sign_in;
+mod task;
 mod tasks;
 mod timeline;
 mod trying;
+mod views;
 mod visit;
 mod welcome;
+mod workflow_list;
 mod workflows;
 
 use axum::Router;
@@ -48,14 +60,25 @@ pub(crate) fn router(state: &ServerState) -> Router {
 /// Returns the pages about work that waits and runs.
 fn work() -> Router<ServerState> {
     Router::new()
-        .route("/inbox", get(inbox::show).post(inbox::answer))
-        .route("/tasks", get(tasks::list).post(tasks::act))
-        .route("/tasks/{*task}", get(tasks::show))
+        .route("/inbox", get(inbox::show).post(answers::answer))
+        .route("/tasks", get(tasks::list).post(task::act))
+        .route("/tasks/new", post(tasks::add))
+        .route(
+            "/tasks/bulk",
+            get(bulk::preview_tasks).post(bulk::act_on_tasks),
+        )
+        .route("/tasks/{*task}", get(task::show))
         .route("/runs", get(runs::list))
-        .route("/runs/{run}", get(run::show).post(run::act))
+        .route(
+            "/runs/bulk",
+            get(bulk::preview_runs).post(bulk::act_on_runs),
+        )
+        .route("/views", post(views::save))
+        .route("/views/remove", post(views::remove))
+        .route("/runs/{run}", get(run::show).post(run_acts::act))
         .route("/runs/{run}/compare/{other}", get(compare::show))
         .route("/builds", get(builds::list).post(builds::ask))
-        .route("/builds/{build}", get(builds::show).post(builds::act))
+        .route("/builds/{build}", get(build::show).post(build::act))
         .route("/recipes", get(recipes::list))
         .route("/recipes/{name}", get(recipes::show).post(recipes::run))
 }
@@ -63,7 +86,11 @@ fn work() -> Router<ServerState> {
 /// Workflows and the builder.
 fn drawing() -> Router<ServerState> {
     Router::new()
-        .route("/workflows", get(workflows::list))
+        .route(
+            "/workflows",
+            get(workflow_list::list).post(workflow_list::import),
+        )
+        .route("/workflows/{name}/export", get(workflow_list::export))
         .route("/workflows/{name}", get(workflows::show))
         .route("/workflows/{name}/start", post(workflows::start))
         .route("/workflows/{name}/edit", get(editor::edit))
@@ -85,11 +112,12 @@ fn around() -> Router<ServerState> {
         .route("/welcome", post(welcome::act))
         .route("/people", get(people::list).post(people::add))
         .route("/people/tokens", post(people::add_token))
+        .route("/people/{slug}", get(person::show).post(person::act))
         .route("/people/tokens/revoke", post(people::revoke_token))
-        .route("/costs", get(overview::costs))
+        .route("/costs", get(costs::show))
         .route("/activity", get(overview::activity))
         .route("/settings", get(overview::settings))
         .route("/settings/schedules", post(overview::switch_schedule))
         .route("/health", get(overview::health))
-        .route("/search", get(overview::search))
+        .route("/search", get(search::show))
 }

@@ -1,104 +1,25 @@
-//! Pages that tell: costs, activity, settings, health, and what a search finds.
+//! Pages that tell: activity, settings and health.
 
 use app::Permission;
-use app::ai::cost::{self, SpendGrouping};
 use flow::engine::{RunStatus, TaskStatus};
 use maud::{Markup, html};
-use store::{AuditFilter, AuditOutcome, RunFilter, TaskFilter};
+use std::collections::BTreeMap;
+use store::{AuditFilter, AuditOutcome, DeliveryStatus, RunFilter, TaskFilter};
 
 use super::frame::{NavPage, page};
-use super::parts::{count, empty, line, money, state, when};
+use super::parts::{count, empty, line, state, when};
 use super::runs;
 use super::visit::{PageResult, PageVisit};
-use crate::api::encoded;
+use crate::problem::{ApiProblem, ProblemCode};
 
-/// How many runs are added up and searched.
-const RUNS_MAX: usize = 500;
 /// How many entries of the audit log are shown.
 const ENTRIES_MAX: usize = 100;
+/// How many messages of a webhook are shown.
+const DELIVERIES_MAX: usize = 5;
+/// How many tasks under way are looked through for the workers that have them.
+const HELD_MAX: usize = 500;
 /// How far counts on the health page go.
 const COUNTED_MAX: usize = 10_000;
-
-pub(super) async fn costs(visit: PageVisit) -> PageResult {
-    visit.use_cases.permit(Permission::Look)?;
-    let project = visit.use_cases.project();
-    let days = cost::sheet(project, None, SpendGrouping::Day)?;
-    let models = cost::sheet(project, None, SpendGrouping::Model)?;
-    let mut runs = visit
-        .use_cases
-        .runs(&RunFilter::default(), RUNS_MAX)
-        .await?;
-    let micros: u64 = runs.iter().map(|run| run.spent.micros).sum();
-    runs.retain(|run| run.spent.micros > 0 || run.spent.tokens > 0);
-    runs.sort_by_key(|run| std::cmp::Reverse((run.spent.micros, run.spent.tokens)));
-    let title = match (micros, days.sums.is_empty()) {
-        (0, true) => "Nothing was spent yet".to_owned(),
-        _ => format!(
-            "The last {} cost {}",
-            count(runs.len(), "paid run", "paid runs"),
-            money(micros)
-        ),
-    };
-    let body = html! {
-        div class="head" { div { h1 { (title) } p class="muted" { "From the ledger of calls to models, and from the newest " (RUNS_MAX) " runs." } } }
-        div class="split split-run" {
-            section class="card" { h2 { "The most expensive runs" }
-                @if runs.is_empty() { p class="muted" { "No run has called a model." } }
-                div class="flat" { @for run in runs.iter().take(15) { (runs::row(run, visit.now_ms)) } }
-            }
-            div { (chart(&days)) (sums("By day", &days)) (sums("By model", &models)) }
-        }
-    };
-    Ok(page(&visit, NavPage::Costs, &title, &body).await)
-}
-
-/// How many days the chart shows.
-const DAYS_MAX: usize = 30;
-
-/// A bar for each of the last days with calls, as high as its tokens, with what it cost.
-fn chart(sheet: &cost::SpendReport) -> Markup {
-    let skipped = sheet.sums.len().saturating_sub(DAYS_MAX);
-    let days: Vec<_> = sheet.sums.iter().skip(skipped).collect();
-    let most = days
-        .iter()
-        .map(|day| day.usage.total())
-        .max()
-        .unwrap_or(0)
-        .max(1);
-    html! {
-        @if !days.is_empty() {
-            section class="card" {
-                h2 { "Tokens by day" }
-                svg class="chart" viewBox="0 0 480 150" role="img" aria-label={ "Tokens of the last " (count(days.len(), "day", "days")) " with calls; the table below has the numbers" } {
-                    line x1="0" y1="130" x2="480" y2="130" {}
-                    @for (at, day) in days.iter().enumerate() {
-                        @let high = (day.usage.total() * 110 / most).max(1);
-                        rect x=(at * 16 + 2) y=(130 - high) width="12" height=(high) rx="2" { title { (day.name) ": " (day.usage.total()) " tokens, " (day.cost().to_string()) } }
-                    }
-                    @if let (Some(first), Some(last)) = (days.first(), days.last()) {
-                        text x="2" y="146" { (first.name) }
-                        @if days.len() > 8 { text class="end" x=(days.len() * 16) y="146" { (last.name) } }
-                    }
-                }
-            }
-        }
-    }
-}
-
-fn sums(title: &str, sheet: &cost::SpendReport) -> Markup {
-    html! {
-        section class="card" {
-            h2 { (title) }
-            @if sheet.sums.is_empty() { p class="muted" { "No calls." } } @else {
-                table class="table" {
-                    tr { th { "" } th class="num" { "Tokens" } th class="num" { "Cost" } }
-                    @for sum in sheet.sums.iter().rev().take(30) { tr { td dir="auto" { (sum.name) } td class="num" { (sum.usage.total()) } td class="num" { (sum.cost().to_string()) } } }
-                    tr { th { "all" } th class="num" { (sheet.total.usage.total()) } th class="num" { (sheet.total.cost().to_string()) } }
-                }
-            }
-        }
-    }
-}
 
 pub(super) async fn activity(visit: PageVisit) -> PageResult {
     let title = "What happened last";
@@ -137,6 +58,7 @@ pub(super) async fn activity(visit: PageVisit) -> PageResult {
 
 pub(super) async fn settings(visit: PageVisit) -> PageResult {
     let schedules = visit.use_cases.schedules().await?;
+    let webhooks = webhook_card(&visit).await?;
     let title = format!(
         "{} and the limits of this server",
         count(schedules.len(), "schedule", "schedules")
@@ -175,15 +97,53 @@ pub(super) async fn settings(visit: PageVisit) -> PageResult {
                     }
                 }
             }
-            section class="card" { h2 { "Limits" } dl class="facts" { @for (name, number) in &facts { dt { code { (name) } } dd class="num" { (number) } } } }
+            div {
+                (webhooks)
+                section class="card" { h2 { "Limits" } dl class="facts" { @for (name, number) in &facts { dt { code { (name) } } dd class="num" { (number) } } } }
+            }
         }
     };
     Ok(page(&visit, NavPage::Settings, &title, &body).await)
 }
 
+/// The webhooks with their last messages, for those who may change them.
+async fn webhook_card(visit: &PageVisit) -> Result<Markup, ApiProblem> {
+    if !visit.may(Permission::ManageWebhooks) {
+        return Ok(html! {});
+    }
+    let mut shown = Vec::new();
+    for webhook in visit.use_cases.webhooks().await? {
+        let sent = visit
+            .use_cases
+            .webhook_deliveries(webhook.id, None, DELIVERIES_MAX)
+            .await?;
+        shown.push((webhook, sent));
+    }
+    Ok(html! {
+        section class="card" {
+            h2 { "Webhooks" }
+            @if shown.is_empty() { p class="muted" { "None. Programs add them with " code { "POST /api/v1/webhooks" } "." } }
+            @for (webhook, sent) in &shown {
+                div class="check" {
+                    p { @if webhook.is_enabled { (state("ok", "on")) } @else { (state("idle", "off")) } " " code dir="auto" { (line(&webhook.url)) } " " span class="small muted" dir="auto" { (line(&webhook.description)) @if !webhook.events.is_empty() { " · " (webhook.events.join(", ")) } } }
+                    ul class="plain" {
+                        @for one in sent {
+                            @let class = match one.status { DeliveryStatus::Delivered => "ok", DeliveryStatus::Waiting => "wait", DeliveryStatus::Failed => "bad" };
+                            li class="small" { (state(class, one.status.as_str())) " " (when(one.created_ms, visit.now_ms)) " · " (count(usize::try_from(one.attempts).unwrap_or(usize::MAX), "attempt", "attempts"))
+                                @if let Some(status) = one.last_status { " · HTTP " (status) }
+                                @if let Some(error) = &one.last_error { " · " span dir="auto" { (line(error)) } } }
+                        }
+                    }
+                }
+            }
+        }
+    })
+}
+
 pub(super) async fn switch_schedule(visit: PageVisit) -> PageResult {
     let name = visit.form.required("slug")?.to_owned();
-    let slug = name.parse().map_err(app::Error::from)?;
+    let invalid = |cause: store::Error| ApiProblem::new(ProblemCode::Invalid, cause.to_string());
+    let slug = name.parse().map_err(invalid)?;
     let is_on = visit.form.get("on") == Some("true");
     visit.use_cases.enable_schedule(&slug, is_on).await?;
     visit
@@ -237,6 +197,7 @@ pub(super) async fn health(visit: PageVisit) -> PageResult {
         }
         _ => "The server is well",
     };
+    let workers = workers(&visit).await?;
     let body = html! {
         div class="head" data-live="head" { div { h1 { (title) } p class="muted" { "The database answers. " (super::inbox::waiting_words(waiting)) "." } } }
         div class="split split-run" data-live="counts" {
@@ -245,51 +206,28 @@ pub(super) async fn health(visit: PageVisit) -> PageResult {
                 @for (name, number) in &tasks { dt { (name.replace('_', " ")) } dd class="num" { (number) } }
                 dt { "oldest that a worker could take" } dd { @if let Some(task) = oldest { (when(task.ready_ms, visit.now_ms)) } @else { "none" } }
             } }
+            section class="card" { h2 { "Workers that have tasks" }
+                @if workers.is_empty() { p class="muted" { "No worker has a task at this moment. This server works on them itself; " code { "drawloom worker" } " adds another." } }
+                dl class="facts" { @for (name, (number, until_ms)) in &workers { dt { code { (line(name)) } } dd { (count(*number, "task", "tasks")) " " span class="muted small" { "lease ends " (when(*until_ms, visit.now_ms)) } } } }
+            }
         }
     };
     Ok(page(&visit, NavPage::Health, title, &body).await)
 }
 
-/// Finds runs and workflows by name, and runs and tasks by id.
-pub(super) async fn search(visit: PageVisit) -> PageResult {
-    let wanted = visit.query.text("q").unwrap_or_default().to_owned();
-    let use_cases = &visit.use_cases;
-    let lower = wanted.to_lowercase();
-    let (mut runs_found, mut names) = (Vec::new(), Vec::new());
-    if !wanted.is_empty() {
-        let filter = RunFilter {
-            workflow: Some(wanted.clone()),
-            ..RunFilter::default()
-        };
-        runs_found = use_cases.runs(&filter, 30).await?;
-        if let Ok(run) = use_cases.find(&wanted).await
-            && !runs_found.iter().any(|known| known.id == run.id)
-        {
-            runs_found.insert(0, run);
+/// The workers that have tasks, with how many, and the end of the lease that ends first.
+async fn workers(visit: &PageVisit) -> Result<BTreeMap<String, (usize, u64)>, ApiProblem> {
+    let filter = TaskFilter {
+        status: Some(TaskStatus::InProgress),
+        ..TaskFilter::default()
+    };
+    let mut workers = BTreeMap::new();
+    for task in visit.use_cases.list_tasks(&filter, HELD_MAX).await? {
+        if let Some(lease) = task.lease {
+            let held = workers.entry(lease.worker).or_insert((0, u64::MAX));
+            held.0 += 1;
+            held.1 = lease.until_ms.min(held.1);
         }
-        names = use_cases.workflow_names().await?;
-        names.retain(|name| name.to_lowercase().contains(&lower));
     }
-    let task = match wanted.contains('/') {
-        true => use_cases.task(&wanted).await.ok(),
-        false => None,
-    };
-    let found = runs_found.len() + names.len() + usize::from(task.is_some());
-    let title = match (wanted.as_str(), found) {
-        ("", _) => "What are you looking for?".to_owned(),
-        (_, 0) => format!("Nothing is called “{wanted}”"),
-        (_, found) => format!(
-            "{} “{wanted}”",
-            count(found, "thing is called", "things are called")
-        ),
-    };
-    let body = html! {
-        div class="head" { div { h1 dir="auto" { (title) } p class="muted" { "Names of workflows and runs, and ids of runs and tasks." } } }
-        div class="list" data-keys="list" {
-            @for name in &names { a class="row" href={ "/workflows/" (encoded(name)) } { strong dir="auto" { (name) } span class="small muted" { "workflow" } } }
-            @if let Some(task) = &task { a class="row" href={ "/tasks/" (encoded(&task.id.to_string())) } { strong class="mono" { (task.id) } span class="small muted" { "task" } } }
-            @for run in &runs_found { (runs::row(run, visit.now_ms)) }
-        }
-    };
-    Ok(page(&visit, NavPage::Runs, &title, &body).await)
+    Ok(workers)
 }

@@ -4,6 +4,8 @@ use flow::engine::{HoldKind, RunStatus, SpentAmount, TaskRow, TaskStatus};
 use maud::{Markup, html};
 use serde_json::Value;
 
+use crate::problem::{ApiProblem, ProblemCode};
+
 /// How much of a value a page shows, in bytes.
 const VALUE_BYTES_MAX: usize = 8_000;
 /// How much of a line in a list is shown, in characters.
@@ -76,6 +78,24 @@ pub(super) fn exact_time(at_ms: u64) -> String {
         .unwrap_or_default()
 }
 
+/// The day of a time, as fields of forms write it.
+pub(super) fn day_text(at_ms: u64) -> String {
+    exact_time(at_ms).chars().take(10).collect()
+}
+
+/// Reads a day of a form; the last second of it counts.
+pub(super) fn read_day(text: &str) -> Result<u64, ApiProblem> {
+    let day: Option<jiff::civil::Date> = text.parse().ok();
+    let end = day.and_then(|day| {
+        let end = day.at(23, 59, 59, 0).to_zoned(jiff::tz::TimeZone::UTC);
+        u64::try_from(end.ok()?.timestamp().as_millisecond()).ok()
+    });
+    end.ok_or_else(|| {
+        let message = format!("`{text}` is no day");
+        ApiProblem::new(ProblemCode::Invalid, message).hint("write it as 2026-11-30")
+    })
+}
+
 /// A span of time in its largest unit.
 pub(super) fn span(ms: u64) -> String {
     let seconds = ms / 1_000;
@@ -113,14 +133,81 @@ pub(super) fn short_id(id: &str) -> &str {
     id.get(at..).unwrap_or(id)
 }
 
-/// A value in full, up to a limit: text as text, everything else as JSON.
+/// How many entries a tree shows before the rest is left to the raw text.
+const ENTRIES_MAX: usize = 200;
+/// How deep a tree is open at first.
+const OPEN_DEPTH: usize = 2;
+
+/// A value in full, up to a limit: text as text, everything else as a tree that folds, with its JSON below.
 pub(super) fn value(value: &Value) -> Markup {
-    let text = match value {
-        Value::String(text) => text.clone(),
-        Value::Null => return html! { span class="muted" { "nothing" } },
-        other => serde_json::to_string_pretty(other).unwrap_or_default(),
+    match value {
+        Value::String(text) => text_block(text),
+        Value::Null => html! { span class="muted" { "nothing" } },
+        Value::Object(map) if !map.is_empty() => with_raw(value),
+        Value::Array(items) if !items.is_empty() => with_raw(value),
+        other => text_block(&other.to_string()),
+    }
+}
+
+fn with_raw(value: &Value) -> Markup {
+    let raw = serde_json::to_string_pretty(value).unwrap_or_default();
+    let mut left = ENTRIES_MAX;
+    html! {
+        div class="tree" { (branch(value, 0, &mut left)) }
+        @if left == 0 { p class="hint" { "The first " (ENTRIES_MAX) " entries. The JSON has more." } }
+        details class="raw" { summary class="small muted" { "JSON" } (text_block(&raw)) }
+    }
+}
+
+/// The entries of an object or an array, each with its value or with a branch that folds.
+fn branch(value: &Value, depth: usize, left: &mut usize) -> Markup {
+    let entries: Vec<(String, &Value)> = match value {
+        Value::Object(map) => map
+            .iter()
+            .map(|(name, inner)| (name.clone(), inner))
+            .collect(),
+        Value::Array(items) => items
+            .iter()
+            .enumerate()
+            .map(|(at, inner)| (at.to_string(), inner))
+            .collect(),
+        _ => Vec::new(),
     };
-    text_block(&text)
+    html! {
+        ul {
+            @for (name, inner) in &entries {
+                @if take_one(left) { li { (leaf(name, inner, (depth, &mut *left))) } }
+            }
+        }
+    }
+}
+
+fn take_one(left: &mut usize) -> bool {
+    let has_one = *left > 0;
+    *left = left.saturating_sub(1);
+    has_one
+}
+
+fn leaf(name: &str, value: &Value, (depth, left): (usize, &mut usize)) -> Markup {
+    let size = match value {
+        Value::Object(map) => map.len(),
+        Value::Array(items) => items.len(),
+        _ => 0,
+    };
+    html! {
+        @if size > 0 {
+            details open[depth < OPEN_DEPTH && size <= 12] {
+                summary { span class="key" { (name) } " " span class="muted small" { (size) } }
+                (branch(value, depth + 1, left))
+            }
+        } @else {
+            span class="key" { (name) } " "
+            @match value {
+                Value::String(text) => span dir="auto" class="said-by" { (head(text, VALUE_BYTES_MAX)) },
+                other => code { (other.to_string()) },
+            }
+        }
+    }
 }
 
 /// A text as it was written, up to a limit.

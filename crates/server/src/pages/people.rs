@@ -7,8 +7,9 @@ use maud::{Markup, html};
 use store::{AccessToken, User, UserFilter, UserKind, UserRole};
 
 use super::frame::{NavPage, page};
-use super::parts::{count, state, text_block, when};
+use super::parts::{count, line, state, text_block, when};
 use super::visit::{PageResult, PageVisit};
+use crate::api::encoded;
 use crate::problem::{ApiProblem, ProblemCode};
 
 pub(super) async fn list(visit: PageVisit) -> PageResult {
@@ -31,7 +32,10 @@ async fn respond(visit: &PageVisit, secret: Option<&str>) -> PageResult {
             section class="card" role="status" { h2 { "Your new token, shown this once" } pre { (secret) } p class="hint" { "Copy it now: it cannot be shown again." } }
         }
         div class="split split-run" {
-            div class="list" { @for user in &users { (row(user)) } }
+            div {
+                div class="list" data-keys="list" { @for user in &users { (row(visit, user)) } }
+                (declared(visit))
+            }
             div {
                 @if visit.may(Permission::ManagePeople) { (add_form()) }
                 (token_card(visit, &tokens))
@@ -41,14 +45,31 @@ async fn respond(visit: &PageVisit, secret: Option<&str>) -> PageResult {
     Ok(page(visit, NavPage::People, &title, &body).await)
 }
 
-fn row(user: &User) -> Markup {
+fn row(visit: &PageVisit, user: &User) -> Markup {
+    let is_own = visit.use_cases.own_slug().as_ref() == Some(&user.slug);
+    let sees_address = is_own || visit.may(Permission::ManagePeople);
     html! {
-        div class="row" {
+        a class="row" href={ "/people/" (encoded(user.slug.as_str())) } {
             strong dir="auto" { (user.display_name) " " span class="mono muted small" { (user.slug.as_str()) } }
             @if user.is_active { (state("ok", user.role.as_str())) } @else { (state("idle", "deactivated")) }
             @match &user.nature {
-                UserKind::Person { email } => { span class="small muted" { (email) } span class="small muted" { "person" } },
-                UserKind::Agent { prompt } => { details { summary class="small muted" { "Agent; its prompt" } (text_block(prompt)) } span class="small muted" { "agent" } },
+                UserKind::Person { email } => { @if sees_address { span class="small muted" { (email) } } span class="small muted" { "person" } },
+                UserKind::Agent { prompt } => { span class="small muted" dir="auto" { (line(prompt)) } span class="small muted" { "agent" } },
+            }
+        }
+    }
+}
+
+/// The agents of the settings, which are edited there.
+fn declared(visit: &PageVisit) -> Markup {
+    let agents = &visit.use_cases.project().settings.workflows.agents;
+    html! {
+        @if !agents.is_empty() {
+            section class="card more" {
+                h2 { "Agents in drawloom.toml" }
+                @for (name, agent) in agents {
+                    details { summary { (line(&agent.display_name)) " " code { (name) } } (text_block(&agent.prompt)) }
+                }
             }
         }
     }
@@ -97,12 +118,17 @@ fn token_card(visit: &PageVisit, tokens: &[AccessToken]) -> Markup {
     }
 }
 
+/// The refusal of a text in a form.
+pub(super) fn invalid(cause: store::Error) -> ApiProblem {
+    ApiProblem::new(ProblemCode::Invalid, cause.to_string())
+}
+
 pub(super) async fn add(visit: PageVisit) -> PageResult {
     let form = &visit.form;
     let user = User {
-        slug: form.required("slug")?.parse().map_err(app::Error::from)?,
+        slug: form.required("slug")?.parse().map_err(invalid)?,
         display_name: form.required("display")?.to_owned(),
-        role: form.required("role")?.parse().map_err(app::Error::from)?,
+        role: form.required("role")?.parse().map_err(invalid)?,
         is_active: true,
         nature: match form.get("agent") {
             Some(_) => UserKind::Agent {
@@ -132,7 +158,7 @@ pub(super) async fn add_token(visit: PageVisit) -> PageResult {
     let wish = TokenRequest {
         user: visit.use_cases.person().parse().map_err(app::Error::from)?,
         name: form.required("name")?.to_owned(),
-        role: form.required("role")?.parse().map_err(app::Error::from)?,
+        role: form.required("role")?.parse().map_err(invalid)?,
         scopes: Vec::new(),
         life: Some(Duration::from_secs(days * 86_400)),
     };

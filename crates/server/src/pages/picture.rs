@@ -103,7 +103,8 @@ impl DiagramMarks {
         marks
     }
 
-    fn take(&mut self, from: &str, to: &str) {
+    /// Marks an edge as taken.
+    pub(super) fn take(&mut self, from: &str, to: &str) {
         self.taken.insert((from.to_owned(), to.to_owned()));
     }
 }
@@ -196,6 +197,9 @@ struct PictureWriter<'m> {
     /// The glyph and the small text of the node that is being written.
     glyph: Option<char>,
     count: Option<String>,
+    /// Where the lower edge of that node is, and where its label begins, from the node's middle.
+    edge: f64,
+    label: f64,
 }
 
 impl<'m> PictureWriter<'m> {
@@ -206,6 +210,24 @@ impl<'m> PictureWriter<'m> {
             met: HashMap::new(),
             glyph: None,
             count: None,
+            edge: 0.0,
+            label: 0.0,
+        }
+    }
+
+    /// Reads from a tag of a node where its small text fits below it.
+    fn measure(&mut self, tag: &str) {
+        let number = |text: &str| text.parse::<f64>().ok();
+        let moved = attribute(tag, " transform=\"translate(")
+            .and_then(|text| text.trim_end_matches(')').split(',').nth(1))
+            .and_then(number);
+        if tag.starts_with("<g class=\"label\"") {
+            self.label = moved.unwrap_or(0.0);
+        } else if tag.contains("label-container") {
+            let high = attribute(tag, " height=\"").and_then(number);
+            let radius = attribute(tag, " r=\"").and_then(number);
+            let half = high.map(|high| high / 2.0);
+            self.edge = half.or(radius).or(moved).unwrap_or(27.0);
         }
     }
 
@@ -250,6 +272,9 @@ impl<'m> PictureWriter<'m> {
         } else if let Some((at, edge)) = self.edge_of(body) {
             self.edge((body, end), at, &edge, written);
         } else {
+            if self.count.is_some() {
+                self.measure(body);
+            }
             written.push_str(body);
             written.push_str(end);
             if body.starts_with("<tspan")
@@ -261,7 +286,9 @@ impl<'m> PictureWriter<'m> {
             if body.starts_with("</text")
                 && let Some(count) = self.count.take()
             {
-                written.push_str("<text class=\"count\"><tspan x=\"60\" y=\"47\">");
+                let below = self.edge - self.label + 14.0;
+                let place = format!("<text class=\"count\"><tspan x=\"60\" y=\"{below}\">");
+                written.push_str(&place);
                 written.push_str(&html! { (count) }.into_string());
                 written.push_str("</tspan></text>");
             }

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use recipe::manifest::{RecipeVariable, VariableType};
 use serde_json::{Map, Value};
 
-use super::builds::diff_table;
+use super::diff;
 use super::form::{FieldKind, FormField, any_value, read_all};
 use super::frame::{NavPage, page};
 use super::parts::{count, empty, line, state, value};
@@ -61,6 +61,7 @@ fn field(name: &str, variable: &RecipeVariable) -> FormField {
         kind,
         is_required: variable.required && variable.default.is_none(),
         default: variable.suggestion.clone(),
+        is_proposed: false,
     }
 }
 
@@ -140,7 +141,7 @@ fn preview(outcome: &RecipeOutcome) -> Markup {
     html! {
         @match outcome {
             RecipeOutcome::Ready(plan) => {
-                @for file in plan["files"].as_array().into_iter().flatten() { (diff_table(file["path"].as_str().unwrap_or_default(), file["diff"].as_str().unwrap_or_default())) }
+                @for file in plan["files"].as_array().into_iter().flatten() { (diff::file(file["path"].as_str().unwrap_or_default(), file["diff"].as_str().unwrap_or_default(), 400)) }
                 @for command in plan["commands"].as_array().into_iter().flatten() { p class="why" { "runs " code { (line(&command.to_string())) } } }
                 button class="primary" name="act" value="apply" { "Write these changes" }
             },

@@ -2,10 +2,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use app::Permission;
-use axum::response::IntoResponse as _;
+use app::{Permission, StepView};
 use flow::engine::{
-    EngineCommand, EvaluatedCondition, EventKind, RunEvent, RunRow, RunStatus, TaskRow, TaskStatus,
+    EvaluatedCondition, EventKind, RunEvent, RunRow, RunStatus, TaskRow, TaskStatus,
 };
 use flow::{EdgeCondition, StepId, TaskId, Workflow};
 use maud::{Markup, html};
@@ -14,15 +13,17 @@ use store::{RunCursor, RunFilter, TaskFilter};
 
 use super::form::shown;
 use super::frame::{NavPage, page};
+use super::items::{self, ItemsPanel};
 use super::parts::{
     line, run_state, short_id, span, spent, state, task_state, task_words, value, value_line,
     waits_for_person, when,
 };
 use super::picture::{DiagramMarks, diagram};
+use super::run_acts::{acts, again};
 use super::timeline;
-use super::visit::{PageProblem, PageResult, PageVisit};
+use super::visit::{PageResult, PageVisit};
 use crate::api::encoded;
-use crate::problem::{ApiProblem, ProblemCode};
+use crate::problem::ApiProblem;
 
 /// How many tasks of a run a page knows.
 const TASKS_MAX: usize = 500;
@@ -34,12 +35,16 @@ const LISTED_MAX: usize = 120;
 const ITEMS_MAX: usize = 5;
 
 /// Everything that is told about a run.
-struct RunStory {
-    run: RunRow,
-    input: Value,
+pub(super) struct RunStory {
+    pub(super) run: RunRow,
+    pub(super) input: Value,
     workflow: std::sync::Arc<Workflow>,
-    tasks: Vec<TaskRow>,
+    pub(super) tasks: Vec<TaskRow>,
     events: Vec<RunEvent>,
+    /// Every step outside of a foreach, with its newest visit.
+    steps: Vec<StepView>,
+    /// Tasks that wait for a person.
+    pub(super) waiting: Vec<TaskRow>,
 }
 
 impl RunStory {
@@ -51,14 +56,17 @@ impl RunStory {
             has_ended: true,
             ..TaskFilter::default()
         };
+        let view = use_cases.run_view(&run.id).await?;
         let after = run.seq.saturating_sub(EVENTS_MAX as u64);
-        let events = visit.state.app().store().events(&run.id, after, EVENTS_MAX);
+        let events = use_cases.events_after(&run.id, after, EVENTS_MAX).await?;
         Ok(RunStory {
-            input: use_cases.input(&run.id).await?,
-            workflow: use_cases.workflow(&run).await?,
+            input: view.input,
+            workflow: view.workflow,
             tasks: use_cases.list_tasks(&filter, TASKS_MAX).await?,
-            events: events.await.map_err(app::Error::from)?,
-            run,
+            events,
+            steps: view.steps,
+            waiting: view.waiting,
+            run: view.run,
         })
     }
 
@@ -66,19 +74,15 @@ impl RunStory {
         self.run.name.as_deref().unwrap_or("The run")
     }
 
-    fn step_name(&self, step: &StepId) -> String {
+    pub(super) fn step_name(&self, step: &StepId) -> String {
         let found = self.workflow.step(step);
         found.map_or_else(|| step.as_str().to_owned(), |step| step.name.clone())
-    }
-
-    fn waiting(&self) -> impl Iterator<Item = &TaskRow> {
-        self.tasks.iter().filter(|task| waits_for_person(task))
     }
 
     /// A sentence about how the run stands.
     fn title(&self) -> String {
         let name = self.name();
-        let waiting = self.waiting().next();
+        let waiting = self.waiting.first();
         match (self.run.status, waiting) {
             (RunStatus::Running | RunStatus::Paused, Some(task)) => {
                 let who = task.assignee.as_deref().unwrap_or("a person");
@@ -96,12 +100,10 @@ impl RunStory {
 pub(super) async fn show(visit: PageVisit) -> PageResult {
     let story = RunStory::of(&visit).await?;
     let run = &story.run;
-    let mut progress = DiagramMarks::of(&story.workflow, &story.tasks, &story.events);
+    let progress = progress(&story);
     let loops = timeline::loops(&story.tasks);
-    for (step, tasks) in &loops {
-        progress.count(step.as_str(), timeline::counts(tasks));
-    }
-    let is_only_failed = visit.query.get("items") == Some("failed");
+    let panels = panels(&visit, &story).await?;
+    let action = format!("/runs/{}", encoded(run.id.as_str()));
     let before = earlier(&visit, run).await?;
     let title = story.title();
     let until = run.ended_ms.unwrap_or(visit.now_ms);
@@ -128,15 +130,55 @@ pub(super) async fn show(visit: PageVisit) -> PageResult {
             div data-live="picture" { (diagram(story.workflow.document(), &progress)) }
             div {
                 section class="card" data-live="steps" id="steps" { h2 { "Steps, in order" } (steps(&story)) }
-                @for (step, tasks) in &loops { (timeline::grid(&story.step_name(step), tasks, is_only_failed)) }
+                @for panel in &panels { (panel.markup(visit.may(Permission::ControlRuns), &action)) }
+                @for (step, tasks) in loops.iter().filter(|_| panels.is_empty()) { (timeline::grid(&story.step_name(step), tasks)) }
                 section class="card" data-live="timeline" { h2 { "Timeline" } (timeline::bars(&story.tasks, (run.created_ms, until), |step| story.step_name(step))) }
-                section class="card" { h2 { "Input" } (value(&story.input)) }
+                section class="card" { h2 { "Input" } (value(&story.input)) (again(&visit, &story)) }
                 (result(&story))
                 (happened(&story))
             }
         }
     };
     Ok(page(&visit, NavPage::Runs, &title, &body).await)
+}
+
+/// How far each step is: the newest visit of those outside of a foreach, the tasks of the others, and the
+/// counts of each foreach.
+fn progress(story: &RunStory) -> DiagramMarks {
+    let newest = story.steps.iter().filter_map(|step| step.newest.clone());
+    let inside = story
+        .tasks
+        .iter()
+        .filter(|task| !task.id.path.items().is_empty());
+    let tasks: Vec<TaskRow> = newest.chain(inside.cloned()).collect();
+    let mut progress = DiagramMarks::of(&story.workflow, &tasks, &story.events);
+    for task in story.tasks.iter().chain(&tasks) {
+        if let Some(from) = &task.from {
+            progress.take(from.step.as_str(), task.id.step.as_str());
+        }
+    }
+    for step in &story.steps {
+        if let Some(group) = &step.group {
+            progress.count(step.step.as_str(), items::counts(group));
+        }
+    }
+    // Of a large run not all tasks are read: their counts would not be true.
+    if story.tasks.len() < TASKS_MAX {
+        for (step, tasks) in timeline::loops(&story.tasks) {
+            progress.count(step.as_str(), timeline::counts(&tasks));
+        }
+    }
+    progress
+}
+
+async fn panels(visit: &PageVisit, story: &RunStory) -> Result<Vec<ItemsPanel>, ApiProblem> {
+    let mut panels = Vec::new();
+    for step in &story.steps {
+        if let Some(group) = step.group.clone() {
+            panels.push(ItemsPanel::of(visit, (&step.step, &step.name), group).await?);
+        }
+    }
+    Ok(panels)
 }
 
 /// The run of the same workflow before this one.
@@ -149,47 +191,6 @@ async fn earlier(visit: &PageVisit, run: &RunRow) -> Result<Option<String>, ApiP
     let after = RunCursor::of(run);
     let listed = visit.use_cases.runs_after(&filter, Some(&after), 1).await?;
     Ok(listed.first().map(|before| before.id.to_string()))
-}
-
-fn acts(visit: &PageVisit, story: &RunStory) -> Markup {
-    let run = &story.run;
-    let is_over = run.status.is_terminal();
-    let first = story.waiting().next();
-    html! {
-        div class="actions" {
-            @if let Some(task) = first {
-                a class="btn primary" href={ "/inbox?for=everybody&task=" (encoded(&task.id.to_string())) } { "Answer " (line(&story.step_name(&task.id.step))) }
-            }
-            @if visit.may(Permission::ControlRuns) {
-                form class="actions" method="post" action={ "/runs/" (encoded(run.id.as_str())) } {
-                    @if run.status == RunStatus::Paused { button name="act" value="resume" { "Go on" } }
-                    @if run.status == RunStatus::Running { button name="act" value="pause" { "Pause" } }
-                    @if !is_over { button class="quiet" name="act" value="cancel" { "Cancel the run" } }
-                    @if is_over { (rerun(story)) }
-                }
-            }
-        }
-    }
-}
-
-/// A choice of steps to run again from.
-fn rerun(story: &RunStory) -> Markup {
-    let mut last: BTreeMap<&str, &TaskRow> = BTreeMap::new();
-    for task in story
-        .tasks
-        .iter()
-        .filter(|task| task.id.path.items().is_empty())
-    {
-        last.insert(task.id.step.as_str(), task);
-    }
-    html! {
-        @if !last.is_empty() {
-            select name="task" aria-label="Run again from" {
-                @for task in last.values() { option value=(task.id) { "from " (line(&story.step_name(&task.id.step))) } }
-            }
-            button name="act" value="rerun" { "Run again" }
-        }
-    }
 }
 
 /// One line of the story, in the order in which things happened.
@@ -218,6 +219,7 @@ fn entries(story: &RunStory) -> Vec<StoryEntry<'_>> {
     }
     many.retain(|_, tasks| tasks.len() > ITEMS_MAX);
     let mut told: HashMap<&StepId, usize> = HashMap::new();
+    let mut wrong: HashMap<&StepId, usize> = HashMap::new();
     let mut entries = Vec::new();
     for event in &story.events {
         match &event.what {
@@ -237,7 +239,10 @@ fn entries(story: &RunStory) -> Vec<StoryEntry<'_>> {
                     let step = &row.id.step;
                     entries.push(StoryEntry::Summary { step, counts });
                 }
-                if row.status == TaskStatus::Failed || waits_for_person(row) {
+                let needs_person = row.status == TaskStatus::Failed || waits_for_person(row);
+                let listed = wrong.entry(&row.id.step).or_default();
+                if needs_person && *listed < ITEMS_MAX {
+                    *listed += 1;
                     entries.push(StoryEntry::Task(row));
                 }
             }
@@ -383,40 +388,4 @@ fn happened(story: &RunStory) -> Markup {
             }
         }
     }
-}
-
-/// Cancels, pauses, resumes or reruns.
-pub(super) async fn act(visit: PageVisit) -> PageResult {
-    let use_cases = &visit.use_cases;
-    let run = use_cases.find(visit.path("run")).await?.id;
-    let name = run.to_string();
-    let back = format!("/runs/{}", encoded(&name));
-    let by = use_cases.person();
-    let (command, action, said) = match visit.form.get("act").unwrap_or_default() {
-        "cancel" => {
-            let reason = format!("{by} cancelled it.");
-            (
-                EngineCommand::Cancel { run, reason },
-                "runs.cancel",
-                "cancelled",
-            )
-        }
-        "pause" => {
-            let reason = format!("{by} paused it.");
-            (EngineCommand::Pause { run, reason }, "runs.pause", "paused")
-        }
-        "resume" => (EngineCommand::Resume { run }, "runs.resume", "resumed"),
-        "rerun" => {
-            let task = use_cases.task(visit.form.required("task")?).await?.id;
-            (EngineCommand::Rerun { task }, "runs.rerun", "rerun")
-        }
-        other => {
-            let message = format!("`{other}` is nothing that can be done to a run");
-            return Ok(
-                PageProblem(ApiProblem::new(ProblemCode::BadRequest, message)).into_response(),
-            );
-        }
-    };
-    use_cases.execute(command).await?;
-    visit.done((action, &name), &back, said).await
 }

@@ -11,6 +11,8 @@ use crate::api::encoded;
 
 /// How many bars are drawn.
 const BARS_MAX: usize = 40;
+/// How many items of one step have bars.
+const ITEMS_MAX: usize = 4;
 /// How many items a grid shows.
 const CELLS_MAX: usize = 300;
 /// The width of the bars' part, in units of the picture.
@@ -26,7 +28,17 @@ pub(super) fn bars(
 ) -> Markup {
     let whole = until_ms.saturating_sub(from_ms).max(1);
     let at = |ms: u64| ms.saturating_sub(from_ms).min(whole) * WIDTH / whole;
-    let shown: Vec<&TaskRow> = tasks.iter().take(BARS_MAX).collect();
+    let mut items: BTreeMap<&StepId, usize> = BTreeMap::new();
+    let mut shown: Vec<&TaskRow> = Vec::new();
+    for task in tasks {
+        let seen = items.entry(&task.id.step).or_default();
+        *seen += 1;
+        if task.id.path.items().is_empty() || *seen <= ITEMS_MAX {
+            shown.push(task);
+        }
+    }
+    shown.sort_by_key(|task| task.created_ms);
+    shown.truncate(BARS_MAX);
     let height = shown.len() * ROW + 4;
     html! {
         svg class="bars" viewBox={ "0 0 560 " (height) } role="img" aria-label={ "When each of " (count(shown.len(), "task", "tasks")) " began and ended" } {
@@ -41,7 +53,7 @@ pub(super) fn bars(
                 text class="took" x=(176 + end.max(begin + 2)) y=(top + 14) { (span(took)) }
             }
         }
-        @if tasks.len() > BARS_MAX { p class="hint" { "The first " (BARS_MAX) " of " (tasks.len()) " tasks." } }
+        @if tasks.len() > shown.len() { p class="hint" { (shown.len()) " of " (tasks.len()) " tasks: of each step inside of a loop the first " (ITEMS_MAX) "." } }
     }
 }
 
@@ -77,22 +89,16 @@ pub(super) fn counts(tasks: &[&TaskRow]) -> String {
 }
 
 /// A cell for every item, with the glyph of its state.
-pub(super) fn grid(step: &str, tasks: &[&TaskRow], is_only_failed: bool) -> Markup {
+pub(super) fn grid(step: &str, tasks: &[&TaskRow]) -> Markup {
     let is_wrong = |task: &TaskRow| task.status == TaskStatus::Failed || waits_for_person(task);
     let wrong = tasks.iter().filter(|task| is_wrong(task)).count();
-    let mut shown: Vec<&&TaskRow> = tasks
-        .iter()
-        .filter(|task| !is_only_failed || is_wrong(task))
-        .collect();
+    let mut shown: Vec<&&TaskRow> = tasks.iter().collect();
     shown.sort_by_key(|task| task.id.path.last().map(|item| item.index));
     html! {
         section class="card" data-live={ "grid-" (step) } {
             h2 dir="auto" { (line(step)) ": " (counts(tasks)) }
             @if wrong > 0 {
-                p class="small" {
-                    @if is_only_failed { a href="?" { "Show all items" } } @else { a href="?items=failed" { "Show only the " (count(wrong, "item that needs a person", "items that need a person")) } }
-                    " · " kbd { "]" } " goes to the next one"
-                }
+                p class="small" { (count(wrong, "item needs a person", "items need a person")) " · " kbd { "]" } " goes to the next one" }
             }
             div class="grid" {
                 @for task in shown.iter().take(CELLS_MAX) {

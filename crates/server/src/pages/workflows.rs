@@ -1,4 +1,4 @@
-//! Workflows: the list, one workflow with its start form and versions, and the builder.
+//! One workflow: its diagram, its start form, its last runs and its versions.
 
 use app::workflows::LoadedWorkflow;
 use app::{Permission, RunRequest};
@@ -12,66 +12,18 @@ use store::{RunFilter, WorkflowVersion};
 
 use super::form::{FormField, any_value, read_all};
 use super::frame::{NavPage, page, page_with};
-use super::parts::{count, empty, line, run_state, state, text_block, when};
+use super::parts::{count, line, state, text_block, when};
 use super::picture::{DiagramMarks, diagram};
 use super::runs;
 use super::visit::{PageProblem, PageResult, PageVisit};
+use super::workflow_list::RunStatistics;
 use crate::api::encoded;
 use crate::problem::{ApiProblem, ProblemCode};
 
 /// How many runs of a workflow its page lists.
 const RUNS_MAX: usize = 8;
-/// How many workflows are listed with their last run.
-const LISTED_MAX: usize = 200;
-
-pub(super) async fn list(visit: PageVisit) -> PageResult {
-    let names = visit.use_cases.workflow_names().await?;
-    let mut rows = Vec::new();
-    for name in names.iter().take(LISTED_MAX) {
-        let filter = RunFilter {
-            workflow: Some(name.clone()),
-            is_top: true,
-            ..RunFilter::default()
-        };
-        let last = visit.use_cases.runs(&filter, 1).await?.into_iter().next();
-        rows.push((name, last));
-    }
-    let title = match names.len() {
-        0 => "There are no workflows yet".to_owned(),
-        number => count(
-            number,
-            "workflow can be started",
-            "workflows can be started",
-        ),
-    };
-    let body = html! {
-        div class="head" {
-            div { h1 { (title) } }
-            @if visit.may(Permission::EditWorkflows) { div class="actions" { a class="btn primary" href="/builder" { "Draw a workflow" } } }
-        }
-        @if rows.is_empty() {
-            (empty("Draw the first one", &html! {
-                p { "A workflow is a Mermaid flowchart: square boxes are done by machines, round ones by people, diamonds decide. Draw one here, or put a file into " code { ".drawloom/workflows" } "." }
-                p { a class="btn primary" href="/builder" { "Draw a workflow" } }
-            }))
-        } @else {
-            div class="list" data-live="list" data-keys="list" {
-                @for (name, last) in &rows {
-                    a class="row" href={ "/workflows/" (encoded(name)) } {
-                        strong dir="auto" { (name) }
-                        @match last {
-                            Some(run) => (run_state(run.status)),
-                            None => (state("idle", "never run")),
-                        }
-                        span class="small muted" { @if let Some(run) = last { "last run " (when(run.created_ms, visit.now_ms)) } @else { "Open it to start a run." } }
-                        span {}
-                    }
-                }
-            }
-        }
-    };
-    Ok(page(&visit, NavPage::Workflows, &title, &body).await)
-}
+/// How many runs are read for how a run usually goes.
+const READ_MAX: usize = 60;
 
 pub(super) async fn show(visit: PageVisit) -> PageResult {
     let name = visit.path("name").to_owned();
@@ -90,7 +42,13 @@ async fn respond(
         is_top: true,
         ..RunFilter::default()
     };
-    let last = use_cases.runs(&filter, RUNS_MAX).await?;
+    let read = use_cases.runs(&filter, READ_MAX).await?;
+    let statistics = RunStatistics::of(&read, sheet.title());
+    let last: Vec<_> = read
+        .iter()
+        .filter(|run| run.name.as_deref() == Some(sheet.title()))
+        .take(RUNS_MAX)
+        .collect();
     let versions = use_cases.workflow_versions(name, None).await?;
     let title = match (sheet.is_fine(), last.first().map(|run| run.status)) {
         (false, _) => format!("{name} has problems and cannot run"),
@@ -108,15 +66,19 @@ async fn respond(
                     @if let Some(version) = versions.first() { "Version " (version.number) " by " (version.author) ", " (when(version.created_ms, visit.now_ms)) } @else { "From its file; no version is saved yet." }
                 }
             }
-            div class="actions" { a class="btn" href={ "/workflows/" (link) "/edit" } { @if visit.may(Permission::EditWorkflows) { "Edit" } @else { "See the text" } } }
+            div class="actions" {
+                a class="btn" href={ "/workflows/" (link) "/edit" } { @if visit.may(Permission::EditWorkflows) { "Edit" } @else { "See the text" } }
+                @if visit.may(Permission::EditWorkflows) { a class="btn quiet" href={ "/builder?copy=" (link) } { "Duplicate" } }
+                a class="btn quiet" href={ "/workflows/" (link) "/export" } download { "Export" }
+            }
         }
         div class="split split-run" {
             div { (picture(&sheet)) }
             div {
-                @if visit.may(Permission::ControlRuns) && sheet.is_fine() { (start_card(visit, &sheet, wrong)) }
+                @if visit.may(Permission::ControlRuns) && sheet.is_fine() { (start_card(visit, &sheet, (wrong, &statistics))) }
                 @if !sheet.problems.is_empty() { section class="card" { h2 { "Problems" } (problems(&sheet)) } }
                 section class="card" data-live="runs" {
-                    h2 { "Last runs" }
+                    h2 { "Last runs " (statistics.sparkline()) }
                     @if last.is_empty() { p class="muted" { "None yet." } }
                     div class="flat" { @for run in &last { (runs::row(run, visit.now_ms)) } }
                 }
@@ -161,11 +123,16 @@ pub(super) fn input_fields(sheet: &LoadedWorkflow) -> Vec<FormField> {
         .collect()
 }
 
-fn start_card(visit: &PageVisit, sheet: &LoadedWorkflow, wrong: Option<&ApiProblem>) -> Markup {
+fn start_card(
+    visit: &PageVisit,
+    sheet: &LoadedWorkflow,
+    (wrong, statistics): (Option<&ApiProblem>, &RunStatistics),
+) -> Markup {
     let fields = input_fields(sheet);
     html! {
         section class="card" {
             h2 { "Start a run" }
+            @if let Some(words) = statistics.usual() { p class="hint" { (words) } }
             @if let Some(wrong) = wrong { p class="wrong" role="alert" { (wrong.detail()) @if let Some(hint) = wrong.hint_text() { " " (hint) } } }
             form method="post" action={ "/workflows/" (encoded(&sheet.name)) "/start" } {
                 @for field in &fields { (field.markup(&visit.form)) }

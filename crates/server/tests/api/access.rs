@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::test_server::{TestServer, limits};
 
-const PASSWORD: &str = "five words that nobody puts together";
+const PASSWORD: &str = "five words that no one puts together";
 
 #[tokio::test]
 async fn a_fresh_server_is_claimed_once() {

@@ -248,3 +248,104 @@ async fn read_until(stream: &mut TcpStream, wanted: &str) {
         text.push_str(&String::from_utf8_lossy(&bytes[..count]));
     }
 }
+
+/// A client that says nothing, or never which version of HTTP it speaks, keeps no place for good.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn silent_clients_lose_their_places() {
+    let few = ServerLimits {
+        head_wait_max: Duration::from_millis(400),
+        connections_max: 12,
+        ..limits()
+    };
+    let listening = ListeningServer::start(few).await;
+    let preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+    let mut silent = Vec::new();
+    for begun in [
+        "",
+        "P",
+        &preface[..14],
+        &preface[..23],
+        "G",
+        "GET / HTTP/1.1\r\n",
+    ] {
+        for _ in 0..2 {
+            let mut stream = listening.connect().await;
+            stream.write_all(begun.as_bytes()).await.unwrap();
+            silent.push((begun, stream));
+        }
+    }
+    listening.is_well().await;
+    for (begun, mut stream) in silent {
+        let mut rest = Vec::new();
+        let closed = tokio::time::timeout(Duration::from_secs(5), stream.read_to_end(&mut rest));
+        assert!(closed.await.is_ok(), "{begun:?} keeps its place");
+    }
+    // One that has been answered and says no more gives its place back, too.
+    let mut stream = listening.connect().await;
+    let request = format!("GET /healthz HTTP/1.1\r\nHost: {}\r\n\r\n", listening.host);
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut rest = Vec::new();
+    let closed = tokio::time::timeout(Duration::from_secs(5), stream.read_to_end(&mut rest));
+    assert!(closed.await.is_ok(), "an idle client keeps its place");
+    assert!(rest.starts_with(b"HTTP/1.1 200"));
+    listening.stop().await;
+}
+
+/// Number of requests whose client hangs up at once.
+const HANG_UPS: usize = 60;
+
+/// A client that hangs up must not keep its act out of the audit log, nor have it done twice.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_change_comes_to_its_end_when_its_client_hangs_up() {
+    let listening = ListeningServer::start(limits()).await;
+    let head = listening.head("POST /api/v1/runs", UserRole::Operator);
+    let body = "{\"workflow\":\"review\",\"input\":{\"what\":\"it\"}}";
+    let request = |key: usize| {
+        let length = body.len();
+        format!(
+            "{head}Content-Type: application/json\r\nIdempotency-Key: key-{key}\r\n\
+             Content-Length: {length}\r\n\r\n{body}"
+        )
+    };
+    for key in 0..HANG_UPS {
+        let mut stream = listening.connect().await;
+        stream.write_all(request(key).as_bytes()).await.unwrap();
+        // Between the beginning of the work and its end, at another moment each time.
+        tokio::time::sleep(Duration::from_micros(300 * key as u64)).await;
+        drop(stream);
+    }
+    let terminal = listening.server.app.acting(listening.server.app.terminal());
+    let filter = store::RunFilter::default();
+    let mut counts = Vec::new();
+    for _ in 0..100 {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        let runs = terminal.count_runs(&filter, 10_000).await.unwrap();
+        let line = "GET /api/v1/audit?limit=200";
+        let audited = listening
+            .server
+            .done(UserRole::Admin, line, serde_json::Value::Null);
+        let audited = audited.await.to_string().matches("POST /runs").count();
+        counts.push((runs, audited));
+        if counts.len() > 3
+            && counts
+                .iter()
+                .rev()
+                .take(3)
+                .all(|count| *count == (runs, audited))
+        {
+            break;
+        }
+    }
+    let (runs, audited) = *counts.last().unwrap();
+    assert_eq!(runs, audited, "runs, and lines of the audit log");
+    // The same again with the same keys: each is begun once.
+    for key in 0..HANG_UPS {
+        let answer = listening.send(request(key).as_bytes()).await;
+        assert!(answer.starts_with("HTTP/1.1 201"), "{answer}");
+    }
+    assert_eq!(
+        terminal.count_runs(&filter, 10_000).await.unwrap(),
+        HANG_UPS
+    );
+    listening.stop().await;
+}

@@ -13,10 +13,12 @@
 mod cluster;
 
 mod access;
+mod attacks;
 mod builds;
 mod conventions;
 mod document;
 mod faults;
+mod hostile_input;
 mod more_acts;
 mod operators;
 mod people;

@@ -30,3 +30,16 @@ test("references that begin with what was typed come first", async () => {
   assert.equal(fitting(all, "").length, 3);
   assert.equal(fitting(all, "nothing").length, 0);
 });
+
+test("edits of a proposal are words taken out and put in", async () => {
+  const { compare } = await load("form.js");
+  const cases = [
+    ["it is fine", "it is good", [["same", "it is "], ["del", "fine"], ["ins", "good"]]],
+    ["a", "a", [["same", "a"]]],
+    ["", "x", [["ins", "x"]]],
+    ["x y", "", [["del", "x y"]]],
+  ];
+  for (const [old, fresh, expected] of cases) assert.deepEqual(compare(old, fresh).map((part) => [part.kind, part.text]), expected, fresh);
+  const long = "word ".repeat(300);
+  assert.equal(compare(long, `${long}x`).length, 2);
+});

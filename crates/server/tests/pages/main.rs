@@ -9,10 +9,16 @@
 )]
 
 #[allow(dead_code, reason = "these tests need a part of it")]
+#[path = "../../../store/tests/workflows/cluster.rs"]
+mod cluster;
+#[allow(dead_code, reason = "these tests need a part of it")]
 #[path = "../api/test_server.rs"]
 mod test_server;
 
 mod forms;
+mod injection;
+mod postgres;
+mod work;
 
 use app::ClientPlace;
 use app::people::{UserFilter, UserRole};
@@ -30,7 +36,11 @@ const PAGE_BYTES_MAX: usize = 100 << 10;
 const HOSTILE: &str =
     "<script>alert(1)</script><img src=x onerror=alert(1)> javascript:alert(1) \u{202e}txt";
 
-const PAGES: [&str; 15] = [
+const PAGES: [&str; 19] = [
+    "/tasks?waiting=1&assignee=me",
+    "/runs?since=week&status=running",
+    "/costs?by=run&days=89",
+    "/people/viewer",
     "/tasks?as=board",
     "/inbox",
     "/tasks",
@@ -121,10 +131,13 @@ fn encoded(text: &str) -> String {
 
 #[tokio::test]
 async fn every_page_is_shown_to_every_role_and_is_small() {
-    let server = TestServer::start().await;
+    check_every_page(&TestServer::start().await).await;
+}
+
+pub(crate) async fn check_every_page(server: &TestServer) {
     server.start_review().await;
     for role in UserRole::ALL {
-        let browser = TestBrowser::of(&server, role).await;
+        let browser = TestBrowser::of(server, role).await;
         for path in PAGES {
             let shown = browser.look(path).await;
             assert_eq!(shown.status, 200, "{role:?} {path}: {}", shown.body);
@@ -166,8 +179,11 @@ async fn every_link_of_a_page_leads_somewhere() {
 
 #[tokio::test]
 async fn a_person_starts_a_workflow_answers_it_and_sees_it_completed() {
-    let server = TestServer::start().await;
-    let browser = TestBrowser::of(&server, UserRole::Operator).await;
+    check_whole_run(&TestServer::start().await).await;
+}
+
+pub(crate) async fn check_whole_run(server: &TestServer) {
+    let browser = TestBrowser::of(server, UserRole::Operator).await;
     browser
         .look("/workflows/review")
         .await
@@ -266,8 +282,11 @@ async fn hostile_text_is_text_everywhere() {
 
 #[tokio::test]
 async fn the_builder_saves_what_the_author_has_seen_and_nothing_else() {
-    let server = TestServer::start().await;
-    let browser = TestBrowser::of(&server, UserRole::Operator).await;
+    check_saving(&TestServer::start().await).await;
+}
+
+pub(crate) async fn check_saving(server: &TestServer) {
+    let browser = TestBrowser::of(server, UserRole::Operator).await;
     let text = encoded(
         "graph TD\n A(Ask) --> B[Do]\n%% === WORKFLOW_CONFIG ===\n%% @B: { \"handler\": \"no_op\" }\n%% === END_CONFIG ===\n",
     );
@@ -286,7 +305,7 @@ async fn the_builder_saves_what_the_author_has_seen_and_nothing_else() {
         .ask("POST", "/builder", "name=odd&text=graph+TD%0A+A%5Bx")
         .await;
     assert_eq!(broken.status, 422, "{}", broken.body);
-    let viewer = TestBrowser::of(&server, UserRole::Viewer).await;
+    let viewer = TestBrowser::of(server, UserRole::Viewer).await;
     assert_eq!(
         viewer
             .ask("POST", "/builder", &form.replace("fresh", "other"))

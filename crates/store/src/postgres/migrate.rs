@@ -9,7 +9,7 @@ use sqlx::postgres::PgConnection;
 use super::errors::PostgresErrorContext;
 use crate::error::{DatabaseErrorKind, Error, Result};
 
-const STEPS: [(i64, &str, &str); 9] = [
+const STEPS: [(i64, &str, &str); 10] = [
     (
         1,
         "workflows",
@@ -27,6 +27,7 @@ const STEPS: [(i64, &str, &str); 9] = [
     (7, "limits", include_str!("migrations/0007_limits.sql")),
     (8, "server", include_str!("migrations/0008_server.sql")),
     (9, "reading", include_str!("migrations/0009_reading.sql")),
+    (10, "agent", include_str!("migrations/0010_agent.sql")),
 ];
 
 /// Not the usual name, because other programs may keep their migrations in the same database.

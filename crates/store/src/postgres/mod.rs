@@ -3,6 +3,7 @@
 mod claiming;
 mod connection;
 mod errors;
+mod holding;
 mod logs;
 mod migrate;
 mod outbox;
@@ -34,6 +35,7 @@ use crate::sqlite::SecretScrub;
 use crate::workflows::{ReadyListener, WorkflowDatabase};
 use connection::{BoundValues, LostCommitPolicy, PostgresConnection, ServerClock};
 use errors::PostgresErrorContext;
+use holding::RunHolds;
 use workflows::PostgresRows;
 
 /// Limits the wait of a statement for a row that another transaction has locked, in milliseconds.
@@ -76,6 +78,7 @@ struct PostgresInner {
     clock: Arc<ServerClock>,
     scrub: Option<SecretScrub>,
     line: Mutex<PostgresConnection>,
+    holds: RunHolds,
 }
 
 impl PostgresDatabase {
@@ -96,6 +99,7 @@ impl PostgresDatabase {
                 clock,
                 scrub: options.scrub,
                 line: Mutex::new(line),
+                holds: RunHolds::default(),
             }),
         };
         opened.check_stream().await?;
@@ -235,6 +239,11 @@ impl PostgresDatabase {
             "VACUUM (ANALYZE) workflow_notices",
             "VACUUM (ANALYZE) workflow_tags",
             "VACUUM (ANALYZE) event_stream",
+            "VACUUM (ANALYZE) builds",
+            "VACUUM (ANALYZE) turns",
+            "VACUUM (ANALYZE) notes",
+            "VACUUM (ANALYZE) calls",
+            "VACUUM (ANALYZE) run_files",
         ] {
             self.read(sql, BoundValues::default()).await?;
         }

@@ -13,7 +13,7 @@ use crate::error::{DatabaseErrorKind, Error, Result};
 /// `DRWL`: distinguishes our files from other programs' SQLite files.
 const APPLICATION_ID: i32 = 0x4452_574c;
 
-pub(super) const STEPS: [(i64, &str, &str); 10] = [
+pub(super) const STEPS: [(i64, &str, &str); 11] = [
     (1, "agent", include_str!("migrations/0001_agent.sql")),
     (2, "builds", include_str!("migrations/0002_builds.sql")),
     (
@@ -28,6 +28,11 @@ pub(super) const STEPS: [(i64, &str, &str); 10] = [
     (8, "limits", include_str!("migrations/0008_limits.sql")),
     (9, "server", include_str!("migrations/0009_server.sql")),
     (10, "reading", include_str!("migrations/0010_reading.sql")),
+    (
+        11,
+        "run files",
+        include_str!("migrations/0011_run_files.sql"),
+    ),
 ];
 
 pub(super) async fn run(
@@ -35,6 +40,7 @@ pub(super) async fn run(
     fault: &SqliteErrorContext<'_>,
 ) -> Result<()> {
     let failed = |cause: sqlx::Error| fault.of(&cause);
+    refuse_strange_parts(connection, fault).await?;
     if is_current(connection).await.map_err(failed)? {
         return Ok(());
     }
@@ -86,6 +92,27 @@ async fn is_ours(connection: &mut SqliteConnection, fault: &SqliteErrorContext<'
     Err(fault.corrupt("it holds tables of another program"))
 }
 
+/// Refuses a database with views or triggers that no migration made. A file that came with a clone or
+/// from elsewhere could have them, and reading a table would run what they say, for ever if they like.
+async fn refuse_strange_parts(
+    connection: &mut SqliteConnection,
+    fault: &SqliteErrorContext<'_>,
+) -> Result<()> {
+    let parts: Vec<(String, Option<String>)> =
+        sqlx::query_as("SELECT name, sql FROM sqlite_schema WHERE type NOT IN ('table', 'index')")
+            .fetch_all(&mut *connection)
+            .await
+            .map_err(|cause| fault.of(&cause))?;
+    let is_known = |sql: &Option<String>| {
+        let sql = sql.as_deref().unwrap_or_default();
+        STEPS.iter().any(|(.., step)| step.contains(sql))
+    };
+    match parts.iter().find(|(_, sql)| !is_known(sql)) {
+        None => Ok(()),
+        Some((name, _)) => Err(fault.corrupt(&format!("`{name}` is no part of its tables"))),
+    }
+}
+
 /// Refuses a file that is no database of ours, or one that a newer drawloom wrote.
 pub(super) async fn require_ours(
     connection: &mut SqliteConnection,
@@ -103,7 +130,7 @@ pub(super) async fn require_ours(
     match (application == APPLICATION_ID, version > latest()) {
         (false, _) => Err(fault.corrupt("it holds no tables of drawloom")),
         (true, true) => Err(newer(fault.place, version)),
-        (true, false) => Ok(()),
+        (true, false) => refuse_strange_parts(connection, fault).await,
     }
 }
 

@@ -1,17 +1,14 @@
 //! SQLite: one file, one connection for each process, every commit on the disk.
 
 mod backup;
-mod builds;
 mod errors;
-mod journal;
+mod holding;
 mod logs;
 mod migrate;
 mod outbox;
-mod plan;
 mod queries;
 mod retention;
 mod rows;
-mod runs;
 mod schedules;
 mod stream;
 mod tables;
@@ -44,8 +41,6 @@ use rows::SqliteRows;
 use watch::FileWatch;
 
 pub use backup::restore_file;
-pub use journal::StoredConversation;
-pub use runs::LockedRun;
 
 /// Limits the wait of a writer for another one, in milliseconds.
 pub(crate) const BUSY_MS_MAX: u64 = 30_000;

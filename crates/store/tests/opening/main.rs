@@ -22,7 +22,9 @@ mod parts;
 mod reading;
 mod schemas;
 mod server;
+mod work;
 
 mod killed;
 mod old;
+mod strange;
 mod tls;

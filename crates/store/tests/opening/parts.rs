@@ -3,25 +3,25 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use agent::TurnJournal as _;
-use builder::{BuildJob, JobId, JobStatus, JobStore};
+use builder::JobStore;
 use flow::engine::{AttemptReport, EngineCommand, RunStart, RunStatus, TaskAnswer};
 use flow::{ClaimRequest, RunId};
 use serde_json::json;
 use store::{
-    AuditLog, CostQueries, EventStream, IdempotencyKeys, PersonCredentials, SearchIndex, TaskNotes,
+    AgentRuns, AuditLog, CostQueries, EventStream, IdempotencyKeys, PersonCredentials, SearchIndex,
+    TaskNotes,
 };
 use store::{
-    NewToken, NewView, RunFilter, RunKind, RunQueries, Schedule, ScheduleFiring, ScheduleStore,
+    NewToken, NewView, ProjectKeys, RunFilter, RunQueries, Schedule, ScheduleFiring, ScheduleStore,
     TokenCheck, TriggerMemory, UserRole, UserStore, ViewedList,
 };
-use store::{Slug, SqliteDatabase, TokenSecret, TokenStore, User, UserFilter, UserKind, ViewStore};
+use store::{Slug, TokenSecret, TokenStore, User, UserFilter, UserKind, ViewStore};
 use store::{WebSessions, WebhookEndpoints, WorkflowVersions};
 
 use crate::database::Opened;
 use crate::reading;
 use crate::server;
-use crate::support::{new_run, turn};
+use crate::work;
 
 /// One step of a schema.
 #[derive(Clone, Copy, Debug)]
@@ -43,10 +43,14 @@ pub(crate) enum Part {
     Server,
     /// Costs, and texts to search.
     Reading,
+    /// The files of runs, and keys.
+    RunFiles,
+    /// Runs of agents and builds, which SQLite has had from the beginning.
+    AgentOnServer,
 }
 
 /// By version: the first one brought the first part.
-pub(crate) const IN_SQLITE: [Part; 10] = [
+pub(crate) const IN_SQLITE: [Part; 11] = [
     Part::Agent,
     Part::Builds,
     Part::Workflows,
@@ -57,8 +61,9 @@ pub(crate) const IN_SQLITE: [Part; 10] = [
     Part::Limits,
     Part::Server,
     Part::Reading,
+    Part::RunFiles,
 ];
-pub(crate) const IN_POSTGRES: [Part; 9] = [
+pub(crate) const IN_POSTGRES: [Part; 10] = [
     Part::Workflows,
     Part::People,
     Part::Access,
@@ -68,6 +73,7 @@ pub(crate) const IN_POSTGRES: [Part; 9] = [
     Part::Limits,
     Part::Server,
     Part::Reading,
+    Part::AgentOnServer,
 ];
 
 const WORKFLOW: &str = "graph TD
@@ -93,8 +99,8 @@ impl Opened {
     /// Puts something of a part into the database.
     pub(crate) async fn fill(&self, part: Part) {
         match part {
-            Part::Agent => fill_agent(self.file()).await,
-            Part::Builds => fill_builds(self.file()).await,
+            Part::Agent => work::fill_agent(&*self.runs()).await,
+            Part::Builds => work::fill_builds(&*self.jobs()).await,
             Part::Workflows => fill_workflows(&*self.workflows().await).await,
             Part::People => fill_people(&*self.people(), &*self.schedules()).await,
             Part::Access => fill_access(&*self.views(), &*self.tokens()).await,
@@ -104,14 +110,24 @@ impl Opened {
             Part::Limits => fill_limits(&*self.workflows().await, &*self.triggers()).await,
             Part::Server => server::fill(self).await,
             Part::Reading => reading::fill(self).await,
+            Part::RunFiles => {
+                work::fill_files(&*self.runs()).await;
+                work::fill_key(&*self.project_keys()).await;
+            }
+            Part::AgentOnServer => {
+                work::fill_agent(&*self.runs()).await;
+                work::fill_builds(&*self.jobs()).await;
+                work::fill_files(&*self.runs()).await;
+                work::fill_key(&*self.project_keys()).await;
+            }
         }
     }
 
     /// Finds what was put there, and goes on with it.
     pub(crate) async fn find(&self, part: Part) {
         match part {
-            Part::Agent => find_agent(self.file()).await,
-            Part::Builds => find_builds(self.file()).await,
+            Part::Agent => work::find_agent(&*self.runs()).await,
+            Part::Builds => work::find_builds(&*self.jobs()).await,
             Part::Workflows => find_workflows(&*self.workflows().await).await,
             Part::People => find_people(&*self.people(), &*self.schedules()).await,
             Part::Access => find_access(&*self.views(), &*self.tokens()).await,
@@ -121,13 +137,16 @@ impl Opened {
             Part::Limits => find_limits(&*self.workflows().await, &*self.triggers()).await,
             Part::Server => server::find(self).await,
             Part::Reading => reading::find(self).await,
-        }
-    }
-
-    fn file(&self) -> &SqliteDatabase {
-        match self {
-            Opened::File(store) => store,
-            Opened::Server(_) => panic!("a server keeps none of this"),
+            Part::RunFiles => {
+                work::find_files(&*self.runs()).await;
+                work::find_key(&*self.project_keys()).await;
+            }
+            Part::AgentOnServer => {
+                work::find_agent(&*self.runs()).await;
+                work::find_builds(&*self.jobs()).await;
+                work::find_files(&*self.runs()).await;
+                work::find_key(&*self.project_keys()).await;
+            }
         }
     }
 
@@ -154,6 +173,9 @@ macro_rules! ports {
 }
 
 ports!(
+    runs: AgentRuns,
+    jobs: JobStore,
+    project_keys: ProjectKeys,
     people: UserStore,
     queries: RunQueries,
     schedules: ScheduleStore,
@@ -171,52 +193,6 @@ ports!(
     costs: CostQueries,
     search: SearchIndex
 );
-
-async fn fill_agent(store: &SqliteDatabase) {
-    let run = store.begin(&new_run("p.json")).await.unwrap();
-    let mut journal = run.conversation("generate").await.unwrap();
-    for number in 1..=3 {
-        journal.commit(&turn(number)).await.unwrap();
-    }
-    run.keep_fact("task/a", "{\"state\":\"done\"}")
-        .await
-        .unwrap();
-}
-
-async fn find_agent(store: &SqliteDatabase) {
-    let record = store
-        .latest(RunKind::Plan, "p.json")
-        .await
-        .unwrap()
-        .unwrap();
-    assert_eq!(store.spent(record.id).await.unwrap().calls, 3);
-    let run = store.resume(record.id).await.unwrap();
-    let mut journal = run.conversation("generate").await.unwrap();
-    let turns = journal.load().await.unwrap().turns;
-    assert_eq!(turns, (1..=3).map(turn).collect::<Vec<_>>());
-    journal.commit(&turn(4)).await.unwrap();
-}
-
-fn job() -> BuildJob {
-    BuildJob::new(
-        JobId::new(7, 7),
-        "say something better",
-        builder::Options::default(),
-        7,
-    )
-    .unwrap()
-}
-
-async fn fill_builds(store: &SqliteDatabase) {
-    store.create(&job()).await.unwrap();
-}
-
-async fn find_builds(store: &SqliteDatabase) {
-    let kept = store.get(&job().id).await.unwrap();
-    assert_eq!(kept, job());
-    let change = kept.change(JobStatus::Planning, 8, |_| {}).unwrap();
-    store.compare_and_set(&change).await.unwrap();
-}
 
 /// Claims one task and does it; `None` when nothing is ready.
 async fn work(store: &dyn flow::WorkflowStore, lease_ms: u64) -> Option<(flow::TaskId, u64)> {

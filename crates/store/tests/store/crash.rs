@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use agent::{TurnJournal as _, TurnNote};
-use store::{RunNumber, RunState};
+use store::{AgentRuns as _, RunNumber, RunState};
 
 use crate::support::{new_run, opened, replied, turn};
 

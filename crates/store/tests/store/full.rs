@@ -1,7 +1,7 @@
 //! No room left: an error that says so, and nothing lost that was kept.
 
 use agent::TurnJournal as _;
-use store::{DatabaseErrorKind, Options, SqliteDatabase};
+use store::{AgentRuns as _, DatabaseErrorKind, Options, SqliteDatabase};
 
 use crate::support::{new_run, opened, options, place, turn};
 

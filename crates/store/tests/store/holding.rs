@@ -1,7 +1,7 @@
 //! One process for each run, many for each database.
 
 use agent::TurnJournal as _;
-use store::{DatabaseErrorKind, RunKind, RunState, SqliteDatabase};
+use store::{AgentRuns as _, DatabaseErrorKind, RunKind, RunState, SqliteDatabase};
 
 use crate::support::{new_run, opened, options, place, turn};
 
@@ -12,7 +12,7 @@ async fn a_run_that_is_held_cannot_be_resumed() {
     let run = first.begin(&new_run("p.json")).await.unwrap();
 
     let second = opened(folder.path()).await;
-    assert!(second.is_held(run.id()).unwrap());
+    assert!(second.is_held(run.id()).await.unwrap());
     let error = second.resume(run.id()).await.unwrap_err();
     assert_eq!(error.kind(), DatabaseErrorKind::Locked);
     let expected = format!(
@@ -26,7 +26,7 @@ async fn a_run_that_is_held_cannot_be_resumed() {
     assert_ne!(other.id(), run.id());
     let id = run.id();
     drop(run);
-    assert!(!second.is_held(id).unwrap());
+    assert!(!second.is_held(id).await.unwrap());
     second.resume(id).await.unwrap();
 }
 

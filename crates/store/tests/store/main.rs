@@ -9,6 +9,10 @@
     reason = "tests build their own fixtures, start themselves as victims, and fail by panicking"
 )]
 
+#[allow(dead_code, reason = "these tests need a part of it")]
+#[path = "../workflows/cluster.rs"]
+mod cluster;
+mod place;
 mod support;
 
 mod builds;
@@ -16,4 +20,5 @@ mod conformance;
 mod crash;
 mod full;
 mod holding;
+mod leases;
 mod opening;

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use agent::TurnJournal as _;
-use store::{DatabaseErrorKind, Options, SqliteDatabase};
+use store::{AgentRuns as _, DatabaseErrorKind, Options, SqliteDatabase};
 
 use crate::support::{new_run, opened, options, place, turn};
 

@@ -12,6 +12,7 @@
 mod fixture;
 mod peer;
 mod scripted;
+#[allow(dead_code, reason = "tests of other crates use the rest")]
 mod stateful;
 
 mod branches;

@@ -207,7 +207,7 @@ fn credentials_are_the_users_or_the_token_and_are_not_shown() {
     let bad = |push: &mut PushRequest| push.token = Some(ForgeToken::new("wrong-secret-token"));
     check_error(served.push(bad), VcsErrorKind::Unauthorized, wrong);
     let kept = served.stage.dir.path().join("kept-credentials");
-    let helper = format!("store --file={}", kept.display());
+    let helper = format!("store --file='{}'", kept.display());
     let project = served.stage.project();
     git(&project, &["config", "credential.helper", &helper]);
     let good = |push: &mut PushRequest| push.token = Some(ForgeToken::new(TOKEN));

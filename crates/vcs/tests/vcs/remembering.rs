@@ -78,6 +78,9 @@ async fn a_draft_becomes_ready_in_place_and_a_closed_one_is_followed_by_another(
             (kept[0].title.as_str(), kept[0].body.as_str()),
             ("feat: x", "Two.")
         );
+        // It needs no person any more.
+        assert_eq!(kept[0].labels, [""; 0], "{kind:?}");
+        assert_eq!(second.notes, [""; 0], "{kind:?}");
 
         server.close(1);
         let third = forge

@@ -4,6 +4,8 @@
 use std::collections::BTreeMap;
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::{Arc, Mutex};
 use std::thread;
 
@@ -36,10 +38,19 @@ pub(crate) struct KeptPull {
     pub(crate) labels: Vec<String>,
 }
 
+/// Where the branches of a forge's project are.
+pub(crate) enum ForgeBranches {
+    /// As many as the test says.
+    Named(Vec<String>),
+    /// In a bare repository that a git server has.
+    In(PathBuf),
+}
+
 /// The memory of a forge with one project.
-#[derive(Default)]
 struct ForgeMemory {
-    branches: Vec<String>,
+    /// The path of the project, as it is written in addresses.
+    project: String,
+    branches: ForgeBranches,
     pulls: Vec<KeptPull>,
     /// Gitea's labels by their id.
     labels: BTreeMap<u64, String>,
@@ -58,11 +69,24 @@ type Answer = (u16, Value);
 impl StatefulForge {
     /// A forge whose project has the branches `main` and `builder/j1-x`.
     pub(crate) fn start(kind: Emulated) -> StatefulForge {
+        let project = match kind {
+            Emulated::GitLab => "team/sub/app",
+            Emulated::Gitea => "octo/hello",
+        };
+        let branches = ["main", "builder/j1-x"].map(str::to_owned).to_vec();
+        StatefulForge::with(kind, project, ForgeBranches::Named(branches))
+    }
+
+    /// A forge with this project.
+    pub(crate) fn with(kind: Emulated, project: &str, branches: ForgeBranches) -> StatefulForge {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let memory = ForgeMemory {
-            branches: vec!["main".to_owned(), "builder/j1-x".to_owned()],
-            ..ForgeMemory::default()
+            project: project.to_owned(),
+            branches,
+            pulls: Vec::new(),
+            labels: BTreeMap::new(),
+            loses_answer: false,
         };
         let memory = Arc::new(Mutex::new(memory));
         let forge = StatefulForge {
@@ -95,11 +119,11 @@ impl StatefulForge {
     }
 
     pub(crate) fn delete_branch(&self, name: &str) {
-        self.memory
-            .lock()
-            .unwrap()
-            .branches
-            .retain(|branch| branch != name);
+        let mut memory = self.memory.lock().unwrap();
+        match &mut memory.branches {
+            ForgeBranches::Named(branches) => branches.retain(|branch| branch != name),
+            ForgeBranches::In(_) => panic!("the branches are those of a repository"),
+        }
     }
 
     /// Others have so many open requests.
@@ -143,7 +167,10 @@ fn serve(mut stream: TcpStream, kind: Emulated, memory: &Mutex<ForgeMemory>, url
     if is_lost {
         return;
     }
-    let text = body.to_string();
+    let text = match status {
+        204 => String::new(),
+        _ => body.to_string(),
+    };
     let head = format!(
         "HTTP/1.1 {status} X\r\nconnection: close\r\ncontent-type: application/json\r\n\
          content-length: {}\r\n\r\n",
@@ -209,7 +236,10 @@ impl Asked<'_> {
 
 impl ForgeMemory {
     fn has_branch(&self, name: Option<&String>) -> bool {
-        name.is_some_and(|name| self.branches.contains(name))
+        name.is_some_and(|name| match &self.branches {
+            ForgeBranches::Named(branches) => branches.contains(name),
+            ForgeBranches::In(repository) => has_branch(repository, name),
+        })
     }
 
     fn open_of(&self, head: &str) -> Option<u64> {
@@ -235,7 +265,8 @@ impl ForgeMemory {
 
     /// <https://docs.gitlab.com/api/merge_requests/>
     fn gitlab(&mut self, asked: &Asked<'_>) -> Answer {
-        let Some(rest) = asked.path.strip_prefix("/api/v4/projects/team%2Fsub%2Fapp") else {
+        let project = format!("/api/v4/projects/{}", self.project.replace('/', "%2F"));
+        let Some(rest) = asked.path.strip_prefix(&project) else {
             return (404, json!({"message": "404 Project Not Found"}));
         };
         let number = rest
@@ -262,6 +293,8 @@ impl ForgeMemory {
                 pull.title = asked.text("title").unwrap_or(pull.title.clone());
                 pull.body = asked.text("description").unwrap_or(pull.body.clone());
                 pull.labels.extend(words(asked.text("add_labels")));
+                let removed = words(asked.text("remove_labels"));
+                pull.labels.retain(|label| !removed.contains(label));
                 (200, merge_request(pull, asked.url))
             }
             _ => (404, json!({"error": "404 Not Found"})),
@@ -300,7 +333,8 @@ impl ForgeMemory {
                 json!({"message": message, "errors": [], "url": "/api/swagger"}),
             )
         };
-        let Some(rest) = asked.path.strip_prefix("/api/v1/repos/octo/hello") else {
+        let project = format!("/api/v1/repos/{}", self.project);
+        let Some(rest) = asked.path.strip_prefix(&project) else {
             return not_found();
         };
         let parts: Vec<&str> = rest.split('/').skip(1).collect();
@@ -333,8 +367,9 @@ impl ForgeMemory {
                 };
                 pull.title = asked.text("title").unwrap_or(pull.title.clone());
                 pull.body = asked.text("body").unwrap_or(pull.body.clone());
+                let pull = pull.clone();
                 // Gitea answers an edit with 201.
-                (201, pull_request(pull, asked.url))
+                (201, self.with_labels(&pull, asked.url))
             }
             ("GET", ["labels"]) => {
                 let labels = self.labels.iter();
@@ -348,8 +383,28 @@ impl ForgeMemory {
                 (201, json!({"id": id, "name": name}))
             }
             ("POST", ["issues", number, "labels"]) => self.label_on_gitea(asked, number),
+            ("DELETE", ["issues", number, "labels", id]) => {
+                let name = id.parse().ok().and_then(|id: u64| self.labels.get(&id));
+                let mut pulls = self.pulls.iter_mut();
+                let pull = pulls.find(|pull| pull.number.to_string() == **number);
+                let (Some(name), Some(pull)) = (name, pull) else {
+                    return not_found();
+                };
+                pull.labels.retain(|label| label != name);
+                (204, Value::Null)
+            }
             _ => not_found(),
         }
+    }
+
+    /// A pull request with its labels, which Gitea names with their ids.
+    fn with_labels(&self, pull: &KeptPull, url: &str) -> Value {
+        let labels = self.labels.iter();
+        let labels = labels.filter(|(_, name)| pull.labels.contains(name));
+        let labels = labels.map(|(id, name)| json!({"id": id, "name": name}));
+        let mut shown = pull_request(pull, url);
+        shown["labels"] = labels.collect();
+        shown
     }
 
     fn label_on_gitea(&mut self, asked: &Asked<'_>, number: &str) -> Answer {
@@ -368,6 +423,14 @@ impl ForgeMemory {
         }
         (200, json!([]))
     }
+}
+
+fn has_branch(repository: &Path, name: &str) -> bool {
+    let mut git = Command::new("git");
+    git.arg("--git-dir").arg(repository);
+    git.args(["show-ref", "--verify", "--quiet"]);
+    let asked = git.arg(format!("refs/heads/{name}")).status();
+    asked.unwrap().success()
 }
 
 fn words(list: Option<String>) -> Vec<String> {

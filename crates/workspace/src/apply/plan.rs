@@ -8,7 +8,7 @@ use super::ApplyReport;
 use super::guard::{ApplyGuard, ChangeTarget, TargetAction};
 use super::journal::{ApplyStep, FileStamp};
 use crate::descent::{Descent, LastLink, PathResolver, ResolvedPath, kind_of};
-use crate::protected_paths::{self, HOME};
+use crate::protected_paths::{self, PROGRAM_FOLDER};
 use crate::root::special;
 use crate::{ChangeSet, Error, PathChange, PathKind, RelPath, Root, WorkspaceErrorKind};
 
@@ -270,7 +270,7 @@ fn check_target(path: &RelPath, real: &RelPath) -> Result<(), Error> {
             error.noting(&format!("`{path}` leads there through a symlink"))
         }
     })?;
-    if real.as_str() == HOME {
+    if real.as_str() == PROGRAM_FOLDER {
         return Err(Error::new(
             WorkspaceErrorKind::Denied,
             format!(

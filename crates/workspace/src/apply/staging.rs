@@ -13,7 +13,7 @@ use super::Durability;
 use super::fail_point::FailPoint;
 use super::journal::ApplyJournal;
 use crate::descent::open_dir;
-use crate::protected_paths::{HOME, STAGING};
+use crate::protected_paths::{PROGRAM_FOLDER, STAGING};
 use crate::writer::is_writer_lock;
 use crate::{Error, RelPath, Root, WorkspaceErrorKind};
 
@@ -37,7 +37,7 @@ pub(super) struct StagingArea<'r> {
 impl<'r> StagingArea<'r> {
     /// Returns true if there may be something to recover, without taking the lock.
     pub(super) fn is_left_over(root: &Root) -> Result<bool, Error> {
-        let path = format!("{HOME}/{STAGING}");
+        let path = format!("{PROGRAM_FOLDER}/{STAGING}");
         match root.dir().symlink_metadata(&path) {
             Ok(_) => Ok(true),
             Err(source) if source.kind() == io::ErrorKind::PermissionDenied => {
@@ -56,7 +56,7 @@ impl<'r> StagingArea<'r> {
                 Ok(Some(staging)) => return Ok(staging),
                 Ok(None) => {}
                 Err(source) => {
-                    let place = format!("{HOME}/{STAGING}");
+                    let place = format!("{PROGRAM_FOLDER}/{STAGING}");
                     return Err(Error::io("locking", &place, source));
                 }
             }
@@ -79,7 +79,7 @@ impl<'r> StagingArea<'r> {
     /// holder removes the lock file before unlocking, so a lock counts only while the file still
     /// has its name.
     fn try_lock(root: &'r Root, home_is_ours: &mut bool) -> io::Result<Option<Self>> {
-        let Some((home, home_made)) = make_dir(root.fd(), HOME)? else {
+        let Some((home, home_made)) = make_dir(root.fd(), PROGRAM_FOLDER)? else {
             return Ok(None);
         };
         *home_is_ours |= home_made;
@@ -125,8 +125,9 @@ impl<'r> StagingArea<'r> {
 
     /// The content of a file in it.
     pub(super) fn read(&self, name: &str) -> Result<Option<Vec<u8>>, Error> {
-        self.root
-            .read(&RelPath::parse(&format!("{HOME}/{STAGING}/{name}"))?)
+        self.root.read(&RelPath::parse(&format!(
+            "{PROGRAM_FOLDER}/{STAGING}/{name}"
+        ))?)
     }
 
     /// Returns true if only the lock is in it.
@@ -176,7 +177,7 @@ impl<'r> StagingArea<'r> {
                 .and_then(|()| rustix::fs::unlinkat(&self.home, STAGING, AtFlags::REMOVEDIR));
             if gone.is_ok() && self.home_is_ours {
                 // Fails, as it should, if the project now has other files there.
-                rustix::fs::unlinkat(self.root.fd(), HOME, AtFlags::REMOVEDIR).ok();
+                rustix::fs::unlinkat(self.root.fd(), PROGRAM_FOLDER, AtFlags::REMOVEDIR).ok();
             }
         }
         // A child being spawned by another thread may still share the handle, so closing it is not
@@ -197,7 +198,7 @@ impl<'r> StagingArea<'r> {
     }
 
     fn place(&self) -> String {
-        format!("{HOME}/{STAGING}")
+        format!("{PROGRAM_FOLDER}/{STAGING}")
     }
 }
 
@@ -216,7 +217,7 @@ fn note_owner(lock: &OwnedFd, home_is_ours: bool) -> io::Result<bool> {
 /// process removed it in between.
 pub(crate) fn make_dir(parent: BorrowedFd<'_>, name: &str) -> io::Result<Option<(OwnedFd, bool)>> {
     // `.drawloom` itself holds recipes that other users may read; everything below it is private.
-    let mode = if name == HOME { 0o755 } else { 0o700 };
+    let mode = if name == PROGRAM_FOLDER { 0o755 } else { 0o700 };
     let made = match rustix::fs::mkdirat(parent, name, Mode::from_raw_mode(mode)) {
         Ok(()) => true,
         Err(Errno::EXIST) => false,
@@ -226,7 +227,7 @@ pub(crate) fn make_dir(parent: BorrowedFd<'_>, name: &str) -> io::Result<Option<
     };
     match open_dir(parent, name) {
         Ok(dir) => {
-            if name != HOME {
+            if name != PROGRAM_FOLDER {
                 // A folder that an earlier version left behind is narrowed.
                 rustix::fs::fchmod(&dir, Mode::from_raw_mode(mode)).ok();
             }

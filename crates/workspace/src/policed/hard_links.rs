@@ -25,7 +25,7 @@ use super::Workspace;
 use super::scan::{self, ScanFilter};
 use crate::descent::{Descent, kind_of, stat};
 use crate::policy::HardLinks;
-use crate::protected_paths::{HOME, STAGING};
+use crate::protected_paths::{PROGRAM_FOLDER, STAGING};
 use crate::{DenialRule, Error, PathKind, RelPath};
 
 /// The most recounts if names change meanwhile, as they do while changes are applied.
@@ -202,7 +202,7 @@ impl Workspace {
 
     /// While changes are applied, originals have a second name in the staging area.
     fn count_staged(&self, census: &mut LinkCensus) {
-        let Ok(staging) = RelPath::parse(&format!("{HOME}/{STAGING}")) else {
+        let Ok(staging) = RelPath::parse(&format!("{PROGRAM_FOLDER}/{STAGING}")) else {
             return;
         };
         let mut descent = Descent::new(self.root.fd());

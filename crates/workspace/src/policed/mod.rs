@@ -18,6 +18,7 @@
 //! may be read here (counted on disk), unless the policy trusts hard links.
 //! Writing replaces the name and leaves the other names' content alone.
 
+mod cache_file;
 mod change;
 mod hard_links;
 mod ignored;
@@ -36,7 +37,7 @@ use crate::{AccessPolicy, Error, Root, WriteScope};
 pub use ignored::IGNORE_BYTES_MAX;
 pub use limits::{Limits, WriteCounter};
 pub use list::{DirectoryListing, ListingEntry, TreeListing, WalkOptions};
-pub(crate) use parallel_walk::ReadCandidate;
+pub use parallel_walk::{ReadCandidate, ReadableFile};
 pub use read::BoundedReader;
 pub use search::{
     ContentMatches, ContentQuery, FileHits, HitLine, LineKind, PATTERN_BYTES_MAX, PatternSyntax,

@@ -13,7 +13,9 @@ use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 
+use rustix::buffer::spare_capacity;
 use rustix::fs::Stat;
+use rustix::io::Errno;
 
 use super::hard_links::{LinkCensus, LinkNames, links_of};
 use super::read::{on_kernel_filesystem, open_at};
@@ -21,7 +23,7 @@ use super::scan::{ScanFilter, TreeWalk};
 use super::{IgnoredFiles, Workspace};
 use crate::descent::{kind_of, stat};
 use crate::policy::HardLinks;
-use crate::{Error, PathKind, RelPath, Root, TreeEntry, WorkspaceErrorKind};
+use crate::{Error, PathKind, RelPath, TreeEntry, WorkspaceErrorKind};
 
 /// The most threads; more wait for the disk and for each other.
 const THREADS_MAX: usize = 8;
@@ -31,8 +33,9 @@ const FILES_PER_BATCH: usize = 16;
 const BATCHES_WAITING_MAX: usize = 160;
 
 /// A file that may be read by its name; not yet opened.
-pub(crate) struct ReadCandidate<'c> {
-    pub(crate) path: RelPath,
+pub struct ReadCandidate<'c> {
+    /// Its path in the project.
+    pub path: RelPath,
     dir: &'c OwnedFd,
     space: &'c Workspace,
     /// The names of files with several, counted once, at the first such file.
@@ -41,14 +44,16 @@ pub(crate) struct ReadCandidate<'c> {
 
 impl ReadCandidate<'_> {
     /// Reads the present status of the file from its directory.
-    pub(crate) fn stat(&self) -> Option<Stat> {
+    #[must_use]
+    pub fn stat(&self) -> Option<Stat> {
         let name = self.path.file_name().unwrap_or_default();
         let found = stat(self.dir.as_fd(), name).ok().flatten()?;
         (kind_of(&found) == PathKind::File).then_some(found)
     }
 
     /// Opens the file and judges it by its handle; `None` if it may not be read or is gone.
-    pub(crate) fn open(&self) -> Option<(File, Stat)> {
+    #[must_use]
+    pub fn open(&self) -> Option<ReadableFile> {
         let name = self.path.file_name().unwrap_or_default();
         let (file, stat) = open_at(self.dir.as_fd(), name).ok()?;
         if kind_of(&stat) != PathKind::File {
@@ -58,7 +63,8 @@ impl ReadCandidate<'_> {
         if stat.st_size == 0 && on_kernel_filesystem(&file) {
             return None;
         }
-        self.may_be_read(&file, &stat).then_some((file, stat))
+        let may_be_read = self.may_be_read(&file, &stat);
+        may_be_read.then_some(ReadableFile { file, stat })
     }
 
     /// Returns true if all names of the file may be read.
@@ -72,6 +78,47 @@ impl ReadCandidate<'_> {
             Some(LinkNames::Changing) => matches!(self.space.check_links(file, stat), Ok(Ok(()))),
             Some(LinkNames::ReadableOnly(_)) | None => false,
         }
+    }
+}
+
+/// An open file that the policy allows to read.
+pub struct ReadableFile {
+    file: File,
+    stat: Stat,
+}
+
+impl ReadableFile {
+    /// Its status when it was opened.
+    #[must_use]
+    pub fn stat(&self) -> &Stat {
+        &self.stat
+    }
+
+    /// Reads the whole file into the buffer. Returns false if it is or becomes larger than
+    /// `bytes_max`, or the disk refuses. The buffer is not zeroed first, which would cost a pass
+    /// over every file.
+    #[must_use]
+    pub fn read_whole(&self, bytes_max: u64, buffer: &mut Vec<u8>) -> bool {
+        buffer.clear();
+        let size = usize::try_from(self.stat.st_size).unwrap_or(0);
+        if size as u64 > bytes_max {
+            return false;
+        }
+        // Room for one more byte than expected: an empty read then shows that the end was reached.
+        buffer.reserve(size + 1);
+        while buffer.len() as u64 <= bytes_max {
+            if buffer.len() == buffer.capacity() {
+                buffer.reserve(buffer.len());
+            }
+            match rustix::io::read(&self.file, spare_capacity(buffer)) {
+                Ok(0) => return true,
+                // A file gives all it has at once, so less than there is room for is its end.
+                Ok(_) if buffer.len() == size => return true,
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(_) => return false,
+            }
+        }
+        false
     }
 }
 
@@ -96,15 +143,10 @@ struct BatchQueue {
 }
 
 impl Workspace {
-    /// The root without the policy, for the program's own files in the project.
-    pub(crate) fn root(&self) -> &Root {
-        &self.root
-    }
-
     /// Calls `visit` for every readable file of the project that is not ignored, in no particular
-    /// order, each with a `hand` that belongs to one thread. Returns the hands, and the number of
+    /// order, each with a `state` that belongs to one thread. Returns the states, and the number of
     /// entries with names that no path can spell.
-    pub(crate) fn survey<H: Send>(
+    pub fn visit_readable<H: Send>(
         &self,
         stack_bytes: usize,
         hand: impl Fn() -> H + Sync,

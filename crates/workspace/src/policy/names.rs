@@ -89,6 +89,11 @@ pub(super) static READ: &[NameEntry] = &[
         ".drawloom/callback.key",
         "belongs to Drawloom",
     ),
+    entry(
+        DenialRule::Own,
+        ".drawloom/sign-in-link",
+        "makes its reader the admin of the server",
+    ),
     secret(".ssh", SSH_KEY),
     secret("id_rsa*", SSH_KEY),
     secret("id_dsa*", SSH_KEY),

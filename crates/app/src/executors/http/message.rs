@@ -30,7 +30,7 @@ struct MessageWriter<'j> {
 
 impl HttpMessage {
     /// Builds the message of a step. Fails before anything is sent if a variable is not set.
-    pub(super) fn of(job: &StepAttempt) -> Result<HttpMessage, String> {
+    pub(super) async fn of(job: &StepAttempt) -> Result<HttpMessage, String> {
         let mut writer = MessageWriter {
             job,
             secrets: Vec::new(),
@@ -38,7 +38,8 @@ impl HttpMessage {
         let mut headers = HeaderMap::new();
         put(&mut headers, TASK_HEADER, &job.task.id.to_string())?;
         if job.step.config.await_callback == Some(true) {
-            let token = token::sign(&job.hands.project, &job.task.id);
+            let hands = &job.hands;
+            let token = token::sign(&hands.project, &*hands.keys, &job.task.id).await;
             let token = token.map_err(|error| error.to_string())?;
             put(&mut headers, TOKEN_HEADER, &token)?;
             if let Some(origin) = job.hands.callback_origin.get() {

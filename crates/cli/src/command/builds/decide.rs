@@ -7,6 +7,7 @@ use clap::Args;
 
 use crate::agent_args::AgentModeArgs;
 use crate::build_run::{BuildIdArgs, decided, document, report, watched};
+use crate::command::workflow::DatabaseArgs;
 use crate::exit::{CliError, CliExit};
 use crate::output::{self, OutputFormat};
 use crate::session::CliSession;
@@ -22,6 +23,8 @@ Examples:
   drawloom builds approve last --dry-run
   drawloom builds approve 1k8x2m9q4t7wd --json")]
 pub(crate) struct BuildsApproveArgs {
+    #[command(flatten)]
+    keeping: DatabaseArgs,
     #[command(flatten)]
     which: BuildIdArgs,
     /// Do everything up to the review, and publish nothing
@@ -42,6 +45,7 @@ pub(crate) struct BuildsApproveArgs {
 
 impl BuildsApproveArgs {
     pub(crate) fn run(&self, session: &CliSession) -> Result<CliExit, CliError> {
+        let session = &self.keeping.session(session);
         let project = session.project()?;
         let form = OutputFormat::from(self.json);
         let id = self.which.find(session, &project)?;
@@ -64,6 +68,8 @@ Examples:
   drawloom builds reject last")]
 pub(crate) struct BuildsRejectArgs {
     #[command(flatten)]
+    keeping: DatabaseArgs,
+    #[command(flatten)]
     which: BuildIdArgs,
     /// Print the build as one JSON document
     #[arg(long, help_heading = "Output")]
@@ -72,6 +78,7 @@ pub(crate) struct BuildsRejectArgs {
 
 impl BuildsRejectArgs {
     pub(crate) fn run(&self, session: &CliSession) -> Result<CliExit, CliError> {
+        let session = &self.keeping.session(session);
         let project = session.project()?;
         let form = OutputFormat::from(self.json);
         let id = self.which.find(session, &project)?;
@@ -98,6 +105,8 @@ Examples:
   drawloom builds cancel last")]
 pub(crate) struct BuildsCancelArgs {
     #[command(flatten)]
+    keeping: DatabaseArgs,
+    #[command(flatten)]
     which: BuildIdArgs,
     /// Print the build as one JSON document
     #[arg(long, help_heading = "Output")]
@@ -106,6 +115,7 @@ pub(crate) struct BuildsCancelArgs {
 
 impl BuildsCancelArgs {
     pub(crate) fn run(&self, session: &CliSession) -> Result<CliExit, CliError> {
+        let session = &self.keeping.session(session);
         let project = session.project()?;
         let form = OutputFormat::from(self.json);
         let id = self.which.find(session, &project)?;

@@ -6,6 +6,7 @@ use clap::Args;
 use serde_json::json;
 
 use crate::build_run::BuildIdArgs;
+use crate::command::workflow::DatabaseArgs;
 use crate::exit::{CliError, CliExit};
 use crate::session::CliSession;
 use crate::{diff, output};
@@ -22,6 +23,8 @@ Examples:
   drawloom builds diff last --json")]
 pub(crate) struct BuildsDiffArgs {
     #[command(flatten)]
+    keeping: DatabaseArgs,
+    #[command(flatten)]
     which: BuildIdArgs,
     /// Only these files, or those in these folders
     #[arg(value_name = "PATH")]
@@ -33,9 +36,12 @@ pub(crate) struct BuildsDiffArgs {
 
 impl BuildsDiffArgs {
     pub(crate) fn run(&self, session: &CliSession) -> Result<CliExit, CliError> {
+        let session = &self.keeping.session(session);
         let project = session.project()?;
         let id = self.which.find(session, &project)?;
-        let job = session.wait(builds::show(&project, &id))?.job;
+        let job = session
+            .wait(builds::show(&project, &session.surroundings, &id))?
+            .job;
         let wanted: Vec<&FileDiff> = self.wanted(&job).collect();
         if wanted.is_empty() {
             return self.nothing(&job);

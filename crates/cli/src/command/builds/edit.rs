@@ -9,6 +9,7 @@ use dialoguer::theme::ColorfulTheme;
 use dialoguer::{Confirm, Editor};
 
 use crate::build_run::{BuildIdArgs, decided, document};
+use crate::command::workflow::DatabaseArgs;
 use crate::exit::{CliError, CliExit};
 use crate::output::{self, OutputFormat};
 use crate::session::CliSession;
@@ -26,6 +27,8 @@ Examples:
   drawloom builds show last --plan > plan.json && drawloom builds edit last --plan plan.json")]
 pub(crate) struct BuildsEditArgs {
     #[command(flatten)]
+    keeping: DatabaseArgs,
+    #[command(flatten)]
     which: BuildIdArgs,
     /// The edited plan; `-` is stdin
     #[arg(long, value_name = "FILE")]
@@ -37,6 +40,7 @@ pub(crate) struct BuildsEditArgs {
 
 impl BuildsEditArgs {
     pub(crate) fn run(&self, session: &CliSession) -> Result<CliExit, CliError> {
+        let session = &self.keeping.session(session);
         let project = session.project()?;
         let form = OutputFormat::from(self.json);
         let id = self.which.find(session, &project)?;
@@ -48,7 +52,9 @@ impl BuildsEditArgs {
                 })?
             }
             None if form == OutputFormat::Text && output::has_person() => {
-                let job = session.wait(builds::show(&project, &id))?.job;
+                let job = session
+                    .wait(builds::show(&project, &session.surroundings, &id))?
+                    .job;
                 let warnings = Vec::new();
                 let mut done = BuildOutcome { job, warnings };
                 in_editor(session, &project, &mut done)?;

@@ -6,6 +6,7 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use crate::agent_progress::shown as line;
+use crate::command::workflow::DatabaseArgs;
 use crate::exit::{CliError, CliExit};
 use crate::output;
 use crate::session::CliSession;
@@ -24,6 +25,8 @@ Examples:
   drawloom builds list --status plan_ready
   drawloom builds list --json | jq '.builds[0].id'")]
 pub(crate) struct BuildsListArgs {
+    #[command(flatten)]
+    keeping: DatabaseArgs,
     /// Only builds with this status, such as plan_ready or failed
     #[arg(long, value_name = "STATUS", value_parser = status)]
     status: Option<JobStatus>,
@@ -37,8 +40,14 @@ pub(crate) struct BuildsListArgs {
 
 impl BuildsListArgs {
     pub(crate) fn run(&self, session: &CliSession) -> Result<CliExit, CliError> {
+        let session = &self.keeping.session(session);
         let project = session.project()?;
-        let listed = session.wait(builds::list(&project, self.status, self.limit))?;
+        let listed = session.wait(builds::list(
+            &project,
+            &session.surroundings,
+            self.status,
+            self.limit,
+        ))?;
         if self.json {
             let builds: Vec<Value> = listed.iter().map(as_json).collect();
             output::json(&json!({ "builds": builds }))?;

@@ -5,6 +5,7 @@ use clap::Args;
 
 use crate::agent_args::AgentModeArgs;
 use crate::build_run::{BuildIdArgs, report, watched};
+use crate::command::workflow::DatabaseArgs;
 use crate::exit::{CliError, CliExit};
 use crate::output::OutputFormat;
 use crate::session::CliSession;
@@ -19,6 +20,8 @@ Examples:
   drawloom builds publish last")]
 pub(crate) struct BuildsPublishArgs {
     #[command(flatten)]
+    keeping: DatabaseArgs,
+    #[command(flatten)]
     which: BuildIdArgs,
     /// Print every event as one line of JSON, the result last
     #[arg(long, help_heading = "Output")]
@@ -27,6 +30,7 @@ pub(crate) struct BuildsPublishArgs {
 
 impl BuildsPublishArgs {
     pub(crate) fn run(&self, session: &CliSession) -> Result<CliExit, CliError> {
+        let session = &self.keeping.session(session);
         let project = session.project()?;
         let form = OutputFormat::from(self.json);
         let id = self.which.find(session, &project)?;

@@ -11,6 +11,7 @@ use workspace::RelPath;
 
 use crate::agent_args::AgentModeArgs;
 use crate::build_run::{BuildIdArgs, report, watched};
+use crate::command::workflow::DatabaseArgs;
 use crate::exit::{CliError, CliExit};
 use crate::output::{self, OutputFormat};
 use crate::session::CliSession;
@@ -31,6 +32,8 @@ Examples:
   drawloom builds review last --json | jq '.hunks[].path'")]
 pub(crate) struct BuildsReviewArgs {
     #[command(flatten)]
+    keeping: DatabaseArgs,
+    #[command(flatten)]
     which: BuildIdArgs,
     /// Publish the work as it is
     #[arg(long, conflicts_with_all = ["reject", "comment"])]
@@ -50,10 +53,13 @@ pub(crate) struct BuildsReviewArgs {
 
 impl BuildsReviewArgs {
     pub(crate) fn run(&self, session: &CliSession) -> Result<CliExit, CliError> {
+        let session = &self.keeping.session(session);
         let project = session.project()?;
         let form = OutputFormat::from(self.json);
         let id = self.which.find(session, &project)?;
-        let job = session.wait(builds::show(&project, &id))?.job;
+        let job = session
+            .wait(builds::show(&project, &session.surroundings, &id))?
+            .job;
         if job.status() != JobStatus::ReviewReady {
             let message = format!(
                 "the build {id} is `{}` and waits for no review",

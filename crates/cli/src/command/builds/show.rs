@@ -6,6 +6,7 @@ use serde_json::json;
 
 use crate::build_report;
 use crate::build_run::{BuildIdArgs, document};
+use crate::command::workflow::DatabaseArgs;
 use crate::exit::{CliError, CliExit};
 use crate::output;
 use crate::session::CliSession;
@@ -19,6 +20,8 @@ Examples:
   drawloom builds show last --plan > plan.json
   drawloom builds show last --json | jq .result.tokenUsage")]
 pub(crate) struct BuildsShowArgs {
+    #[command(flatten)]
+    keeping: DatabaseArgs,
     #[command(flatten)]
     which: BuildIdArgs,
     /// Show its history, step by step
@@ -34,9 +37,10 @@ pub(crate) struct BuildsShowArgs {
 
 impl BuildsShowArgs {
     pub(crate) fn run(&self, session: &CliSession) -> Result<CliExit, CliError> {
+        let session = &self.keeping.session(session);
         let project = session.project()?;
         let id = self.which.find(session, &project)?;
-        let shown = session.wait(builds::show(&project, &id))?;
+        let shown = session.wait(builds::show(&project, &session.surroundings, &id))?;
         if self.plan {
             let Some(plan) = &shown.job.plan else {
                 let message = format!("the build {id} has no plan yet");
@@ -46,7 +50,7 @@ impl BuildsShowArgs {
             return Ok(CliExit::Done);
         }
         let progress = match self.history || self.json {
-            true => session.wait(builds::progress(&project, &id))?,
+            true => session.wait(builds::progress(&project, &session.surroundings, &id))?,
             false => Vec::new(),
         };
         if self.json {

@@ -168,7 +168,7 @@ fn about(variable: &RecipeVariable) -> String {
         notes.push(format!("default {}", shown(&default.value)));
     }
     if let Some(suggestion) = &variable.suggestion {
-        notes.push(format!("such as {}", shown(suggestion)));
+        notes.push(format!("e.g. {}", shown(suggestion)));
     }
     if let Some(pattern) = &variable.pattern {
         notes.push(format!("matching {}", pattern.text));

@@ -7,7 +7,7 @@ pub(crate) mod validate;
 
 use clap::Subcommand;
 
-use super::run::RunArgs;
+use super::run::RecipeRunArgs;
 use crate::exit::{CliError, CliExit};
 use crate::session::CliSession;
 
@@ -18,7 +18,7 @@ pub(crate) enum RecipeCommand {
     Info(info::RecipeInfoArgs),
     Validate(validate::RecipeValidateArgs),
     New(new::RecipeNewArgs),
-    Run(Box<RunArgs>),
+    Run(Box<RecipeRunArgs>),
 }
 
 impl RecipeCommand {

@@ -6,7 +6,7 @@ use app::recipes;
 use recipe::{OnConflict, RecipeRunRequest, UnfinishedRun};
 use serde_json::json;
 
-use super::RunArgs;
+use super::recipe::RecipeRunArgs;
 use crate::exit::{CliError, CliExit};
 use crate::output::{self, OutputFormat};
 use crate::session::CliSession;
@@ -32,7 +32,7 @@ pub(crate) fn say_unfinished(project: &Project, form: OutputFormat) -> Result<()
 }
 
 pub(super) fn settle(
-    run: &RunArgs,
+    run: &RecipeRunArgs,
     session: &CliSession,
     (project, wish): (&Project, RecoverChoice),
 ) -> Result<CliExit, CliError> {
@@ -44,7 +44,7 @@ pub(super) fn settle(
 }
 
 /// Finds the run to settle: the last one, or the last one of the recipe that is named.
-fn find(run: &RunArgs, project: &Project) -> Result<UnfinishedRun, CliError> {
+fn find(run: &RecipeRunArgs, project: &Project) -> Result<UnfinishedRun, CliError> {
     let mut found = recipe::unfinished(&project.root)?;
     if let Some(name) = &run.recipe {
         found.retain(|one| one.recipe() == name || one.id().ends_with(name.as_str()));
@@ -55,7 +55,7 @@ fn find(run: &RunArgs, project: &Project) -> Result<UnfinishedRun, CliError> {
 }
 
 fn resume(
-    run: &RunArgs,
+    run: &RecipeRunArgs,
     session: &CliSession,
     (project, unfinished): (&Project, &UnfinishedRun),
 ) -> Result<CliExit, CliError> {
@@ -69,7 +69,7 @@ fn resume(
 }
 
 fn undo(
-    run: &RunArgs,
+    run: &RecipeRunArgs,
     session: &CliSession,
     (project, unfinished): (&Project, &UnfinishedRun),
 ) -> Result<CliExit, CliError> {

@@ -1,6 +1,7 @@
-//! `drawloom runs list`: the runs of workflows, the newest first.
+//! `drawloom runs list`: runs of every kind, the newest first.
 
 use app::workflows::RunFilter;
+use app::{ListedKind, ListedRun, RUNS_COUNTED_MAX, RunListRequest};
 use clap::Args;
 use flow::engine::{RunRow, RunStatus};
 use serde_json::{Value, json};
@@ -14,17 +15,22 @@ use crate::table;
 use crate::use_cases::TerminalUseCases;
 
 /// Number of rows counted besides those that are listed.
-pub(crate) const COUNTED_MAX: usize = 1_000;
+pub(crate) const COUNTED_MAX: usize = RUNS_COUNTED_MAX;
 
-/// List the runs of workflows, the newest first
+/// List runs of every kind, the newest first: workflows, tasks, plans, builds, and the last run of each
+/// recipe that wrote something
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Examples:
   drawloom runs list
+  drawloom runs list --kind plan
   drawloom runs list --status paused --since 2h
   drawloom runs list --workflow 'PR Review' --tag nightly
   drawloom runs list --json | jq '.runs[0].id'")]
 pub(crate) struct RunsListArgs {
+    /// Only runs of this kind: recipe, workflow, task, plan or build
+    #[arg(long, value_name = "KIND", value_parser = kind)]
+    kind: Option<ListedKind>,
     /// Only runs with this status: running, paused, completed, failed or cancelled
     #[arg(long, value_name = "STATUS", value_parser = status)]
     status: Option<RunStatus>,
@@ -62,47 +68,34 @@ impl RunsListArgs {
             before_ms: None,
             is_top: self.top,
         };
-        let mut found: Vec<(RunRow, String)> = Vec::new();
-        for run in use_cases.wait(use_cases.runs(&filter, self.limit))? {
-            let name = name_of(&use_cases, &run)?;
-            found.push((run, name));
-        }
-        let more = match found.len() < self.limit {
-            true => 0,
-            false => {
-                use_cases.wait(use_cases.count_runs(&filter, self.limit + COUNTED_MAX))?
-                    - found.len()
-            }
+        let request = RunListRequest {
+            kind: self.kind,
+            filter,
+            max: self.limit,
         };
+        let page = use_cases.wait(use_cases.all_runs(&request))?;
         if self.json {
-            let listed: Vec<Value> = found.iter().map(document).collect();
-            output::json(&json!({ "runs": listed, "more": more }))?;
+            let listed: Vec<Value> = page.runs.iter().map(document).collect();
+            output::json(&json!({ "runs": listed, "more": page.more }))?;
             return Ok(CliExit::Done);
         }
-        if found.is_empty() {
+        if page.runs.is_empty() {
             output::say(
-                "No run of a workflow matches; `drawloom workflow start FILE` starts one. \
-                 Files that recipes wrote are listed in .drawloom/generated.",
+                "No run matches; `drawloom run THING` runs a recipe, a workflow, a task or a plan.",
             );
         }
-        let rows = found.iter().map(|(run, name)| row(run, name, now_ms));
+        let rows = page.runs.iter().map(|run| row(run, now_ms));
         output::styled(&table::render(&rows.collect::<Vec<_>>()))?;
-        if more > 0 {
-            output::say(and_more(more));
+        if page.more > 0 {
+            output::say(and_more(page.more));
         }
         Ok(CliExit::Done)
     }
 }
 
-/// Returns the name of a run: its workflow's title or file name. Runs of older versions go by the
-/// title, or by their first step.
+/// Returns the name of a run of the engine.
 pub(crate) fn name_of(use_cases: &TerminalUseCases, run: &RunRow) -> Result<String, CliError> {
-    if let Some(name) = &run.name {
-        return Ok(name.clone());
-    }
-    let workflow = use_cases.wait(use_cases.workflow(run))?;
-    let first = workflow.steps().first().map(|step| step.name.as_str());
-    Ok(workflow.name().or(first).unwrap_or_default().to_owned())
+    Ok(use_cases.wait(use_cases.run_name(run))?)
 }
 
 /// Says how many rows a list leaves out, as far as they were counted.
@@ -113,22 +106,32 @@ pub(crate) fn and_more(more: usize) -> String {
     }
 }
 
-fn document((run, name): &(RunRow, String)) -> Value {
-    let mut fields = json!(run);
-    if let Some(fields) = fields.as_object_mut() {
-        fields.insert("name".to_owned(), json!(name));
-    }
+/// Returns a run as programs see it; one of the engine has all fields of its row.
+fn document(run: &ListedRun) -> Value {
+    let mut fields = match &run.row {
+        Some(row) => json!(row),
+        None => json!({
+            "id": run.id, "status": run.status, "reason": run.reason,
+            "created_ms": run.created_ms, "ended_ms": run.ended_ms,
+        }),
+    };
+    fields["name"] = json!(run.name);
+    fields["kind"] = json!(run.kind.as_str());
     fields
 }
 
-fn row(run: &RunRow, name: &str, now_ms: u64) -> Vec<String> {
-    let until = run.ended_ms.unwrap_or(now_ms);
+fn row(run: &ListedRun, now_ms: u64) -> Vec<String> {
+    let is_open = run.row.is_some() && run.ended_ms.is_none();
+    let until = run.ended_ms.or(is_open.then_some(now_ms));
+    let took = until.map(|until| span(until.saturating_sub(run.created_ms)));
     vec![
-        run.id.to_string(),
-        run.status.name().to_owned(),
+        run.id.clone().unwrap_or_else(|| "-".to_owned()),
+        run.kind.as_str().to_owned(),
+        run.status.clone(),
         when(run.created_ms),
-        span(until.saturating_sub(run.created_ms)),
-        shown(name),
+        took.filter(|_| run.row.is_some())
+            .unwrap_or_else(|| "-".to_owned()),
+        shown(&run.name),
         run.reason.as_deref().map(shown).unwrap_or_default(),
     ]
 }
@@ -140,6 +143,17 @@ pub(crate) fn when(ms: u64) -> String {
         return String::new();
     };
     time.strftime("%Y-%m-%d %H:%M:%SZ").to_string()
+}
+
+/// Parses a kind as it is typed.
+fn kind(word: &str) -> Result<ListedKind, String> {
+    let found = ListedKind::ALL
+        .into_iter()
+        .find(|kind| kind.as_str() == word);
+    found.ok_or_else(|| {
+        let names = ListedKind::ALL.map(ListedKind::as_str);
+        format!("there are: {}", names.join(", "))
+    })
 }
 
 /// Parses a status as it is typed.

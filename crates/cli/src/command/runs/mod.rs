@@ -1,4 +1,4 @@
-//! `drawloom runs`: runs of workflows, looked at and steered.
+//! `drawloom runs`: runs of every kind listed, those of the engine looked at and steered.
 
 mod control;
 mod delete;
@@ -15,7 +15,7 @@ pub(crate) use list::{COUNTED_MAX, and_more, when};
 use crate::exit::{CliError, CliExit};
 use crate::session::CliSession;
 
-/// List, show and control runs of workflows
+/// List runs of every kind, show and control them
 #[derive(Debug, Subcommand)]
 pub(crate) enum RunsCommand {
     List(list::RunsListArgs),

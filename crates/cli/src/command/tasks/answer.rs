@@ -58,7 +58,7 @@ impl TasksAnswerArgs {
         let use_cases = self.keeping.look(session)?;
         let task = self.task(&use_cases)?;
         if let Some(token) = &self.token {
-            use_cases.check_token(&task.id, token)?;
+            use_cases.wait(use_cases.check_token(&task.id, token))?;
         }
         let form = OutputFormat::from(self.json);
         let Some(answer) = answer else {

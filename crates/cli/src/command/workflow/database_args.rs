@@ -17,7 +17,7 @@ use crate::use_cases::TerminalUseCases;
 use crate::{input, output};
 
 /// The database of runs.
-#[derive(Args, Debug, Default)]
+#[derive(Args, Clone, Debug, Default)]
 pub(crate) struct DatabaseArgs {
     /// The database: sqlite:PATH or postgres://…; the project's by default
     #[arg(long, value_name = "URL", help_heading = "Storage")]
@@ -28,6 +28,14 @@ impl DatabaseArgs {
     /// The database that the command line names.
     pub(crate) fn url(&self) -> Option<&str> {
         self.database.as_deref()
+    }
+
+    /// The session, in which everything uses the database that the command line names.
+    pub(crate) fn session(&self, session: &CliSession) -> CliSession {
+        self.warn_of_password();
+        let mut session = session.clone();
+        session.surroundings.database = self.database.clone();
+        session
     }
 
     /// Says that a password on the command line can be seen by every user of the machine.
@@ -50,7 +58,17 @@ impl DatabaseArgs {
         session: &CliSession,
         wish: AiOverrides,
     ) -> Result<TerminalUseCases, CliError> {
-        let project = Arc::new(self.project(session)?);
+        self.open_project(session, session.project()?, wish)
+    }
+
+    /// Opens the application for a project that is open already.
+    pub(crate) fn open_project(
+        &self,
+        session: &CliSession,
+        project: Project,
+        wish: AiOverrides,
+    ) -> Result<TerminalUseCases, CliError> {
+        let project = Arc::new(self.enlisted(session, project)?);
         let database = self.database.as_deref();
         let opening = App::open(project, &session.surroundings, wish, database);
         let app = session.wait(opening)?;
@@ -75,7 +93,15 @@ impl DatabaseArgs {
 
     /// Opens the project, with the agents of the database among those of its settings.
     pub(crate) fn project(&self, session: &CliSession) -> Result<Project, CliError> {
-        let mut project = session.project()?;
+        self.enlisted(session, session.project()?)
+    }
+
+    /// True if there is a database: a file, or one that is named.
+    pub(crate) fn is_there(&self, session: &CliSession, project: &Project) -> bool {
+        app::workflows::has_database(project, &session.surroundings, self.url())
+    }
+
+    fn enlisted(&self, session: &CliSession, mut project: Project) -> Result<Project, CliError> {
         self.warn_of_password();
         let database = self.database.as_deref();
         session.wait(app::people::enlist(
@@ -118,23 +144,41 @@ pub(crate) fn input_value(
     given: Option<&str>,
     words: &[String],
 ) -> Result<Option<Value>, CliError> {
-    let mut value = match given {
+    let words = value_words(words)?.into_iter();
+    let values = words.map(|(name, text)| (name.to_owned(), value_of(text)));
+    input_of(session, given, values.collect())
+}
+
+/// Splits `name=value` words.
+pub(crate) fn value_words(words: &[String]) -> Result<Vec<(&str, &str)>, CliError> {
+    let split = words.iter().map(|word| {
+        word.split_once('=').ok_or_else(|| {
+            let message = format!("`{word}` is not NAME=VALUE");
+            CliError::usage(message).hint("write name=value, or give `--input JSON`")
+        })
+    });
+    split.collect()
+}
+
+/// Reads a value from `JSON`, `@FILE` or `-`, and adds values by name to it.
+pub(crate) fn input_of(
+    session: &CliSession,
+    given: Option<&str>,
+    values: Vec<(String, Value)>,
+) -> Result<Option<Value>, CliError> {
+    let mut whole = match given {
         Some(given) => Some(one_value(session, given)?),
         None => None,
     };
-    for word in words {
-        let Some((name, text)) = word.split_once('=') else {
-            let message = format!("`{word}` is not NAME=VALUE");
-            return Err(CliError::usage(message).hint("write name=value, or give `--input JSON`"));
-        };
-        let fields = value.get_or_insert_with(|| Value::Object(Map::new()));
+    for (name, value) in values {
+        let fields = whole.get_or_insert_with(|| Value::Object(Map::new()));
         let Value::Object(fields) = fields else {
             let message = "values by name can be added to a JSON object only";
             return Err(CliError::usage(message));
         };
-        fields.insert(name.to_owned(), value_of(text));
+        fields.insert(name, value);
     }
-    Ok(value)
+    Ok(whole)
 }
 
 /// Reads one value from each line of a file, or of stdin for `-`. All of them are read before one

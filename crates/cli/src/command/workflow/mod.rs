@@ -5,6 +5,7 @@ mod check;
 mod database_args;
 mod export;
 mod import;
+mod inputs;
 mod parse;
 mod render;
 mod run_to_end;
@@ -23,10 +24,16 @@ use crate::exit::{CliError, CliExit, CliProblem};
 use crate::input;
 use crate::output;
 use crate::session::CliSession;
+use crate::use_cases::TerminalUseCases;
 
 pub(crate) use ask_person::{answer_value, ask, how_to_answer};
-pub(crate) use database_args::{DatabaseArgs, input_lines, input_value, text_of};
+pub(crate) use database_args::{
+    DatabaseArgs, input_lines, input_of, input_value, text_of, value_words,
+};
+pub(crate) use inputs::DeclaredInputs;
 pub(crate) use run_to_end::{SeenEvents, is_for_people, settle};
+pub(crate) use show::inputs_table;
+pub(crate) use start::{StartOptions, StartWait, WorkflowStart};
 pub(crate) use view::{EventDetail, RunPicture, event_json, place, span, told, width};
 
 /// Work with workflows: Mermaid flowcharts that run
@@ -101,7 +108,29 @@ pub(crate) fn fine_sheet(
     project: &app::Project,
     file: &Path,
 ) -> Result<LoadedWorkflow, CliError> {
-    let sheet = sheet(session, project, file)?;
+    accepted(sheet(session, project, file)?)
+}
+
+/// Reads a workflow of a file or a name, from the database where the project has none of the name.
+pub(crate) fn document_of(
+    session: &CliSession,
+    use_cases: &TerminalUseCases,
+    file: &Path,
+) -> Result<LoadedWorkflow, CliError> {
+    match fine_sheet(session, use_cases.project(), file) {
+        Err(error) if error.code == "E_NOT_FOUND" => {
+            let name = file.display().to_string();
+            match use_cases.wait(use_cases.sheet(&name)) {
+                Ok(sheet) => accepted(sheet),
+                Err(_) => Err(error),
+            }
+        }
+        read => read,
+    }
+}
+
+/// Refuses a workflow that cannot run; prints the warnings of any other.
+fn accepted(sheet: LoadedWorkflow) -> Result<LoadedWorkflow, CliError> {
     if !sheet.is_fine() {
         return Err(wrong(&sheet));
     }
@@ -162,9 +191,9 @@ fn refused(error: &mermaid::Error, file: &Path) -> CliError {
         file: Some(file.display().to_string()),
         line: Some(problem.line),
         column: Some(problem.column),
-        caret: problem.caret.0,
-        width: problem.caret.1,
-        excerpt: Some(problem.excerpt.clone()),
+        caret: problem.excerpt.caret,
+        width: problem.excerpt.width,
+        excerpt: Some(problem.excerpt.text.clone()),
         notes: Vec::new(),
         hint: problem.hint.clone(),
         answer: None,

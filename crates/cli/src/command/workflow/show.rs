@@ -63,7 +63,7 @@ impl WorkflowShowArgs {
         ];
         rows.extend(workflow.steps().iter().map(|step| row(workflow, step)));
         text.push_str(&table::render(&rows));
-        text.push_str(&taken(workflow));
+        text.push_str(&inputs_table(workflow));
         for trigger in workflow.triggers() {
             text.push_str(&format!("starts by itself: {}\n", told(trigger)));
         }
@@ -76,7 +76,7 @@ impl WorkflowShowArgs {
 }
 
 /// Says what a run is started with, a row for each value.
-fn taken(workflow: &Workflow) -> String {
+pub(crate) fn inputs_table(workflow: &Workflow) -> String {
     let Some(schema) = workflow.input_schema() else {
         return String::new();
     };

@@ -1,6 +1,6 @@
 //! The context of a question: texts, files, and how much of them.
 
-use prompt::suggestion;
+use diagnostics::suggestion;
 
 use crate::fields::{FileProblems, ManifestFields, ManifestText, UnsupportedKey};
 use crate::yaml::ManifestData;

@@ -1,6 +1,7 @@
 //! The guardrails of a question, as a manifest writes them.
 
-use prompt::{GuardedSyntax, limits, suggestion};
+use diagnostics::suggestion;
+use prompt::{GuardedSyntax, limits};
 
 use crate::fields::{FileProblems, ManifestFields, ManifestText, UnsupportedKey};
 use crate::yaml::ManifestData;

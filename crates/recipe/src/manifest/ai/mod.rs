@@ -4,7 +4,8 @@ mod context;
 mod directives;
 mod guardrails;
 
-use prompt::{AnswerKind, GuardedSyntax, suggestion};
+use diagnostics::suggestion;
+use prompt::{AnswerKind, GuardedSyntax};
 
 use super::variable::is_name;
 use crate::fields::{FileProblems, ManifestFields, ManifestText, ManifestValue, UnsupportedKey};

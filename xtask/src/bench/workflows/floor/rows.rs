@@ -5,7 +5,10 @@ use std::collections::BTreeSet;
 use anyhow::{Result, bail};
 use serde_json::{Value, json};
 
-use super::{EVENTS, GROUPS, INPUTS, ITEMS, Kind, NO_LONGER_READY, NOTICES, READY, RUNS, TASKS};
+use super::shorthand;
+use super::{
+    EVENTS, GROUPS, INPUTS, ITEMS, Kind, NO_LONGER_READY, NOTICES, READY, RUNS, STREAM, TASKS,
+};
 
 const CHAIN_STEPS: usize = 10;
 /// Runs of a chain that are under way at a time.
@@ -16,6 +19,9 @@ pub(crate) const WORKFLOW: &str =
     "0da6e5c10c5c271f810834996414c44447e5bca03fbc019c59c8fb6a136ca194";
 
 const WORKER: &str = "vm-12345-d78ace";
+/// Limits the bytes and the events of a page, as in the store.
+const PAGE_BYTES_MAX: usize = 1_800;
+const PAGE_EVENTS_MAX: usize = 32;
 
 pub(crate) type Row = Vec<Value>;
 
@@ -106,21 +112,26 @@ impl Job {
 
     /// Rows of a kind are one statement.
     fn transaction(&self, turn: &Turn<'_>, told: &mut [u64]) -> Vec<Put> {
-        let events = turn.events(told);
+        let events = pages(turn.events(told));
+        let stream = events.iter().map(|page| page[..2].to_vec()).collect();
         let new = turn.new_runs();
         let done = turn.done_runs();
         let runs: BTreeSet<usize> = turn.all().map(|step| step.run).collect();
         let runs = runs
             .iter()
-            .map(|run| run_row(*run, told[*run], done.contains(run)));
+            .map(|run| self.run_row(*run, told[*run], done.contains(run)));
         let claimed = turn.claimed.iter().map(|step| vec![json!(step.id())]);
+        let mut tasks = turn.task_rows();
+        if self.shape == Shape::FanOut && !done.is_empty() {
+            tasks.extend(self.gathered_rows());
+        }
         let mut puts = vec![
             Put(&RUNS, runs.collect()),
             Put(
                 &INPUTS,
                 new.iter().map(|run| self.input_row(*run)).collect(),
             ),
-            Put(&TASKS, turn.task_rows()),
+            Put(&TASKS, tasks),
             Put(&NO_LONGER_READY, claimed.collect()),
             Put(
                 &READY,
@@ -132,12 +143,23 @@ impl Job {
             puts.push(Put(&ITEMS, self.item_rows(turn)));
         }
         puts.push(Put(&EVENTS, events));
+        puts.push(Put(&STREAM, stream));
         puts.push(Put(
             &NOTICES,
             done.iter().map(|run| notice_row(*run)).collect(),
         ));
         puts.retain(|Put(_, rows)| !rows.is_empty());
         puts
+    }
+
+    /// The foreach and its join have the results of all items: beside short rows of items, that counts.
+    fn gathered_rows(&self) -> [Row; 2] {
+        let results: Vec<Value> = self.steps.iter().map(|_| json!({"ok": true})).collect();
+        let count = results.len();
+        let counts = json!({"total": count, "succeeded": count, "failed": 0, "skipped": 0});
+        let output = json!({"results": results, "failed": [], "counts": counts});
+        [("Each", "foreach"), ("Join", "join")]
+            .map(|(step, kind)| gathered_row(step, kind, &output))
     }
 
     /// Items are known when the run starts, and those that are started with it start at once.
@@ -162,6 +184,24 @@ impl Job {
             "succeeded": succeeded, "failed": 0, "closed": false, "pristine": true,
         });
         vec![json!(id), json!(body.to_string())]
+    }
+
+    fn run_row(&self, run: usize, told: u64, is_ended: bool) -> Row {
+        let id = run_id(run);
+        let status = if is_ended { "completed" } else { "running" };
+        let name = match self.shape {
+            Shape::Chain => "chain",
+            Shape::FanOut => "fan-out",
+            Shape::Loop => "loop",
+        };
+        let body = json!({
+            "id": id, "workflow": WORKFLOW, "name": name, "status": status, "reason": null,
+            "pause": null, "result": null, "parent": null, "depth": 0, "assignee": null, "tags": [],
+            "active": 1, "seq": told, "spent": {"tokens": 0, "micros": 0}, "created_ms": AT_MS,
+            "ended_ms": is_ended.then_some(AT_MS),
+        });
+        let body = body.to_string();
+        cells(json!([id, WORKFLOW, status, AT_MS, true, body]))
     }
 
     fn input_row(&self, run: usize) -> Row {
@@ -213,11 +253,11 @@ impl<'s> Turn<'s> {
         rows
     }
 
-    fn events(&self, told: &mut [u64]) -> Vec<Row> {
+    fn events(&self, told: &mut [u64]) -> Vec<Event> {
         let mut events = Vec::new();
         let mut tell = |run: usize, what: Value| {
             told[run] += 1;
-            events.push(event_row(run, told[run], &what));
+            events.push(Event::new(run, told[run], &what));
         };
         self.ended.iter().for_each(|step| step.tell_end(&mut tell));
         for step in &self.entered {
@@ -306,22 +346,16 @@ impl Step {
             Value::Null,
             json!(ready_ms),
         ]);
-        row.extend([
-            json!(lease_ms),
-            json!(fence),
-            json!(!is_ended),
-            json!(body.to_string()),
-        ]);
+        let run = run_id(self.run);
+        let body = shorthand::TASKS.shorten_whole(&run, &body.to_string());
+        let (slot, rank) = (Value::Null, json!(0));
+        row.extend([json!(lease_ms), json!(fence), json!(!is_ended)]);
+        row.extend([slot, rank, json!(body)]);
         row
     }
 
     fn ready_row(self) -> Row {
-        vec![
-            json!(self.id()),
-            json!(run_id(self.run)),
-            json!(AT_MS),
-            Value::Null,
-        ]
+        cells(json!([self.id(), run_id(self.run), AT_MS, null, null, 0]))
     }
 
     fn item_row(self, status: &str, active: usize) -> Row {
@@ -378,32 +412,78 @@ impl Step {
     }
 }
 
+fn gathered_row(step: &str, kind: &str, output: &Value) -> Row {
+    let run = run_id(0);
+    let id = format!("{run}/{step}");
+    let body = json!({
+        "id": id, "kind": kind, "execution": "automated", "status": "completed", "from": null,
+        "ready_ms": AT_MS, "attempt": 1, "fence": 1, "lease": null, "assignee": null,
+        "fallen_back": false, "turns": 0, "note": null, "output": output, "partial": false,
+        "failure": null, "hold": null, "tags": [], "arrivals": [], "passed": [],
+        "spent": {"tokens": 0, "micros": 0}, "created_ms": AT_MS, "ended_ms": AT_MS,
+    });
+    let body = shorthand::TASKS.shorten_whole(&run, &body.to_string());
+    let mut row = cells(json!([id, run, "", id, 1, "completed"]));
+    row.extend(cells(json!([null, null, null, 1, false, null, 0, body])));
+    row
+}
+
+/// The cells of a row, written as a list.
+fn cells(list: Value) -> Row {
+    match list {
+        Value::Array(cells) => cells,
+        _ => Vec::new(),
+    }
+}
+
 fn run_id(run: usize) -> String {
     format!("42dcc07c{run:09x}")
 }
 
-fn run_row(run: usize, told: u64, is_ended: bool) -> Row {
-    let id = run_id(run);
-    let status = if is_ended { "completed" } else { "running" };
-    let body = json!({
-        "id": id, "workflow": WORKFLOW, "status": status, "reason": null, "pause": null,
-        "result": null, "parent": null, "depth": 0, "assignee": null, "tags": [], "active": 1,
-        "seq": told, "spent": {"tokens": 0, "micros": 0}, "created_ms": AT_MS,
-        "ended_ms": is_ended.then_some(AT_MS),
-    });
-    vec![
-        json!(id),
-        json!(WORKFLOW),
-        json!(status),
-        json!(AT_MS),
-        json!(body.to_string()),
-    ]
+/// One event of a run as the engine encodes it.
+struct Event {
+    run: usize,
+    seq: u64,
+    body: String,
 }
 
-fn event_row(run: usize, seq: u64, what: &Value) -> Row {
-    let run = run_id(run);
-    let body = json!({"run": run, "seq": seq, "at_ms": AT_MS, "what": what}).to_string();
-    vec![json!(run), json!(seq), json!(body)]
+impl Event {
+    fn new(run: usize, seq: u64, what: &Value) -> Self {
+        let body = json!({"run": run_id(run), "seq": seq, "at_ms": AT_MS, "what": what});
+        let body = body.to_string();
+        Self { run, seq, body }
+    }
+}
+
+/// Puts the events of a transaction on as few pages as possible, as the store does.
+fn pages(mut events: Vec<Event>) -> Vec<Row> {
+    events.sort_by_key(|event| event.run);
+    let mut pages: Vec<Vec<Event>> = Vec::new();
+    for event in events {
+        let bytes = |page: &[Event]| page.iter().map(|event| event.body.len() + 1).sum::<usize>();
+        match pages.last_mut() {
+            Some(page)
+                if page[0].run == event.run
+                    && page.len() < PAGE_EVENTS_MAX
+                    && bytes(page) + event.body.len() + 3 <= PAGE_BYTES_MAX =>
+            {
+                page.push(event);
+            }
+            _ => pages.push(vec![event]),
+        }
+    }
+    let rows = pages.iter().map(|page| {
+        let last = &page[page.len() - 1];
+        let bodies: Vec<&str> = page.iter().map(|event| event.body.as_str()).collect();
+        let body = match bodies.as_slice() {
+            [only] => (*only).to_owned(),
+            several => format!("[{}]", several.join(",")),
+        };
+        let run = run_id(last.run);
+        let body = shorthand::EVENTS.shorten(&run, &body);
+        vec![json!(run), json!(last.seq), json!(body)]
+    });
+    rows.collect()
 }
 
 fn notice_row(run: usize) -> Row {
@@ -411,5 +491,5 @@ fn notice_row(run: usize) -> Row {
         "run": run_id(run), "task": null, "kind": "run_completed",
         "message": "The run is completed.", "assignee": null,
     });
-    vec![json!(body.to_string())]
+    vec![json!(run_id(run)), json!(body.to_string())]
 }
