@@ -28,7 +28,7 @@ use llm::price::PriceList;
 use llm::retry::{RetryLimits, RetryingModel};
 use llm::{Provider, ProviderClient, ProviderEndpoint, Secret, SystemBlock};
 use serde_json::{Map, Value, json};
-use store::{NewRun, Options, RunKind, SqliteDatabase};
+use store::{AgentRuns as _, NewRun, Options, RunKind, SqliteDatabase};
 
 use clocks::{Timed, Wall, Watch, median};
 use server::Server;
