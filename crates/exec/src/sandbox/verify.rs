@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, StatxFlags};
+use rustix::fs::{AtFlags, CWD, StatxFlags};
 use rustix::io::Errno;
 
 use super::handles::open_place;
@@ -23,6 +23,9 @@ pub(super) struct ExpectedMounts {
     steps: Vec<(MountStep, PathBuf)>,
     /// The mounts outside the sandbox.
     outside: Vec<KnownMount>,
+    /// The ids of those that this user cannot get to, such as a container's below `/var/lib/docker`.
+    /// `bwrap` cannot make them read-only, and the command cannot get to them either.
+    unreachable: Vec<u64>,
     /// The file system and the directory or file in it that each place is.
     sources: BTreeMap<PathBuf, (String, PathBuf)>,
 }
@@ -30,6 +33,8 @@ pub(super) struct ExpectedMounts {
 impl ExpectedMounts {
     pub(super) fn new(steps: Vec<(MountStep, PathBuf)>) -> Result<Self, String> {
         let outside = known_mounts("self")?;
+        let unreachable = outside.iter().filter(|mount| is_unreachable(mount));
+        let unreachable = unreachable.map(|mount| mount.id).collect();
         let mut sources = BTreeMap::new();
         for (step, path) in &steps {
             if matches!(step, MountStep::Fresh | MountStep::Hidden) {
@@ -43,6 +48,7 @@ impl ExpectedMounts {
         Ok(Self {
             steps,
             outside,
+            unreachable,
             sources,
         })
     }
@@ -95,10 +101,12 @@ impl ExpectedMounts {
         let mut roots = self.steps.iter();
         let in_writable =
             roots.any(|(step, dir)| *step == MountStep::Writable && point.starts_with(dir));
-        in_writable
-            && self.outside.iter().any(|known| {
-                known.point == *point && known.device == mount.device && known.root == mount.root
-            })
+        self.outside.iter().any(|known| {
+            known.point == *point
+                && known.device == mount.device
+                && known.root == mount.root
+                && (in_writable || self.unreachable.contains(&known.id))
+        })
     }
 
     fn is_planned(&self, step: MountStep, path: &Path, mount: &KnownMount) -> bool {
@@ -118,6 +126,13 @@ impl ExpectedMounts {
     }
 }
 
+/// Returns true if a directory above the mount is closed to this user.
+fn is_unreachable(mount: &KnownMount) -> bool {
+    let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
+    let found = rustix::fs::statx(CWD, &mount.point, flags, StatxFlags::MNT_ID);
+    found.is_err_and(|error| error == Errno::ACCESS)
+}
+
 /// Returns the file system of a place, and the path in it.
 fn source(path: &Path, mounts: &[KnownMount]) -> Result<(String, PathBuf), Errno> {
     let place = open_place(path)?;
@@ -130,4 +145,45 @@ fn source(path: &Path, mounts: &[KnownMount]) -> Result<(String, PathBuf), Errno
         false => mount.root.join(below),
     };
     Ok((mount.device.clone(), root))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CONTAINER: &str = "/var/lib/docker/overlay2/1/merged";
+
+    fn container_mount(id: u64) -> KnownMount {
+        KnownMount {
+            id,
+            device: "0:52".to_owned(),
+            root: PathBuf::from("/"),
+            point: PathBuf::from(CONTAINER),
+            is_read_only: false,
+            filesystem: "overlay".to_owned(),
+        }
+    }
+
+    #[track_caller]
+    fn check_writable_mount(unreachable: &[u64], is_accepted: bool) {
+        let expected = ExpectedMounts {
+            steps: Vec::new(),
+            outside: vec![container_mount(7)],
+            unreachable: unreachable.to_vec(),
+            sources: BTreeMap::new(),
+        };
+        // A namespace numbers its mounts anew.
+        let checked = expected.check(&[container_mount(107)]);
+        assert_eq!(checked.is_ok(), is_accepted, "{checked:?}");
+    }
+
+    #[test]
+    fn a_writable_mount_that_the_user_cannot_get_to_is_accepted() {
+        check_writable_mount(&[7], true);
+    }
+
+    #[test]
+    fn a_writable_mount_that_the_user_can_get_to_is_refused() {
+        check_writable_mount(&[], false);
+    }
 }
