@@ -20,7 +20,7 @@ fn main() -> io::Result<()> {
     if !released_for_linux {
         return Ok(());
     }
-    // What a plain run calls stands together (`cargo xtask order` lists it). Only the linker that
+    // The functions that a plain run calls are placed together (`cargo xtask order` lists them). Only the linker that
     // rustc brings along on this architecture is known to take such a list.
     if is("CARGO_CFG_TARGET_ARCH", "x86_64") && !has_other_linker() {
         let list = list_of_this_build()?;

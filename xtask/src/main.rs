@@ -10,10 +10,12 @@
 )]
 
 mod bench;
+mod limits;
 mod matrix;
 mod order;
 mod sbom;
 mod soak;
+mod structure;
 mod tidy;
 mod vocabulary;
 
@@ -27,6 +29,7 @@ Usage: cargo xtask COMMAND
 
   tidy              check the arrow table, opening sentences, sizes, names and text files
   vocabulary        count one-word types, shared names and idioms; tidy refuses an increase
+  structure         count spread types, hidden parameters and unused public items; tidy refuses an increase
   matrix            every toolchain in every sandbox, with Maven and public projects
   order             list the functions a plain run calls, for the linker to put together
   sbom              list everything the program is made of, as a CycloneDX document
@@ -61,6 +64,7 @@ fn main() -> Result<ExitCode> {
     match words.as_slice() {
         ["tidy"] => tidy::run(&root),
         ["vocabulary"] => vocabulary::run(&root),
+        ["structure"] => structure::run(&root),
         ["matrix"] => matrix::run(&root),
         ["order"] => order::run(&root),
         ["sbom"] => sbom::run(&root),
@@ -86,6 +90,6 @@ fn workspace_root() -> Result<PathBuf> {
     let folder = std::env::var_os("CARGO_MANIFEST_DIR").context("run me as `cargo xtask`")?;
     Ok(Path::new(&folder)
         .parent()
-        .context("xtask must stand in a folder of the workspace")?
+        .context("xtask must be in a folder of the workspace")?
         .to_owned())
 }

@@ -10,10 +10,13 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::ExitCode;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
+use crate::limits::NamedCount;
 use crate::tidy::{Source, TextFile, Tree};
-use types::TypeName;
+use types::{FileNames, TypeName};
+
+pub(crate) use types::is_test_only;
 
 /// The figures of one tree. Every figure is a count that should fall.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -25,7 +28,10 @@ pub(crate) struct VocabularyCounts {
     pub(crate) functions: usize,
     pub(crate) one_word_functions: usize,
     pub(crate) comments_opening_oddly: usize,
+    /// In the comments and strings of production code, and in documents.
     pub(crate) idioms: usize,
+    /// In the comments and names of tests.
+    pub(crate) idioms_in_tests: usize,
 }
 
 /// Prints the figures and the names that most types share.
@@ -55,11 +61,19 @@ pub(crate) fn run(root: &Path) -> Result<ExitCode> {
     ] {
         println!("{label:35} {part:6}  {:5.1} %", percent(part, whole));
     }
-    println!(
-        "comments that open with What/Whoever {:5}",
-        counts.comments_opening_oddly
-    );
-    println!("idioms of the list                  {:6}", counts.idioms);
+    for (label, places) in [
+        (
+            "comments that open with What, Whether …",
+            &survey.comments_opening_oddly,
+        ),
+        ("idioms of the list", &survey.idioms),
+        ("idioms of the list in tests", &survey.idioms_in_tests),
+    ] {
+        println!("{label:35} {:6}", places.len());
+        for place in places {
+            println!("  {place}");
+        }
+    }
     println!("\nNames that most types share");
     for (name, paths) in survey.shared_names().into_iter().take(20) {
         println!("  {:3} {name}: {}", paths.len(), paths.join(" "));
@@ -67,53 +81,84 @@ pub(crate) fn run(root: &Path) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Counts over a tree that has been read already.
-pub(crate) fn count(tree: &Tree) -> VocabularyCounts {
-    Survey::of(tree).counts()
-}
-
 /// Everything that is counted, with its place.
-struct Survey {
+#[derive(Default)]
+pub(crate) struct Survey {
     glossary: Vec<String>,
     types: Vec<TypeName>,
     functions: Vec<String>,
-    comments_opening_oddly: usize,
-    idioms: usize,
+    comments_opening_oddly: Vec<String>,
+    idioms: Vec<String>,
+    idioms_in_tests: Vec<String>,
 }
 
 impl Survey {
     fn of(tree: &Tree) -> Self {
-        let mut survey = Self {
-            glossary: tree
-                .file("ARCHITECTURE.md")
-                .map_or_else(Vec::new, |file| types::glossary(&file.text)),
-            types: Vec::new(),
-            functions: Vec::new(),
-            comments_opening_oddly: 0,
-            idioms: 0,
-        };
+        let mut survey = Self::new(tree);
         for file in &tree.files {
-            survey.read(file);
+            survey.read_document(file);
+            if file.is_rust()
+                && let Ok(source) = Source::parse(file)
+            {
+                survey.read(&source);
+            }
         }
         survey
     }
 
-    fn read(&mut self, file: &TextFile) {
+    /// Makes an empty survey with the glossary of the tree.
+    pub(crate) fn new(tree: &Tree) -> Self {
+        let architecture = tree.file("ARCHITECTURE.md");
+        Self {
+            glossary: architecture.map_or_else(Vec::new, |file| types::glossary(&file.text)),
+            ..Self::default()
+        }
+    }
+
+    /// Adds a file if it is a document.
+    pub(crate) fn read_document(&mut self, file: &TextFile) {
         if file.extension() == "md" && !file.is_data() {
-            self.idioms += idioms::count(&file.text);
+            for (at, line) in file.text.lines().enumerate() {
+                let found = format!("{}:{}: {}", file.path, at + 1, line.trim());
+                add(&mut self.idioms, idioms::count(line), &found);
+            }
+        }
+    }
+
+    /// Adds a Rust file if it belongs to a crate.
+    pub(crate) fn read(&mut self, source: &Source<'_>) {
+        let file = source.file;
+        if !file.path.starts_with("crates/") {
             return;
         }
-        let is_production = file.path.starts_with("crates/") && file.is_rust() && !file.is_test();
-        if !is_production {
-            return;
+        let names = FileNames::of(source);
+        let is_test = |line: usize| file.is_test() || names.is_test_line(line);
+        let found = |line: &usize, text: &str| format!("{}:{line}: {}", file.path, text.trim());
+        for (line, comment) in &source.comments {
+            let found = found(line, comment);
+            if is_test(*line) {
+                add(&mut self.idioms_in_tests, idioms::count(comment), &found);
+                continue;
+            }
+            add(&mut self.idioms, idioms::count(comment), &found);
+            let is_odd = idioms::opens_oddly(comment);
+            add(
+                &mut self.comments_opening_oddly,
+                usize::from(is_odd),
+                &found,
+            );
         }
-        let Ok(source) = Source::parse(file) else {
-            return;
-        };
-        types::read(&source, &mut self.types, &mut self.functions);
-        for (_, comment) in &source.comments {
-            self.idioms += idioms::count(comment);
-            self.comments_opening_oddly += usize::from(idioms::opens_oddly(comment));
+        for (line, text) in source.strings.iter().filter(|(line, _)| !is_test(*line)) {
+            let found = found(line, text);
+            add(&mut self.idioms, idioms::count_in_string(text), &found);
+        }
+        for name in &names.tests {
+            let count = idioms::count(&name.replace('_', " "));
+            add(&mut self.idioms_in_tests, count, &found(&1, name));
+        }
+        if !file.is_test() {
+            self.types.extend(names.types);
+            self.functions.extend(names.functions);
         }
     }
 
@@ -134,7 +179,7 @@ impl Survey {
         shared
     }
 
-    fn counts(&self) -> VocabularyCounts {
+    pub(crate) fn counts(&self) -> VocabularyCounts {
         let one_word = self.types.iter().filter(|found| found.is_one_word());
         VocabularyCounts {
             types: self.types.len(),
@@ -153,48 +198,30 @@ impl Survey {
                 .iter()
                 .filter(|name| !name.trim_matches('_').contains('_'))
                 .count(),
-            comments_opening_oddly: self.comments_opening_oddly,
-            idioms: self.idioms,
+            comments_opening_oddly: self.comments_opening_oddly.len(),
+            idioms: self.idioms.len(),
+            idioms_in_tests: self.idioms_in_tests.len(),
         }
     }
 }
 
-/// The limits that tidy holds the counts against.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct VocabularyLimits(Vec<(String, usize)>);
+fn add(places: &mut Vec<String>, count: usize, place: &str) {
+    places.extend(std::iter::repeat_n(place.to_owned(), count));
+}
 
-impl VocabularyLimits {
-    pub(crate) fn read(text: &str) -> Result<Self> {
-        let table: toml::Table = text.parse().context("vocabulary.toml is not TOML")?;
-        let mut limits = Vec::new();
-        for (name, value) in table {
-            let max = value.as_integer().and_then(|it| usize::try_from(it).ok());
-            limits.push((name, max.context("a limit in vocabulary.toml is a number")?));
-        }
-        Ok(Self(limits))
-    }
-
-    /// Returns a sentence for each count that is over its limit.
-    pub(crate) fn exceeded_by(&self, counts: &VocabularyCounts) -> Vec<String> {
-        let figures = [
+impl VocabularyCounts {
+    /// Returns the counts that have a limit.
+    pub(crate) fn limited(&self) -> Vec<NamedCount> {
+        vec![
             (
                 "one_word_types_outside_glossary_max",
-                counts.one_word_types_outside_glossary,
+                self.one_word_types_outside_glossary,
             ),
-            ("types_sharing_a_name_max", counts.types_sharing_a_name),
-            ("comments_opening_oddly_max", counts.comments_opening_oddly),
-            ("idioms_max", counts.idioms),
-        ];
-        let mut sentences = Vec::new();
-        for (name, count) in figures {
-            let limit = self.0.iter().find(|(limit, _)| limit == name);
-            if let Some((_, max)) = limit.filter(|(_, max)| count > *max) {
-                sentences.push(format!(
-                    "{count} is more than {name} = {max}; `cargo xtask vocabulary` lists them, and the limit only falls"
-                ));
-            }
-        }
-        sentences
+            ("types_sharing_a_name_max", self.types_sharing_a_name),
+            ("comments_opening_oddly_max", self.comments_opening_oddly),
+            ("idioms_max", self.idioms),
+            ("idioms_in_tests_max", self.idioms_in_tests),
+        ]
     }
 }
 

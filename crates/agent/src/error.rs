@@ -67,7 +67,7 @@ impl Error {
         Error::new(
             AgentErrorKind::Limit,
             format!(
-                "the run was stopped by {name} = {value}: {reached}. What is done is kept; raise \
+                "the run was stopped by {name} = {value}: {reached}. Finished work is kept; raise \
                  the limit and resume to go on."
             ),
         )

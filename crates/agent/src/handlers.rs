@@ -56,7 +56,7 @@ impl<'a> TaskInput<'a> {
     }
 }
 
-/// Carries out a task. The journal keeps its conversation; what is in it already is not done again.
+/// Carries out a task. The journal keeps its conversation; work recorded there is not repeated.
 pub async fn run(
     bench: &HandlerContext<'_>,
     order: TaskInput<'_>,

@@ -23,7 +23,7 @@ pub(crate) async fn answer(
         () = dispatch::cancelled(job.cancel) => {
             return Err(Error::new(
                 AgentErrorKind::Cancelled,
-                "the run was cancelled while the model was asked. What is done is kept; resume to go on.",
+                "the run was cancelled while the model was asked. Finished work is kept; resume to go on.",
             ));
         }
         () = tokio::time::sleep(time_left) => return Ok(None),

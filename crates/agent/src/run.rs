@@ -175,7 +175,7 @@ impl AgentLoop<'_, '_> {
         if self.job.cancel.is_cancelled() {
             return Err(Error::new(
                 AgentErrorKind::Cancelled,
-                "the run was cancelled. What is done is kept; resume to go on.",
+                "the run was cancelled. Finished work is kept; resume to go on.",
             ));
         }
         Ok(())

@@ -6,7 +6,7 @@ use serde_json::Value;
 const STRING_BYTES_MIN: usize = 256;
 
 /// Returns the value as JSON of about `bytes_max` bytes at most: long strings lose their middle,
-/// then long arrays do. What is left out is counted where it was.
+/// then long arrays do. A count replaces each part that is left out.
 pub(crate) fn bounded(value: &mut Value, bytes_max: usize) -> String {
     let whole = value.to_string();
     if whole.len() <= bytes_max {

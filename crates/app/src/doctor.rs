@@ -262,7 +262,7 @@ fn this_terminal(terminal: TerminalPresence) -> DoctorFinding {
         TerminalPresence::There => good("terminal", "questions can be asked here"),
         TerminalPresence::Absent => note(
             "terminal",
-            "none here: nobody is asked, missing values and conflicts are errors",
+            "none here: no one can be asked, so missing values and conflicts are errors",
             "give values as options, and `--force` or `--skip-existing`",
         ),
     }
@@ -393,7 +393,7 @@ fn all_recipes(project: &Project) -> Vec<DoctorFinding> {
         findings.insert(0, good("recipes", detail));
     } else if findings.is_empty() {
         let fix = "`drawloom init` writes two examples";
-        findings.push(note("recipes", "there are none yet", fix));
+        findings.push(note("recipes", "no recipes yet", fix));
     }
     findings
 }

@@ -37,7 +37,7 @@ pub struct Project {
     pub settings_file: Option<PathBuf>,
     /// Result of recovering an apply that an earlier command could not finish.
     pub recovered: Option<RecoveryReport>,
-    /// The people whom steps of workflows can be assigned to; nothing where no database says.
+    /// The people that steps of workflows can be assigned to; `None` without a database.
     pub people: Option<BTreeSet<String>>,
     /// Folder of the user's recipes for all projects.
     pub user_recipes: Option<PathBuf>,

@@ -61,7 +61,7 @@ fn judgement(job: &BuildJob) -> &'static str {
              mend them. It needs a person.\n"
         }
         (false, Some(BuildJudgement::NotJudged)) if !result.validation.is_empty() => {
-            "\n**Not judged.** None of the project's checks could run, and whoever asked for this \
+            "\n**Not judged.** None of the project's checks could run, and the person who asked for this \
              allowed that. Run them before you merge.\n"
         }
         (false, _) => "",

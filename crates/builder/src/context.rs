@@ -80,7 +80,7 @@ pub(crate) fn gather(
             .collect();
         writeln!(
             context.text,
-            "Not shown for want of room (context_max_tokens = {tokens_max}), or because they are \
+            "Not shown for lack of room (context_max_tokens = {tokens_max}), or because they are \
              generated or no text; read what you need: {}",
             names.join(", ")
         )

@@ -112,9 +112,8 @@ fn ending(job: &BuildJob) -> Result<CliExit, CliError> {
         }),
         JobStatus::Cancelled => {
             let message = format!("the build {id} was cancelled");
-            Err(CliError::failed("E_BUILD_CANCELLED", message).hint(format!(
-                "what was written is kept: drawloom builds show {id}"
-            )))
+            Err(CliError::failed("E_BUILD_CANCELLED", message)
+                .hint(format!("the work is kept: drawloom builds show {id}")))
         }
         JobStatus::Failed => Err(failure(job)),
         _ => Ok(CliExit::Done),

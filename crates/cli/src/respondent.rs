@@ -220,7 +220,7 @@ fn edit(editor: &str, asked: &PersonQuestion<'_>) -> dialoguer::Result<Option<St
     about.extend(details(question));
     let about = anstream::adapter::strip_str(&about.join("\n\n")).to_string();
     let text = format!(
-        "{typed}\n{CUT}\nThe answer goes above this line; what is below is not read.\n\n{about}\n"
+        "{typed}\n{CUT}\nThe answer goes above this line; the text below is not read.\n\n{about}\n"
     );
     let mut opened = Editor::new();
     opened

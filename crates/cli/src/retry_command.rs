@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn the_option_stands_before_the_end_of_options() {
+    fn the_option_comes_before_the_end_of_options() {
         check(
             &["drawloom", "run", "a", "--", "--x"],
             "drawloom run a --answers ./answers.json -- --x",

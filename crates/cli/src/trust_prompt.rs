@@ -18,7 +18,7 @@ pub(crate) enum TrustAnswer {
     NotAsked,
 }
 
-/// Asks about what a command was refused, if it was refused for want of trust.
+/// Asks whether to trust what a command needs, if it was refused for lack of trust.
 pub(crate) fn ask(trouble: &CliError, form: OutputFormat) -> Result<TrustAnswer, CliError> {
     match &trouble.untrusted {
         Some(untrusted) if form == OutputFormat::Text && output::has_person() => decide(untrusted),

@@ -109,7 +109,7 @@ impl WorkflowCheck<'_> {
         for step in self.workflow.steps() {
             if !ends.contains(&step.id) {
                 let message = format!(
-                    "`{}` stands alone: every run does it at its begin.",
+                    "`{}` has no edges: every run executes it at its start.",
                     step.id
                 );
                 let problem =

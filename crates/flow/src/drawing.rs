@@ -1,6 +1,6 @@
 //! Drawing on a workflow: each act on the diagram is an edit of its text that keeps every other byte.
 //!
-//! The text may be one that cannot run yet: what is needed is only that its diagram can be read.
+//! The text may be one that cannot run yet; only its diagram must be readable.
 
 use mermaid::{DiagramDocument, NewNode};
 use serde_json::{Map, Value, json};
@@ -143,7 +143,7 @@ pub enum DrawingEdit {
         to: String,
         label: String,
     },
-    /// Another label, which is the condition where a decision stands before it.
+    /// Another label, which is the condition if its source is a decision.
     Relabel { edge: usize, label: String },
     /// Another name of a step.
     Rename { step: String, name: String },
@@ -393,7 +393,7 @@ pub(crate) fn refused(message: String) -> Error {
     )])
 }
 
-/// The kind of a step, also where the text cannot run; nothing where there is no such step or its shape
+/// Returns the kind of a step, even if the text cannot run; `None` if there is no such step or its shape
 /// does not say it.
 #[must_use]
 pub fn drawn_kind(source: &str, step: &str) -> Option<DrawnKind> {

@@ -98,7 +98,7 @@ fn one_edit(
     Ok(Some(TextEdit { span, text }))
 }
 
-/// Where a byte of an entry's JSON stands in the text.
+/// Returns the position in the text of a byte of an entry's JSON.
 fn place(entry: &ConfigEntry, at: usize) -> Option<usize> {
     let before = entry.json.get(..at)?;
     let line = before.matches('\n').count();

@@ -270,7 +270,7 @@ impl<'w> ReferenceCheck<'w> {
                 format!("`output` at `{}`: no step comes before it.", step.id),
             ),
             "index" | "total" if !in_items(step) => Some(format!(
-                "`{name}` at `{}`: it stands in no foreach.",
+                "`{name}` at `{}`: the step is in no foreach.",
                 step.id
             )),
             "agent" | "run" => unknown_field(step, name, reference),
@@ -327,7 +327,7 @@ impl<'w> ReferenceCheck<'w> {
             named.scope.len() > own_scope(step).len() || !own_scope(step).starts_with(&named.scope);
         inside.then(|| {
             format!(
-                "`steps.{id}` at `{}`: it stands in a foreach that is over by then.",
+                "`steps.{id}` at `{}`: the step is in a foreach that has ended by then.",
                 step.id
             )
         })

@@ -418,7 +418,7 @@ fn word<T: Copy>(
             None
         }
         _ => {
-            problems.push(format!("`{place}` is none of {}.", names.join(", ")));
+            problems.push(format!("`{place}` must be one of {}.", names.join(", ")));
             None
         }
     }

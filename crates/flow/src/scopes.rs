@@ -266,7 +266,7 @@ impl ScopeWalk<'_> {
             scope.push(from.id.clone());
             if scope.len() > FOREACH_DEPTH_MAX {
                 let message = format!(
-                    "The foreach `{}` stands deeper than FOREACH_DEPTH_MAX = {FOREACH_DEPTH_MAX}.",
+                    "The foreach `{}` is nested deeper than FOREACH_DEPTH_MAX = {FOREACH_DEPTH_MAX}.",
                     from.id
                 );
                 self.problems.push(WorkflowProblem::error(
@@ -350,7 +350,7 @@ fn misnamed(
         let (key, wrong, hint) = match awaited {
             JoinTarget::Innermost if join.awaits.is_none() => (
                 "awaitTag",
-                "names the foreach around, but there is none".to_owned(),
+                "names the enclosing foreach, but the step is in none".to_owned(),
                 "leave it out: the join waits for every path that can come".to_owned(),
             ),
             JoinTarget::Inside(id) if !inside(id) => (

@@ -105,7 +105,7 @@ fn texts_are_filled_in_and_what_is_unknown_stays() {
 }
 
 #[test]
-fn four_layers_stand_in_their_order() {
+fn four_layers_keep_their_order() {
     let workflow = flow::parse(SEED).unwrap();
     let step = workflow.step(&"F".into()).unwrap();
     let tags = ["pr".to_owned()];
@@ -271,7 +271,7 @@ fn replies_are_read_in_every_form_they_come_in() {
         ("I did it.".to_owned(), "! There is neither a `## Status` section nor a JSON object with `status`."),
         ("{\"result\": 1}".to_owned(), "! There is neither a `## Status` section nor a JSON object with `status`."),
         (MARKDOWN.replace("SUCCESS", "[SUCCESS | PARTIAL | BLOCKED | FAILED]"), "! `## Status` has more than one of SUCCESS, PARTIAL, BLOCKED, FAILED."),
-        (MARKDOWN.replace("SUCCESS", "FINE"), "! `## Status` is none of SUCCESS, PARTIAL, BLOCKED, FAILED."),
+        (MARKDOWN.replace("SUCCESS", "FINE"), "! `## Status` must be one of SUCCESS, PARTIAL, BLOCKED, FAILED."),
         (MARKDOWN.replace("## Next Action\nCOMPLETE", ""), "! `## Next Action` is missing: it is one of COMPLETE, CONTINUE, ESCALATE, HOLD."),
         (MARKDOWN.replace("## Output\nOUTPUT", ""), "! The section `## Output` is missing."),
         (MARKDOWN.replace("0.9", "90"), "! `confidence` is no number from 0 to 1."),

@@ -94,7 +94,7 @@ pub struct ExportedName {
     pub line: u32,
 }
 
-/// The kind of item an exported name stands for.
+/// The kind of item that an exported name refers to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ExportKind {

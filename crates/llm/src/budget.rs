@@ -253,7 +253,7 @@ fn exceeded(setting: &str, spent: &str) -> Error {
     Error::new(
         AiErrorCode::BudgetExceeded,
         format!("the budget does not allow another call ({setting}: {spent})"),
-        "What is done so far is kept. Raise the limit to go on.",
+        "The work so far is kept. Raise the limit to go on.",
     )
 }
 

@@ -72,7 +72,7 @@ impl PriceList {
 
     fn listed(&self, priced: PricedModel<'_>, usage: &Usage) -> Option<CallCost> {
         let counted = genai_prices::Usage::from([
-            // The list counts what was cached as part of what was sent, and the total has both.
+            // The list counts cached tokens as part of the sent ones, and the total has both.
             (
                 UsageKey::INPUT_TOKENS,
                 usage.total().saturating_sub(usage.output) as f64,
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_lists_is_unknown_and_not_free() {
+    fn an_unlisted_price_is_unknown_and_not_free() {
         check(
             Provider::Anthropic,
             None,

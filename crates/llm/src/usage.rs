@@ -60,7 +60,7 @@ impl Sum for Usage {
     }
 }
 
-/// Money, in millionths of a US dollar. What is not known is not zero.
+/// Money, in millionths of a US dollar. An unknown sum is not zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CallCost {
@@ -122,7 +122,7 @@ mod tests {
     use super::{CallCost, Usage, dollars};
 
     #[test]
-    fn a_sum_keeps_what_is_unknown() {
+    fn a_sum_with_an_unknown_part_is_unknown() {
         assert_eq!(
             [CallCost::Known(2), CallCost::Known(3)]
                 .into_iter()

@@ -2,7 +2,7 @@
 //!
 //! The protocol itself is `rmcp`'s, for clients of both eras on one endpoint. [`DrawloomServer`] lists the
 //! tools of the sets that are switched on and calls the use cases of one actor. It decides nothing: the
-//! permissions, budgets and trust of the application hold for agents as they do for everybody.
+//! permissions, budgets and trust of the application hold for agents as for every user.
 //!
 //! An agent that starts a run is not the one who approves it. A step for people stays with people, and
 //! the result says where a person answers.

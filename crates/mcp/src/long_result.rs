@@ -89,7 +89,7 @@ impl KeptResults {
     }
 }
 
-/// A field as it stands beside a link: long ones are empty, of the same type.
+/// Returns a field as shown beside a link: long ones become empty values of the same type.
 fn shortened((name, value): (String, Value)) -> (String, Value) {
     if value.to_string().len() <= FIELD_BYTES_MAX {
         return (name, value);

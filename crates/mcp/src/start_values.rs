@@ -144,7 +144,7 @@ async fn missing(
     is_askable.then_some(found)
 }
 
-/// The required variables without a value; nothing where one of them is no single word or must stay secret.
+/// The required variables without a value; `None` if one of them is not a single word or must stay secret.
 fn of_recipe(recipe: &Recipe, given: Option<&Value>) -> Option<Map<String, Value>> {
     let mut properties = Map::new();
     for (name, variable) in recipe.variables() {
@@ -175,7 +175,7 @@ fn of_recipe(recipe: &Recipe, given: Option<&Value>) -> Option<Map<String, Value
     Some(properties)
 }
 
-/// The required properties of an input schema without a value; nothing where one of them is no single word.
+/// The required properties of an input schema without a value; `None` if one of them is not a single word.
 fn of_schema(schema: &Value, given: Option<&Value>) -> Option<Map<String, Value>> {
     let required = schema.get("required")?.as_array()?;
     let mut properties = Map::new();

@@ -76,7 +76,7 @@ impl EdgeArrow {
         }
     }
 
-    /// Reads an arrow of two halves with text between them; nothing if they do not fit together.
+    /// Reads an arrow of two halves with text between them; `None` if they do not fit together.
     pub(crate) fn parse_halves(first: &str, second: &str) -> Option<EdgeArrow> {
         let first = first.trim();
         let end = EdgeArrow::parse(second);

@@ -185,7 +185,7 @@ impl DiagramDocument {
     }
 }
 
-/// Cuts a statement: its line where it stands alone on one, otherwise its bytes and the `;` behind them.
+/// Cuts a statement: the whole line if nothing else is on it, otherwise its bytes and the `;` behind them.
 fn cut_whole(document: &DiagramDocument, span: Span) -> Option<TextEdit> {
     let source = document.source();
     let start = source.get(..span.start)?.rfind('\n').map_or(0, |at| at + 1);

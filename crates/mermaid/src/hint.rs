@@ -115,7 +115,7 @@ pub(crate) fn for_token(text: &str, token: DiagramToken) -> Option<String> {
         | DiagramTokenKind::BraceOpen
             if before.ends_with(is_space) =>
         {
-            Some("no space may stand between a node's id and its bracket".to_owned())
+            Some("remove the space between the node's id and its bracket".to_owned())
         }
         DiagramTokenKind::Str | DiagramTokenKind::MdStr => {
             Some("a label goes into brackets: `id[\"label\"]`".to_owned())
@@ -151,7 +151,7 @@ fn unknown(mark: &str) -> Option<String> {
         '“' | '”' | '„' | '«' | '»' => "use straight quotes: `\"`".to_owned(),
         '→' | '⟶' | '⇒' => "a link is written `-->`".to_owned(),
         ']' | ')' | '}' => format!("nothing is open here that `{first}` could close"),
-        '#' => "an entity code can stand in a label, not in an id".to_owned(),
+        '#' => "an entity code is allowed in a label, not in an id".to_owned(),
         '=' => "an id has no `=`; a thick link is `==>`".to_owned(),
         c if c.is_ascii() => format!("an id cannot contain `{c}`: write `id[\"label\"]`"),
         c => format!("an id cannot contain `{c}`; a label can: `id[\"{c}\"]`"),

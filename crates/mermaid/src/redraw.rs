@@ -246,7 +246,7 @@ impl DiagramDocument {
         }
     }
 
-    /// The white space that the line of a place begins with, if nothing else stands before the place.
+    /// Returns the white space at the start of a place's line, if nothing else precedes the place.
     pub(crate) fn indent(&self, place: usize) -> String {
         let before = self.source().get(..place).unwrap_or("");
         let line = before.rsplit('\n').next().unwrap_or("");
@@ -256,7 +256,7 @@ impl DiagramDocument {
         }
     }
 
-    /// Cuts a chain in two where a link stands.
+    /// Cuts a chain in two at a link.
     fn cut_at_link(&self, (statement, link): (usize, usize)) -> Result<TextEdit, Error> {
         let chain = self.chain(statement);
         let ends = chain.and_then(|chain| {

@@ -21,7 +21,7 @@ fn check(edited: &DiagramDocument, old: &str, new: &str) {
 }
 
 #[test]
-fn what_is_not_edited_prints_as_it_was() {
+fn unedited_parts_print_unchanged() {
     assert_eq!(read(SOURCE).source(), SOURCE);
 }
 

@@ -1,4 +1,4 @@
-//! What is wrong is told with its place, a caret, and what would be right.
+//! An error shows its place, a caret, and the correct form.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,

@@ -31,7 +31,7 @@ fn check(source: &str, statuses: &[(&str, NodeStatus)], expected: &str) {
 }
 
 #[test]
-fn a_chain_stands_below_itself() {
+fn a_chain_is_drawn_top_down() {
     check(
         "graph TD\nA[Fetch] --> B(Review)",
         &[("A", NodeStatus::Done), ("B", NodeStatus::Running)],

@@ -50,7 +50,7 @@ pub struct AnswerProblem {
     pub rule: AnswerRule,
     /// The problem, worded to follow "Answer `key`".
     pub message: String,
-    /// The value as it was found, absent when there was none.
+    /// The value as it was found, if there was one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub found: Option<Box<Value>>,
     /// The place of the question, absent when there is no such question.

@@ -20,7 +20,7 @@ fn check(text: &str, expected: Result<Value, &str>) {
 }
 
 #[test]
-fn an_object_is_read_as_it_stands() {
+fn an_object_without_a_fence_is_read() {
     check("{}", Ok(json!({})));
     check(
         "\u{feff} {\"a\": [1, 2.5, {\"b\": null}], \"$request\": \"abc\"}\r\n",

@@ -1,7 +1,7 @@
 //! The document's data, its JSON form, and the schemas in it.
 //!
 //! `document/NAME.data.json` is what `document::data` gives for a case; `document/NAME.md` is what
-//! the built-in template makes of that data, for the tests of whoever renders it.
+//! the built-in template makes of that data, for the tests of the crates that render it.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,

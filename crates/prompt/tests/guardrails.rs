@@ -291,7 +291,7 @@ fn imports(language: GuardedSyntax, allowed: Option<&[&str]>, blocked: &[&str]) 
 }
 
 #[test]
-fn only_what_is_allowed_is_imported() {
+fn only_allowed_modules_are_imported() {
     let js = GuardedSyntax::TypeScript;
     for (language, allowed, answer, refused) in [
         (
@@ -362,7 +362,7 @@ fn only_what_is_allowed_is_imported() {
 // tidy: allow long-function, because it is one table of cases
 #[expect(clippy::too_many_lines, reason = "it is one table of cases")]
 #[test]
-fn only_what_is_allowed_is_imported_by_rust_and_python() {
+fn only_allowed_modules_are_imported_by_rust_and_python() {
     for (language, allowed, answer, refused) in [
         (
             GuardedSyntax::Rust,
@@ -437,7 +437,7 @@ fn only_what_is_allowed_is_imported_by_rust_and_python() {
 }
 
 #[test]
-fn what_is_blocked_is_imported_under_no_name() {
+fn blocked_modules_are_imported_under_no_name() {
     for (language, blocked, answer, refused) in [
         (
             GuardedSyntax::JavaScript,
@@ -724,7 +724,7 @@ fn deep_python_and_data_neither_hang_nor_overflow() {
     ]);
 }
 
-/// The answers are checked in a bounded time, whatever comes of it.
+/// The answers are checked in a bounded time, with any outcome.
 #[track_caller]
 fn survives(answers: &[(GuardedSyntax, String)]) {
     let start = Instant::now();
@@ -745,7 +745,7 @@ fn attempts_that_nest_end_the_check_with_a_place() {
 }
 
 #[test]
-fn rules_are_told_to_whoever_answers() {
+fn rules_are_part_of_the_document() {
     let rails = Guardrails {
         length_min: Some(5),
         length_max: Some(90),

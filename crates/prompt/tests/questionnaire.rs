@@ -35,7 +35,7 @@ fn asking(questions: impl IntoIterator<Item = Question>) -> Questionnaire {
     questionnaire
 }
 
-/// Asks both and says what came of it: the keys, or the error.
+/// Asks both and returns the keys, or the error.
 #[track_caller]
 fn check(questions: Vec<Question>, expected: Result<&[&str], &str>) {
     let mut questionnaire = Questionnaire::new();
@@ -259,7 +259,7 @@ fn a_questionnaire_joins_another_whole_or_not_at_all() {
 }
 
 #[test]
-fn what_is_missing_is_asked_again_with_its_contexts() {
+fn missing_answers_are_asked_again_with_their_contexts() {
     let optional = |key| Question {
         required: false,
         ..question(key)

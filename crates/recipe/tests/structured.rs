@@ -168,7 +168,10 @@ fn wrong_changes_are_refused() {
     let says =
         |changes: Value, says: &str| refuses(DataFormat::Json, "{\"a\": 1}", &changes, None, says);
     says(json!({"a": {"$delete": false}}), "with `true`");
-    says(json!({"a": {"$delete": true, "b": 1}}), "stand alone");
+    says(
+        json!({"a": {"$delete": true, "b": 1}}),
+        "must be the only key",
+    );
     says(json!({"a": {"$append": 1}}), "with a list");
     says(json!({"a": {"$append": [1]}}), "not a list");
     says(json!({"$delete": true}), "whole file");

@@ -34,7 +34,7 @@ pub(crate) enum RequestCredential {
 }
 
 impl CallerIdentity {
-    /// Finds out who asks; nothing where no proof is shown. A proof that is not good is refused.
+    /// Identifies the caller; `None` if the request carries no credential. An invalid credential is refused.
     pub(crate) async fn find(
         state: &ServerState,
         headers: &HeaderMap,

@@ -20,7 +20,7 @@ use crate::state::ServerState;
 /// A request with everything that was found out about it.
 pub(crate) struct ApiRequest {
     pub(crate) state: ServerState,
-    /// Who asks; nothing on routes that everybody may use.
+    /// The caller; `None` on public routes.
     pub(crate) identity: Option<CallerIdentity>,
     pub(crate) place: ClientPlace,
     pub(crate) path: BTreeMap<String, String>,

@@ -17,9 +17,9 @@ pub(crate) type DocumentedAnswer =
 /// Who may use a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RouteAccess {
-    /// Everybody: health, signing in, the description of the API.
+    /// Every caller: health, signing in, the description of the API.
     Everybody,
-    /// Everybody who has signed in; about their own things, or the use case tells.
+    /// Every signed-in user, about their own things, or as the use case decides.
     SignedIn,
     /// Those whose role lets them do this.
     Needs(Permission),

@@ -21,7 +21,7 @@ pub enum CostKind {
     Step,
     /// Costs of a model; `other` where an attempt used several.
     Model,
-    /// Costs by the assignee of the task; `nobody` for tasks without one.
+    /// Costs by the assignee of the task; `NO_PERSON` for unassigned tasks.
     Person,
 }
 

@@ -435,8 +435,8 @@ fn read_run(row: &TableRow) -> ColumnRead<RunRecord> {
 
 fn taken_over(run: RunNumber) -> Error {
     let message = format!(
-        "this process was not heard of for too long, and another one has taken run {run} over; what \
-         was stored before is safe, and the other one goes on with it"
+        "this process did not renew its lease in time, and another process has taken over run {run}; \
+         earlier data is safe, and the other process continues the run"
     );
     Error::new(DatabaseErrorKind::Locked, message)
 }

@@ -74,7 +74,7 @@ fn dedent_body(tag: &mut TagToken<'_>, columns: usize) {
             dedent_by(&mut tag.children, columns + added);
         }
         // A component's output is moved to its tag's column as a whole, so its slots start at 0.
-        // The text of an AI tag stands alone: its lines start in the column of the first one, even
+        // The text of an AI tag is independent: its lines start in the column of the first one, even
         // if an expression in it prints several lines.
         TagKind::Component | TagKind::Custom(_) | TagKind::Slot | TagKind::AiPart(_) => {
             let first = first_indent(&tag.children);

@@ -207,7 +207,7 @@ impl<'s> TemplateLexer<'s, '_> {
             _ => {
                 let message = format!("Unexpected token \"{rest}\"");
                 return Err(CompileFault::new("E_CANNOT_SEEK_STATEMENT", message, end)
-                    .hint("a tag stands alone on its line; put the text on the next one"));
+                    .hint("a tag must be alone on its line; put the text on the next one"));
             }
         }
         Ok(())

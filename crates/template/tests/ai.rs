@@ -126,7 +126,7 @@ fn lines_that_an_expression_prints_do_not_move_the_text_around_them() {
 }
 
 #[test]
-fn keys_stand_in_three_places() {
+fn keys_have_three_places() {
     for head in [
         "@ai('k')\n",
         "@ai({ key: 'k' })\n",
@@ -146,7 +146,7 @@ fn keys_stand_in_three_places() {
 }
 
 #[test]
-fn answers_stand_where_the_block_stood() {
+fn answers_replace_their_block() {
     let block = "@ai('k')\n    @prompt()\n    p\n    @end\n  @end";
     for (name, template, answer, expect) in [
         (

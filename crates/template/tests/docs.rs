@@ -11,7 +11,7 @@ use template::{MapLoader, RenderInput, TemplateEngine, TemplateLayout};
 
 const DOCS: &str = include_str!("../../../docs/templates.md");
 
-/// The fenced blocks of the document: what stands after the fence, and the text.
+/// The fenced blocks of the document: the text after the fence, and the body.
 fn blocks() -> Vec<(&'static str, String)> {
     let mut blocks = Vec::new();
     let mut lines = DOCS.lines();

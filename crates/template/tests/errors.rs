@@ -93,7 +93,7 @@ E_CANNOT_SEEK_STATEMENT: Unexpected token " yes"
    |
  1 | @if(list) yes
    |          ^
-  = hint: a tag stands alone on its line; put the text on the next one
+  = hint: a tag must be alone on its line; put the text on the next one
 "#,
     );
     check(

@@ -102,7 +102,7 @@ impl Error {
         error
     }
 
-    /// Quotes the end of a program's output; adds nothing if it is empty.
+    /// Quotes the end of a program's output, unless it is empty.
     pub(crate) fn saying(mut self, text: &str) -> Error {
         let text = tail(text, TAIL_BYTES_MAX);
         let heading = "It said last:";

@@ -225,7 +225,7 @@ const CAUSES: &[PushFailureCause] = &[
             "access denied",
             "write access to repository not granted",
         ],
-        "the remote does not accept the credentials, or there are none; check the token and its \
+        "the remote does not accept the credentials, or none were given; check the token and its \
          rights, or log in with your git (`git push` by hand shows what it needs)",
     ),
     (

@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_project_is_none() {
+    fn an_address_without_a_project_is_refused() {
         for address in [
             "",
             "/srv/git/hello.git",

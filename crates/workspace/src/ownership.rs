@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_obeyed_when_nobody_else_could_have_put_it_there() {
+    fn a_file_is_trusted_if_no_other_user_could_have_written_it() {
         check(0o755, 0o644, true, None);
         check(0o775, 0o664, true, None);
         check(0o1777, 0o644, true, None);
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_is_fine() {
+    fn a_missing_file_is_fine() {
         let owners = FileOwners::of_process(None);
         assert_eq!(owners.check(Path::new("/nowhere/drawloom.toml")), Ok(()));
     }

@@ -680,7 +680,7 @@ fn race_often(races: usize, scene: &Scene, flips: &[(&str, &str)], mut attempt: 
             while !done.load(Ordering::Relaxed) {
                 for (from, to) in flips {
                     let moved = std::fs::rename(dir.join(from), dir.join(to));
-                    // The writer made its own directory while there was none.
+                    // The writer made its own directory while it was missing.
                     if moved.is_err() && *from == "aside" && dir.join("aside").is_dir() {
                         std::fs::remove_dir_all(dir.join(to)).ok();
                         std::fs::rename(dir.join(from), dir.join(to)).ok();

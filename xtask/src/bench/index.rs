@@ -103,7 +103,7 @@ struct Entrant {
 }
 
 impl Bench {
-    /// Runs everybody in turn, prints a row for each, and judges ours.
+    /// Runs each program in turn, prints a row for each, and judges ours.
     fn race(&self) -> Result<Vec<Goal>> {
         let mut entrants = self.entrants();
         for round in 0..ROUNDS {

@@ -1,7 +1,7 @@
 //! The one job in the form each generator wants it, and the command that runs it.
 //!
 //! The job: a TypeScript interface of 20 fields (a loop, an if with an else, case conversion of names),
-//! written `count` times. Sources stand in `benches/generators`. Tools that make one file per template
+//! written `count` times. The sources are in `benches/generators`. Tools that make one file per template
 //! get `count` copies of their template; those that can loop, loop.
 
 use std::path::{Path, PathBuf};
@@ -201,7 +201,7 @@ impl Workshop {
 }
 
 fn write(path: &Path, text: &str) -> Result<()> {
-    let folder = path.parent().context("a job's file stands in a folder")?;
+    let folder = path.parent().context("a job's file must be in a folder")?;
     std::fs::create_dir_all(folder)?;
     std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
 }

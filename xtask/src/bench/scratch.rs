@@ -19,7 +19,7 @@ pub(crate) struct Scratch {
 }
 
 impl Scratch {
-    /// Stands in cargo's target folder, so that whatever cleans the build cleans it too.
+    /// It is below cargo's target folder, so that `cargo clean` removes it.
     pub(crate) fn open(root: &Path) -> Result<Self> {
         let metadata = Command::new("cargo")
             .args(["metadata", "--no-deps", "--format-version", "1"])
@@ -99,7 +99,7 @@ impl Scratch {
         Ok(self.target.join("dist").join(binary))
     }
 
-    /// Runs `install` unless the same packages stand there from an earlier run.
+    /// Runs `install` unless an earlier run installed the same packages.
     fn install(
         &self,
         name: &str,

@@ -382,7 +382,7 @@ async fn writes(connection: &mut SqliteConnection) -> Result<Value> {
 /// User and system time of all threads, the 14th and 15th field of `stat`.
 fn cpu_seconds() -> Result<f64> {
     let stat = std::fs::read_to_string("/proc/self/stat")?;
-    // The second field is the program's name in brackets, in which anything may stand.
+    // The second field is the program's name in brackets, which may contain any character.
     let (_, fields) = stat.rsplit_once(')').context("a stat names its program")?;
     let mut ticks = 0.0;
     for field in fields.split_whitespace().skip(11).take(2) {

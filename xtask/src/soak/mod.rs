@@ -158,6 +158,6 @@ fn soak(part: Part, program: &Program, share: Duration) -> Result<Tally> {
 fn fresh_seed() -> Result<u64> {
     let now = SystemTime::now()
         .duration_since(UNIX_EPOCH)
-        .context("the clock stands before 1970")?;
+        .context("the clock is set before 1970")?;
     Ok(u64::try_from(now.as_millis() % 10_000_000_000)? * 1_000)
 }

@@ -127,7 +127,7 @@ const TABLE: [Row; 21] = [
 
 /// The crate that every other one may use, and that uses none.
 const LEAF: &str = "diagnostics";
-/// Crates that exist for development: `testkit` may be a dev-dependency, `xtask` nobody's dependency.
+/// Crates that exist for development: `testkit` may be a dev-dependency; no crate may depend on `xtask`.
 const TESTKIT: &str = "testkit";
 const XTASK: &str = "xtask";
 

@@ -16,13 +16,14 @@ pub(crate) enum Rule {
     LongFunction,
     MachinePath,
     NoSentence,
+    Structure,
     TextForm,
     Vocabulary,
     WideSignature,
 }
 
 impl Rule {
-    const ALL: [Self; 14] = [
+    const ALL: [Self; 15] = [
         Self::Allowance,
         Self::Arrow,
         Self::Architecture,
@@ -34,6 +35,7 @@ impl Rule {
         Self::LongFunction,
         Self::MachinePath,
         Self::NoSentence,
+        Self::Structure,
         Self::TextForm,
         Self::Vocabulary,
         Self::WideSignature,
@@ -52,6 +54,7 @@ impl Rule {
             Self::LongFunction => "long-function",
             Self::MachinePath => "machine-path",
             Self::NoSentence => "no-sentence",
+            Self::Structure => "structure",
             Self::TextForm => "text-form",
             Self::Vocabulary => "vocabulary",
             Self::WideSignature => "wide-signature",

@@ -24,7 +24,9 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 
-use crate::vocabulary::{self, VocabularyLimits};
+use crate::limits::{CountLimits, NamedCount};
+use crate::structure::Structure;
+use crate::vocabulary::Survey;
 
 use finding::{Finding, Rule};
 
@@ -48,41 +50,48 @@ pub(crate) fn run(root: &Path) -> Result<ExitCode> {
 fn check(root: &Path) -> Result<Vec<Finding>> {
     let tree = Tree::read(root)?;
     let mut findings = arrows::check(&tree)?;
+    let mut survey = Survey::new(&tree);
+    let mut structure = Structure::default();
     for file in &tree.files {
         findings.extend(allowance::check(file));
         findings.extend(text::check(file));
-        if file.is_rust() {
-            check_rust(file, &mut findings);
+        survey.read_document(file);
+        if !file.is_rust() {
+            continue;
+        }
+        findings.extend(header::check(file));
+        match Source::parse(file) {
+            Ok(source) => {
+                findings.extend(check_source(&source));
+                survey.read(&source);
+                structure.read(&source);
+            }
+            Err(finding) => findings.push(finding),
         }
     }
     findings.extend(links::check(&tree));
-    findings.extend(check_vocabulary(&tree)?);
+    let vocabulary = survey.counts().limited();
+    findings.extend(check_counts(&tree, Rule::Vocabulary, &vocabulary)?);
+    findings.extend(check_counts(&tree, Rule::Structure, &structure.counts())?);
     findings.sort();
     Ok(findings)
 }
 
-/// Refuses an increase of what `cargo xtask vocabulary` counts.
-fn check_vocabulary(tree: &Tree) -> Result<Vec<Finding>> {
-    const LIMITS: &str = "xtask/vocabulary.toml";
-    let Some(file) = tree.file(LIMITS) else {
-        return Ok(Vec::new());
-    };
-    let limits = VocabularyLimits::read(&file.text)?;
-    let sentences = limits.exceeded_by(&vocabulary::count(tree));
-    let findings = sentences.into_iter();
-    Ok(findings
-        .map(|advice| Finding::new(LIMITS, 1, Rule::Vocabulary, advice))
-        .collect())
+fn check_source(source: &Source<'_>) -> Vec<Finding> {
+    let rules = [size::check, names::check, leftovers::check];
+    rules.iter().flat_map(|rule| rule(source)).collect()
 }
 
-fn check_rust(file: &tree::TextFile, findings: &mut Vec<Finding>) {
-    findings.extend(header::check(file));
-    match rust::Source::parse(file) {
-        Ok(source) => {
-            findings.extend(size::check(&source));
-            findings.extend(names::check(&source));
-            findings.extend(leftovers::check(&source));
-        }
-        Err(finding) => findings.push(finding),
-    }
+/// Refuses an increase of the counts of `cargo xtask vocabulary` or `cargo xtask structure`.
+fn check_counts(tree: &Tree, rule: Rule, counts: &[NamedCount]) -> Result<Vec<Finding>> {
+    let command = rule.name();
+    let path = format!("xtask/{command}.toml");
+    let Some(file) = tree.file(&path) else {
+        return Ok(Vec::new());
+    };
+    let limits = CountLimits::read(&path, &file.text)?;
+    let sentences = limits.exceeded_by(counts, command).into_iter();
+    Ok(sentences
+        .map(|advice| Finding::new(&path, 1, rule, advice))
+        .collect())
 }

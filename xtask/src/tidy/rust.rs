@@ -11,10 +11,13 @@ use super::tree::TextFile;
 pub(crate) struct Source<'a> {
     pub(crate) file: &'a TextFile,
     pub(crate) syntax: syn::File,
-    /// Lines (from 1) on which a token that is not a doc comment stands.
+    /// Lines (from 1) that hold a token other than a doc comment.
     code_lines: BTreeSet<usize>,
     /// The comments between the tokens, doc comments included, with the line each starts on.
     pub(crate) comments: Vec<(usize, String)>,
+    /// The texts of string literals, with the line each starts on.
+    pub(crate) strings: Vec<(usize, String)>,
+    pub(crate) identifiers: BTreeSet<String>,
 }
 
 impl<'a> Source<'a> {
@@ -25,12 +28,14 @@ impl<'a> Source<'a> {
             .map_err(|error| broken(file, error.span().start().line, &error.to_string()))?;
         let mut lines = Lines::new(&file.text);
         lines.read(tokens);
-        let (code_lines, comments) = lines.finish();
+        lines.finish();
         Ok(Self {
             file,
             syntax,
-            code_lines,
-            comments,
+            code_lines: lines.code,
+            comments: lines.comments,
+            strings: lines.strings,
+            identifiers: lines.identifiers,
         })
     }
 
@@ -57,6 +62,8 @@ struct Lines<'a> {
     text: Vec<&'a str>,
     code: BTreeSet<usize>,
     comments: Vec<(usize, String)>,
+    strings: Vec<(usize, String)>,
+    identifiers: BTreeSet<String>,
     end: LineColumn,
 }
 
@@ -67,6 +74,8 @@ impl<'a> Lines<'a> {
             text: text.lines().collect(),
             code: BTreeSet::new(),
             comments: Vec::new(),
+            strings: Vec::new(),
+            identifiers: BTreeSet::new(),
             end,
         }
     }
@@ -79,7 +88,13 @@ impl<'a> Lines<'a> {
                     self.read(group.stream());
                     self.token(group.span_close().start(), group.span_close().end());
                 }
-                other => self.token(other.span().start(), other.span().end()),
+                other => {
+                    self.string(&other);
+                    if let TokenTree::Ident(name) = &other {
+                        self.identifiers.insert(name.to_string());
+                    }
+                    self.token(other.span().start(), other.span().end());
+                }
             }
         }
     }
@@ -96,6 +111,16 @@ impl<'a> Lines<'a> {
             self.code.extend(start.line..=end.line);
         }
         self.end = end;
+    }
+
+    fn string(&mut self, token: &TokenTree) {
+        let start = token.span().start();
+        if let TokenTree::Literal(literal) = token
+            && !self.starts_doc_comment(start)
+            && let Ok(text) = syn::parse_str::<syn::LitStr>(&literal.to_string())
+        {
+            self.strings.push((start.line, text.value()));
+        }
     }
 
     fn starts_doc_comment(&self, at: LineColumn) -> bool {
@@ -126,12 +151,11 @@ impl<'a> Lines<'a> {
         }
     }
 
-    fn finish(mut self) -> (BTreeSet<usize>, Vec<(usize, String)>) {
+    fn finish(&mut self) {
         let end = LineColumn {
             line: self.text.len() + 1,
             column: 0,
         };
         self.comment(self.end, end);
-        (self.code, self.comments)
     }
 }

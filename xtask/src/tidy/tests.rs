@@ -110,7 +110,7 @@ fn an_allowed_arrow_and_a_dev_dependency_are_not_found() {
 }
 
 #[test]
-fn testkit_is_for_tests_and_xtask_for_nobody() {
+fn testkit_is_for_tests_and_no_crate_uses_xtask() {
     let text = manifest(
         "exec",
         "[dependencies]\ntestkit.workspace = true\n\n[dev-dependencies]\nxtask.workspace = true\n",

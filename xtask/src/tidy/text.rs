@@ -6,7 +6,7 @@ use super::tree::TextFile;
 /// Extensions whose lines carry no white space at their end.
 const TRIMMED: [&str; 3] = ["rs", "md", "toml"];
 
-// tidy: allow machine-path, because this is the list of what is looked for
+// tidy: allow machine-path, because this is the list of forbidden texts
 const MACHINE_FOLDERS: [&str; 3] = ["/work/", "/root/", "/tmp/bash_jobs"];
 
 pub(crate) fn check(file: &TextFile) -> Vec<Finding> {

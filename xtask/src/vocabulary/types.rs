@@ -1,7 +1,10 @@
 //! Finds the names of types and functions in production code, and the nouns of the glossary.
 
+use std::ops::RangeInclusive;
+
+use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
-use syn::{Attribute, ImplItemFn, ItemEnum, ItemFn, ItemMod, ItemStruct, ItemTrait};
+use syn::{Attribute, ImplItemFn, Item, ItemEnum, ItemFn, ItemMod, ItemStruct, ItemTrait};
 
 use crate::tidy::Source;
 
@@ -16,7 +19,7 @@ pub(super) struct TypeName {
 
 impl TypeName {
     pub(super) fn is_one_word(&self) -> bool {
-        self.name.chars().filter(|c| c.is_uppercase()).count() == 1
+        !self.may_be_shared() && self.name.chars().filter(|c| c.is_uppercase()).count() == 1
     }
 
     pub(super) fn may_be_shared(&self) -> bool {
@@ -36,35 +39,59 @@ pub(super) fn glossary(architecture: &str) -> Vec<String> {
         .collect()
 }
 
-/// Appends the types and functions of one file, without those of its test modules.
-pub(super) fn read(source: &Source<'_>, types: &mut Vec<TypeName>, functions: &mut Vec<String>) {
-    let crate_name = source.file.path.split('/').nth(1).unwrap_or_default();
-    let mut collector = Collector {
-        crate_name,
-        types,
-        functions,
-    };
-    collector.visit_file(&source.syntax);
+/// The names that one file defines, and which of its lines are tests.
+#[derive(Default)]
+pub(super) struct FileNames {
+    pub(super) types: Vec<TypeName>,
+    pub(super) functions: Vec<String>,
+    pub(super) tests: Vec<String>,
+    test_lines: Vec<RangeInclusive<usize>>,
+}
+
+impl FileNames {
+    /// Reads the types and functions of a file, apart from those of its test modules.
+    pub(super) fn of(source: &Source<'_>) -> Self {
+        let crate_name = source.file.path.split('/').nth(1).unwrap_or_default();
+        let mut collector = Collector {
+            crate_name,
+            names: Self::default(),
+        };
+        collector.visit_file(&source.syntax);
+        collector.names
+    }
+
+    pub(super) fn is_test_line(&self, line: usize) -> bool {
+        self.test_lines.iter().any(|lines| lines.contains(&line))
+    }
 }
 
 struct Collector<'a> {
     crate_name: &'a str,
-    types: &'a mut Vec<TypeName>,
-    functions: &'a mut Vec<String>,
+    names: FileNames,
 }
 
 impl Collector<'_> {
     fn add_type(&mut self, name: &syn::Ident) {
-        self.types.push(TypeName {
+        self.names.types.push(TypeName {
             name: name.to_string(),
             crate_name: self.crate_name.to_owned(),
         });
+    }
+
+    fn add_test_lines(&mut self, item: &impl Spanned) {
+        let span = item.span();
+        self.names
+            .test_lines
+            .push(span.start().line..=span.end().line);
     }
 }
 
 impl<'ast> Visit<'ast> for Collector<'_> {
     fn visit_item_mod(&mut self, item: &'ast ItemMod) {
-        if !item.attrs.iter().any(is_test_only) {
+        if item.attrs.iter().any(is_test_only) {
+            self.add_test_lines(item);
+            self.names.tests.extend(test_functions(item));
+        } else {
             visit::visit_item_mod(self, item);
         }
     }
@@ -83,21 +110,34 @@ impl<'ast> Visit<'ast> for Collector<'_> {
     }
 
     fn visit_item_fn(&mut self, item: &'ast ItemFn) {
-        if !item.attrs.iter().any(is_test_only) {
-            self.functions.push(item.sig.ident.to_string());
+        if item.attrs.iter().any(is_test_only) {
+            self.add_test_lines(item);
+            self.names.tests.push(item.sig.ident.to_string());
+        } else {
+            self.names.functions.push(item.sig.ident.to_string());
             visit::visit_item_fn(self, item);
         }
     }
 
     fn visit_impl_item_fn(&mut self, item: &'ast ImplItemFn) {
-        self.functions.push(item.sig.ident.to_string());
+        self.names.functions.push(item.sig.ident.to_string());
         visit::visit_impl_item_fn(self, item);
     }
 }
 
-/// Recognises `#[cfg(test)]` and `#[test]`.
-fn is_test_only(attribute: &Attribute) -> bool {
-    if attribute.path().is_ident("test") {
+fn test_functions(module: &ItemMod) -> Vec<String> {
+    let items = module.content.iter().flat_map(|(_, items)| items);
+    let functions = items.filter_map(|item| match item {
+        Item::Fn(item) if item.attrs.iter().any(is_test_only) => Some(item.sig.ident.to_string()),
+        _ => None,
+    });
+    functions.collect()
+}
+
+/// Recognises `#[cfg(test)]`, `#[test]` and `#[tokio::test]`.
+pub(crate) fn is_test_only(attribute: &Attribute) -> bool {
+    let last = attribute.path().segments.last();
+    if last.is_some_and(|last| last.ident == "test") {
         return true;
     }
     let is_cfg = attribute.path().is_ident("cfg");

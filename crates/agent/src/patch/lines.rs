@@ -1,4 +1,4 @@
-//! A text as lines that keep their ends, so that what is not touched stays as it was.
+//! A text as lines that keep their ends, so that untouched lines stay unchanged.
 
 /// A text cut at its line feeds.
 #[derive(Clone, Debug)]

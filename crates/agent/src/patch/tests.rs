@@ -1,4 +1,4 @@
-//! Patches through one `check`: what becomes of a text, and what is said about a patch that fails.
+//! Patches through one `check`: the patched text, or the message about a patch that fails.
 
 use proptest::prelude::{Just, Strategy, any, prop_oneof, proptest};
 use serde_json::{Value, json};
@@ -203,7 +203,7 @@ fn sections(patch: &str) -> Vec<(String, String)> {
 }
 
 #[test]
-fn both_languages_name_files_and_what_becomes_of_them() {
+fn both_languages_name_files_and_their_changes() {
     let own = |all: &[(&str, &str)]| -> Vec<(String, String)> {
         all.iter()
             .map(|(a, b)| ((*a).to_owned(), (*b).to_owned()))

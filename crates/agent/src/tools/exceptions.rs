@@ -16,7 +16,7 @@ use workspace::{
 
 use super::toolchains::is_manifest;
 
-/// The most manifests that are looked at.
+/// Most manifests that are read.
 const MANIFESTS_MAX: usize = 500;
 
 /// Paths from the project's root.

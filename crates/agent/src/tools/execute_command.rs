@@ -169,7 +169,7 @@ impl CommandSettings {
         (sandbox, self.without_network(env))
     }
 
-    /// Lets package managers go by what was downloaded and installed where there is no network.
+    /// Makes package managers use downloaded and installed packages if there is no network.
     /// Variables of the user's settings stay as they are.
     fn without_network(&self, mut env: ChildEnvironment) -> ChildEnvironment {
         if self.network == NetworkAccess::On || self.sandbox == SandboxRequirement::None {

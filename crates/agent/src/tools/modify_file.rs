@@ -132,7 +132,7 @@ fn missed(path: &RelPath, text: &str, which: &str, old: &str) -> ToolError {
     let wanted: Vec<&str> = old.lines().collect();
     ToolError::Tell(json!({
         "error": format!(
-            "{which}: `old` is not in `{path}` as it stands (after the edits before it). Nothing was written."
+            "{which}: `old` is not in `{path}` (after the edits before it). Nothing was written."
         ),
         "nearest": nearest(&FileLines::of(text), &wanted),
     }))

@@ -180,7 +180,7 @@ async fn a_server_that_does_not_start_is_an_error_with_its_name() {
 }
 
 #[tokio::test]
-async fn tools_whose_schema_is_none_are_left_out_and_the_others_stay() {
+async fn tools_with_an_invalid_schema_are_left_out_and_the_others_stay() {
     let tools = format!(
         r#"{GOOD},{GOOD},{{"name":"a","inputSchema":{{"type":"array"}}}},{{"name":"b","inputSchema":{{"type":"object","properties":{{"x":{{"type":"frog"}}}}}}}}"#
     );

@@ -1,4 +1,4 @@
-//! What is committed stays and is not done again, wherever the process dies.
+//! Committed work stays and is not repeated, wherever the process dies.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};

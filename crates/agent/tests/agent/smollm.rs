@@ -154,7 +154,7 @@ async fn a_real_model_is_led_through_turns_that_are_kept() {
             let answered: Vec<_> = turn.results.iter().map(|result| &result.id).collect();
             assert_eq!(ids, answered, "every call has its result");
         }
-        // What was kept is enough to go on with.
+        // The stored conversation is enough to go on.
         let resumed = stage.conversation().await;
         assert_eq!(resumed.messages(), conversation.messages());
         assert_eq!(resumed.answer(), conversation.answer());

@@ -1,4 +1,4 @@
-//! Each tool through the loop: what it answers, and what becomes of the files.
+//! Each tool through the loop: its answer, and the files afterwards.
 
 use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
@@ -500,7 +500,7 @@ async fn after_commands(
 }
 
 #[tokio::test]
-async fn a_secret_cannot_be_carried_to_where_it_is_none() {
+async fn a_secret_cannot_be_copied_to_an_unprotected_path() {
     let settings = PolicySettings {
         read_deny: vec!["plans/next.md".to_owned()],
         ..PolicySettings::default()
@@ -508,7 +508,7 @@ async fn a_secret_cannot_be_carried_to_where_it_is_none() {
     for first in [
         "mkdir dist && mv conf dist/ && mv plans dist/",
         "mv conf 'a\\b'; mv plans done",
-        // Still entered by whoever knows the names in it.
+        // A caller who knows the names in it can still enter.
         "chmod 0311 conf plans",
         "rm -f drawloom.toml; echo > drawloom.toml",
     ] {
@@ -575,7 +575,7 @@ async fn what_runs_by_itself_is_not_changed_by_a_command() {
 }
 
 #[tokio::test]
-async fn no_settings_are_planted_where_there_are_none() {
+async fn no_settings_are_planted_in_a_project_without_them() {
     let mut stage = stage().with_file(".drawloom/x", "");
     let attack = "echo '[mcp.servers.x]' > drawloom.toml; mkdir .drawloom/apply; ls -a .drawloom";
     let seen = after_commands(&mut stage, &PolicySettings::default(), &[attack]).await;

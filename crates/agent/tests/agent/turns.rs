@@ -363,7 +363,7 @@ async fn who_watches_sees_what_is_read_written_and_run_in_order() {
 }
 
 #[tokio::test]
-async fn what_was_done_is_known_afterwards() {
+async fn completed_calls_are_known_afterwards() {
     let script = vec![
         calls(&[("write_file", json!({"path": "a.txt", "content": "x"}))]),
         says("Done."),

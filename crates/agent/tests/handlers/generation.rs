@@ -224,7 +224,7 @@ async fn an_output_artifact_that_is_missing_is_asked_for_and_then_fails() {
 }
 
 #[tokio::test]
-async fn an_artifact_that_nobody_may_see_fails_before_the_model_is_paid() {
+async fn a_refused_artifact_fails_before_the_model_is_paid() {
     let mut task = example();
     task["output_artifacts"] = json!([".env"]);
     let mut project = example_project(WireFormat::OpenAi, vec![says("Done.")]);
@@ -271,7 +271,7 @@ async fn a_provider_that_dies_is_a_failure_that_can_be_resumed() {
         result.report.validation_details.overall_status,
         OverallStatus::Passed
     );
-    // What was said before is said again, and the prompt only once.
+    // The conversation is sent again, and the prompt only once.
     let sent = project.sent(0);
     assert_eq!(sent.matches("# Task: A new feature").count(), 1);
     assert!(sent.contains("call write_file"), "{sent}");
@@ -298,7 +298,7 @@ async fn retries_are_counted_over_a_resume() {
     // All retries are spent: the checks are made again, the model is not asked.
     project.run(&example()).await.unwrap_err();
     assert_eq!(project.server.asked(), asked);
-    // Whoever mends it by hand can go on.
+    // After a repair by hand the task goes on.
     let mut project = project.with_file("src/new_feature.sh", "echo hello world\n");
     project.run(&example()).await.unwrap();
     assert_eq!(project.server.asked(), asked);

@@ -91,7 +91,7 @@ fn all_problems_are_told_at_once_with_their_places() {
 }
 
 #[test]
-fn what_is_missing_is_said_with_what_to_add() {
+fn a_missing_field_is_named_with_its_fix() {
     check(
         "{}",
         &[
@@ -122,7 +122,7 @@ fn what_is_missing_is_said_with_what_to_add() {
 }
 
 #[test]
-fn what_is_not_json_is_told_with_its_place() {
+fn invalid_json_is_reported_with_its_place() {
     check(
         "",
         &["1:1: the file is empty; it has to hold a JSON object"],

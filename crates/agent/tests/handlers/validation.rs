@@ -252,7 +252,7 @@ async fn a_criterion_is_held_by_the_sandbox_of_the_tools() {
     let outside = tempfile::tempdir().unwrap();
     let target = outside.path().join("escaped");
     let mut project = project();
-    // The best sandbox there is; where there is none, the command is refused.
+    // The best available sandbox; without one, the command is refused.
     let settings = agent::tools::CommandSettings::default();
     let commands = agent::tools::CommandAccess::Allowed(settings);
     project.toolset = agent::tools::standard(&project.workspace, commands).unwrap();

@@ -22,7 +22,7 @@ const FOR_AGENT: &str = include_str!("task_agent.mmd");
 const STEP: &str = "task";
 /// How many comments and children of a task are listed.
 const NOTES_MAX: usize = 500;
-/// How many of the newest events are looked through for what happened to a task.
+/// Number of the newest events that are searched for changes of a task.
 const EVENTS_MAX: u64 = 2_000;
 
 /// Returns the hashes of the built-in workflows: their runs are tasks.
@@ -43,7 +43,7 @@ pub struct AddTaskRequest {
     pub tags: Vec<String>,
     /// In milliseconds since 1970.
     pub due_ms: Option<u64>,
-    /// A person or an agent; nothing leaves it to anybody.
+    /// A person or an agent; `None` leaves the task unassigned.
     pub assignee: Option<String>,
     /// The task it is a part of, as people name tasks.
     pub parent: Option<String>,
@@ -61,7 +61,7 @@ pub struct AddedTask {
     pub details: TaskDetails,
 }
 
-/// Changes of a task's details. What is `None` stays as it is.
+/// Changes of a task's details. `None` keeps a value.
 #[derive(Clone, Debug, Default)]
 pub struct TaskEdit {
     /// The revision that the author has seen; nothing to edit whatever is there.
@@ -81,7 +81,7 @@ pub struct TaskEdit {
 /// Details, comments and parts of a task.
 #[derive(Clone, Debug)]
 pub struct TaskStory {
-    /// Empty details where there are none.
+    /// Empty if the task has no details.
     pub details: TaskDetails,
     /// The oldest first.
     pub comments: Vec<TaskComment>,

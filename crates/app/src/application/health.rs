@@ -1,4 +1,4 @@
-//! The health of what the application stands on: its database and its disk.
+//! The health of the application's database and disk.
 
 use std::path::Path;
 
@@ -30,7 +30,7 @@ impl App {
     }
 }
 
-/// Returns how many bytes may still be written to the disk of a folder; nothing where the system does not
+/// Returns how many bytes may still be written to the disk of a folder; `None` if the system does not
 /// say.
 fn free_bytes(folder: &Path) -> Option<u64> {
     let room = rustix::fs::statvfs(folder).ok()?;

@@ -15,13 +15,13 @@ use super::access::Permission;
 use crate::Error;
 use crate::people::explained;
 
-/// How many of the newest events are looked through for decisions.
+/// Number of the newest events that are searched for decisions.
 const EVENTS_MAX: u64 = 2_000;
 /// How many tasks that wait for a person are listed.
 const WAITING_MAX: usize = 50;
 /// The most items of a foreach on one page.
 pub const ITEMS_PAGE_MAX: usize = 100;
-/// How many items are looked at for one page of a status.
+/// Number of items that are read for one page of a status.
 const ITEMS_SCAN_MAX: usize = 2_000;
 
 /// Everything about a run that fits on a page.

@@ -256,7 +256,7 @@ impl UseCases {
         }
     }
 
-    /// The text of a workflow's file; nothing where there is none.
+    /// Returns the text of a workflow's file, or `None` if it has no file.
     pub(super) fn file_text(&self, name: &str) -> Result<Option<String>, Error> {
         match self.file_of(name)? {
             Some(path) => Ok(self.project().root.read_text(&path)?),

@@ -170,7 +170,7 @@ impl JobModels for model::ModelResolver {
     }
 }
 
-/// Stands in for the models where no model is needed, and fails if one is asked for.
+/// Replaces the models for commands that need none; fails if one is asked for.
 struct NoBuildModels;
 
 impl JobModels for NoBuildModels {

@@ -255,7 +255,7 @@ impl llm::budget::SpendGuard for AttemptBudget {
         Err(llm::Error::new(
             llm::AiErrorCode::BudgetExceeded,
             reason,
-            "What is done so far is kept.",
+            "The work so far is kept.",
         ))
     }
 

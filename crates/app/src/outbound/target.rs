@@ -1,4 +1,4 @@
-//! URLs with values in them: each value is encoded for the part it stands in.
+//! URLs with values in them: each value is encoded for the part that contains it.
 
 use expr::InterpolationPiece;
 use reqwest::Url;
@@ -27,7 +27,7 @@ pub(crate) fn url_problem(text: &str) -> Option<String> {
 }
 
 impl<'t> UrlTemplate<'t> {
-    /// Finds the part of the URL that each value stands in.
+    /// Finds the part of the URL that contains each value.
     pub(crate) fn read(text: &'t str) -> Result<UrlTemplate<'t>, String> {
         let pieces = expr::pieces(text.trim()).map_err(|cause| format!("`url`: {cause}."))?;
         let mut read = Vec::new();

@@ -208,7 +208,7 @@ pub(super) const KEYS: &[SettingKey] = &[
             settings.ai.budget.run.tokens_max = Some(count)
         }),
         about: &[
-            "Checked before each call of a model; what is done so far is kept. Days are those of UTC.",
+            "Checked before each call of a model; the work so far is kept. Days are those of UTC.",
         ],
         default: "200000  # for example",
     },

@@ -26,7 +26,7 @@ pub(super) fn apply(
             format!("{name} is not valid TOML: {}", cause.message()),
         );
         match cause.message() {
-            DUPLICATE => error.hint("it stands further up already: write all of it there"),
+            DUPLICATE => error.hint("it is defined further up: write all of it there"),
             _ => error,
         }
     })?;

@@ -74,7 +74,7 @@ pub(crate) fn callback_key(task: &TaskId, token: &str) -> String {
     format!("{task}.{token}")
 }
 
-/// Returns the task and the token in a key; nothing if it is no key.
+/// Returns the task and the token in a key, or `None` if the text is not a key.
 pub(crate) fn read_key(key: &str) -> Option<(TaskId, String)> {
     let (task, token) = key.split_once('.')?;
     let task = URL_SAFE_NO_PAD.decode(task).ok()?;

@@ -201,7 +201,7 @@ async fn a_time_that_overlaps_with_a_run_follows_the_rule_of_its_schedule() {
 }
 
 #[tokio::test]
-async fn times_that_nobody_looked_at_are_made_up_for_as_the_schedule_says() {
+async fn missed_times_are_caught_up_as_the_schedule_says() {
     for (catch_up_ms, late, fires, runs) in [
         (None, 5 * MINUTE, "5", "5:running"),
         (

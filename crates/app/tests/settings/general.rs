@@ -167,7 +167,7 @@ fn a_duplicate_section_is_an_error() {
     check_error(
         "[ai]\nmode = 'off'\n[ai]\nmodel = 'x'\n",
         &[],
-        "3:2 drawloom.toml is not valid TOML: duplicate key (it stands further up already: write \
+        "3:2 drawloom.toml is not valid TOML: duplicate key (it is defined further up: write \
          all of it there)",
     );
 }

@@ -26,7 +26,7 @@ fn resolve(file: &str, variables: &[(&str, &str)]) -> Result<ProjectSettings, Ap
         .iter()
         .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
     surroundings.variables = pairs.collect();
-    // The settings of whoever runs the tests do not count.
+    // The settings of the user who runs the tests do not count.
     surroundings.user_folders = app::UserFolders::default();
     ProjectSettings::resolve(Some(&path), &surroundings).map_err(|error| match error {
         app::Error::Own(fault) => *fault,

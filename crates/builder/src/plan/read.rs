@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_a_plan_is_told_with_its_place() {
+    fn mistakes_in_a_plan_are_reported_with_their_place() {
         let check = |reply: &str, words: &[&str]| {
             let problems = read_reply(reply).unwrap_err().to_string();
             for word in words {

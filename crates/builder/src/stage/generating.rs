@@ -179,7 +179,7 @@ async fn bring_back(
     paths.dedup();
     tree.put_back(&paths, &attempt)?;
     ground.forget_untouched(&site.job.id)?;
-    let message = "What was saved of the earlier attempt is back in the worktree.";
+    let message = "The saved work of the earlier attempt is back in the worktree.";
     site.say(message, None).await
 }
 

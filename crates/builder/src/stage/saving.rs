@@ -123,7 +123,7 @@ pub(crate) async fn rescue(
                 return Ok(());
             };
             let note = format!(
-                "What was written is on the branch `{}` and in the patch {}.",
+                "The work is on the branch `{}` and in the patch {}.",
                 saved.branch, saved.patch_file
             );
             site.store(|job| {
@@ -141,7 +141,7 @@ pub(crate) async fn rescue(
             let message = message(&site.job, BranchPurpose::Draft)?;
             let bytes = yard.tree.worktree.patch(&message, &paths).map_err(git)?;
             let place = write_patch(site, &bytes)?;
-            let note = format!("What was written is in the patch {place}.");
+            let note = format!("The work is in the patch {place}.");
             site.store(|job| {
                 if let Some((branch, commit)) = made {
                     job.result.branch = Some(branch);

@@ -474,7 +474,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_understood_is_nothing() {
+    fn unknown_output_has_no_failures() {
         check("", &[]);
         check("Segmentation fault\n", &[]);
         check("http://a.b:80:1: x\n12:30:05: started\n", &[]);
@@ -482,7 +482,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_more_than_before_is_new() {
+    fn only_additional_failures_are_new() {
         let before = read("a.py:1: error: x\nb.py:1: error: y\n");
         let now = read("a.py:9: error: x\na.py:12: error: x\n");
         assert_eq!(new_ones(&before, &now), ["a.py: x"]);

@@ -134,7 +134,7 @@ pub(crate) fn proof_files(
     });
     if has_inner {
         return not_checked(
-            "the tests stand in the files that were mended, and cannot be run without",
+            "the tests are in the files that were repaired, and cannot be run without",
         );
     }
     let because =

@@ -77,7 +77,7 @@ async fn files_that_do_not_fit_are_cut_or_left_out_with_a_note() {
             "File `src/long.ts` (the first ",
             " of 400 lines; cut)",
             "export const line0 = 0;",
-            "Not shown for want of room (context_max_tokens = 600)",
+            "Not shown for lack of room (context_max_tokens = 600)",
             "`docs/history.md`",
         ],
     );

@@ -259,7 +259,7 @@ impl TestBuilder {
         self.go_on(id).await
     }
 
-    /// Goes on with a job wherever it stands.
+    /// Continues a job from any status.
     pub(crate) async fn go_on(&mut self, id: &JobId) -> BuildJob {
         let mut recorder = std::mem::take(&mut self.recorder);
         let job = run::resume(&self.bench(), id, &mut recorder).await.unwrap();

@@ -60,7 +60,7 @@ pub(crate) struct SchedulesAddArgs {
     /// Add it disabled
     #[arg(long)]
     disabled: bool,
-    /// What to do while the previous run is still running: start both, skip, wait, or cancel the
+    /// Policy while the previous run is still running: start both, skip, wait, or cancel the
     /// previous run
     #[arg(long, value_name = "RULE", default_value = "allow",
           value_parser = ["allow", "skip", "queue", "cancel"])]

@@ -107,7 +107,7 @@ fn a_conversation_goes_on_with_what_was_said_before() {
 }
 
 #[test]
-fn nobody_to_ask_is_said() {
+fn a_missing_model_is_an_error() {
     let shop = TestProject::with("");
     let ran = shop.run("ai ask 'Who is there?'");
     assert_eq!(ran.exit, 2);
@@ -145,7 +145,7 @@ fn models_are_listed() {
 }
 
 #[test]
-fn doctor_says_who_would_answer_and_asks_nobody() {
+fn doctor_names_who_would_answer_and_asks_no_one() {
     let check = |settings: &str, exit: i32, said: &str| {
         let shop = TestProject::with(settings).variable("MINE", KEY);
         let ran = shop.run("doctor");

@@ -77,7 +77,7 @@ fn refusals_by_status() {
 }
 
 #[test]
-fn answers_that_are_none() {
+fn unusable_answers_are_reported() {
     check(
         &anthropic(reply(200, "", "<html>hello</html>")),
         "AI_TRANSPORT_FAILED",
@@ -139,7 +139,7 @@ fn answers_that_cannot_be_used() {
 }
 
 #[test]
-fn the_other_formats_end_alike() {
+fn the_other_formats_end_the_same_way() {
     for (provider, body) in [
         (
             "openai",
@@ -278,7 +278,7 @@ fn a_fallback_answers_when_the_first_cannot() {
     let settings = shop.project.read("drawloom.toml");
     let settings = settings.replace("timeout_ms", "fallbacks = [\"ollama/llama\"]\ntimeout_ms");
     shop.project.write("drawloom.toml", &settings);
-    // Nobody runs ollama here, but it is asked.
+    // No ollama runs here, but it is asked.
     let ran = shop.run("run card Customer");
     assert!(
         ran.err

@@ -1,4 +1,4 @@
-//! What was answered is kept when a run does not come to its end, and the way on is said.
+//! Answers are saved when a run does not finish, and the output names the next command.
 
 use crate::project::ProgramOutput;
 use crate::scripted::{ScriptedServer, reply, says};
@@ -123,7 +123,7 @@ fn when_files_are_in_the_way() {
 }
 
 #[test]
-fn nothing_is_kept_when_all_is_written_or_nobody_answered() {
+fn no_answers_are_saved_when_all_is_written_or_none_was_given() {
     let shop = TestProject::api("anthropic", "claude-sonnet-4-5", mock());
     shop.generates("run card Customer");
     let server = ScriptedServer::start(vec![reply(500, "", "{}")]);

@@ -30,7 +30,7 @@ fn run(what: &str) -> (CliProject, ProgramOutput) {
 }
 
 #[test]
-fn whoever_is_told_why_may_answer_better() {
+fn a_model_that_is_told_why_may_answer_better() {
     let (project, ran) = run("named");
     assert_eq!(ran.exit, 0, "{}", ran.err);
     assert_eq!(project.read("src/good.txt"), "good\n");
@@ -38,7 +38,7 @@ fn whoever_is_told_why_may_answer_better() {
 }
 
 #[test]
-fn whoever_does_not_is_asked_four_times() {
+fn a_model_that_repeats_a_wrong_answer_is_asked_four_times() {
     let (project, ran) = run("stubborn");
     assert_eq!(ran.exit, 1, "{}", ran.err);
     assert!(ran.err.contains("error[E_ANSWERS]"), "{}", ran.err);

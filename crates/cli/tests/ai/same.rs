@@ -54,7 +54,7 @@ fn the_program_of_the_examples_that_stays() {
 }
 
 #[test]
-fn whoever_reads_the_document_in_two_rounds() {
+fn a_reader_of_the_document_answers_in_two_rounds() {
     let shop = TestProject::with("[ai]\nmode = \"stdout\"\n");
     let ran = shop.run(RUN);
     assert_eq!(ran.exit, 2);
@@ -75,7 +75,7 @@ fn a_file_with_some_of_the_answers_and_a_model_for_the_rest() {
     let shop = TestProject::api("anthropic", "claude-sonnet-4-5", mock());
     shop.project.write("all.json", &both());
     let ran = shop.generates("run card Customer --answers all.json");
-    assert!(!ran.err.contains("tokens"), "nobody is asked: {}", ran.err);
+    assert!(!ran.err.contains("tokens"), "no one is asked: {}", ran.err);
 }
 
 #[test]
@@ -146,7 +146,7 @@ fn a_key_that_is_written_out_works_and_is_warned_about() {
 }
 
 #[test]
-fn a_plain_recipe_needs_nobody() {
+fn a_plain_recipe_needs_no_model() {
     // Settings that could not answer anything are no obstacle.
     let project = CliProject::with(&[
         ("drawloom.toml", "[ai]\nmode = \"api\"\n"),

@@ -11,7 +11,7 @@ model = "claude-sonnet-4-5"
 api_key = "$ANTHROPIC_API_KEY"
 "#,
     );
-    // Without the key, `auto` finds nobody and says why.
+    // Without the key, `auto` finds no model and says why.
     let ran = shop.run("run card Customer");
     assert_eq!(ran.exit, 2);
     assert!(

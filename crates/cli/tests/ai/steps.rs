@@ -111,7 +111,7 @@ fn retries_are_bounded_and_nothing_is_written() {
     let ran = shop.run(RUN);
     check_refused(&shop, &ran, &["`panel`", "line 3, column"]);
     assert_eq!(server.requests(), 4, "once, and `retries` = 2 times more");
-    // What was answered well is kept, and only the rest is asked.
+    // Good answers are kept, and only the rest is asked.
     let kept = shop.only_file(".drawloom/answers");
     let ran = shop.run(&format!("{RUN} --answers {kept} --ai-mode stdout"));
     assert_eq!(ran.exit, 2, "{}", ran.err);

@@ -1,4 +1,4 @@
-//! A run recorded once is repeated offline, whoever answered.
+//! A run recorded once is repeated offline, by whichever transport it was answered.
 
 use crate::scripted::{ScriptedServer, reply, says};
 use crate::test_project::{KEY, TestProject, both, file, mock, program};
@@ -10,7 +10,7 @@ fn check(shop: &TestProject, offline: &str) {
     assert_eq!(recorded, 2, "one for each round");
     std::fs::remove_dir_all(shop.project.path().join("src")).unwrap();
     std::fs::remove_dir_all(shop.project.path().join(".drawloom/generated")).unwrap();
-    // Nobody is there any more.
+    // The model is gone now.
     let settings = shop.project.read("drawloom.toml");
     let (from, to) = offline.split_once(" -> ").unwrap();
     let settings = settings.replace(from, to);

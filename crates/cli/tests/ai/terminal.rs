@@ -7,7 +7,7 @@ use crate::test_project::{FIRST, TestProject, expected, file, written};
 
 const DOWN: &str = "\u{1b}[B";
 
-/// Runs on a terminal: waits for each text and types what stands beside it.
+/// Runs on a terminal: waits for each text and types the reply beside it.
 fn on_terminal(shop: &TestProject, line: &str, script: &[(&str, &str)]) -> ProgramOutput {
     let drawloom = shop.command(line);
     let mut command = std::process::Command::new("python3");
@@ -101,7 +101,7 @@ fn an_answer_that_does_not_fit_is_asked_again() {
 }
 
 #[test]
-fn whoever_leaves_keeps_what_was_answered() {
+fn leaving_keeps_the_answers_so_far() {
     for leaving in ["Is the list paged?", "Write a caption"] {
         let shop = off();
         let pick = format!("{DOWN} {DOWN} \r");

@@ -1,4 +1,4 @@
-//! A project whose recipe asks in two rounds, the answers everybody is scripted to give, and the
+//! A project whose recipe asks in two rounds, the scripted answers, and the
 //! hunt for keys after every run.
 
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ use crate::project::{CliProject, ProgramOutput};
 /// The key of every test; it must never be seen.
 pub(crate) const KEY: &str = "sk-test-1234567890-SECRET/+=";
 
-/// What everybody answers, in two rounds.
+/// The scripted answers, in two rounds.
 pub(crate) const FIRST: &str =
     r#"{"mainFields": ["name", "email"], "paged": true, "body": "return <Card/>;"}"#;
 pub(crate) const SECOND: &str = r#"{"caption": "Name and email of a \"customer\"."}"#;
@@ -270,7 +270,7 @@ fn start_mock() -> (String, Child) {
         .map_while(Result::ok)
         .find(|line| line.contains("listening on http"))
         .unwrap();
-    // Somebody has to read on, or the mock stops when the pipe is full.
+    // The rest must be read, or the mock stops when the pipe is full.
     std::thread::spawn(move || lines.for_each(drop));
     let url = line[line.find("http://").unwrap()..].trim().to_owned();
     (url, child)

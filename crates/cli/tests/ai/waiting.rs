@@ -1,4 +1,4 @@
-//! Ctrl-C while somebody else answers: prompt, with nothing half done and nothing lost.
+//! Ctrl-C while another process answers: prompt, with nothing half done and nothing lost.
 
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -7,7 +7,7 @@ use crate::project::ProgramOutput;
 use crate::scripted::{STREAM, ScriptedAct, ScriptedServer, says};
 use crate::test_project::{FIRST, TestProject, assert_no_key, program, written};
 
-/// Starts a run, waits until somebody is asked, presses Ctrl-C.
+/// Starts a run, waits until the question is out, presses Ctrl-C.
 fn interrupted(shop: &TestProject, is_asked: impl Fn() -> bool) -> (ProgramOutput, Duration) {
     let mut command = shop.command("run card Customer");
     let child = command

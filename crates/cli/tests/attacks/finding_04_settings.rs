@@ -1,4 +1,4 @@
-//! Finding 4: `drawloom.toml` was obeyed whoever had written it, from the folders above as well.
+//! Finding 4: `drawloom.toml` was obeyed from any author, and from the folders above as well.
 
 use crate::victim::{ATTACKER, VictimProject, for_every_user, is_root};
 
@@ -19,7 +19,7 @@ fn ask(victim: &VictimProject, folder: &str, says: &[&str]) {
 }
 
 #[test]
-fn settings_above_in_a_folder_that_everybody_writes_are_passed_over() {
+fn settings_above_in_a_world_writable_folder_are_ignored() {
     for_every_user(|victim| {
         victim.write("shared/drawloom.toml", COMMAND);
         victim.make_dir("shared/work");

@@ -38,7 +38,7 @@ fn a_program_that_answers_is_shown_first() {
 }
 
 #[test]
-fn what_was_shown_is_trusted_until_it_changes() {
+fn a_shown_command_is_trusted_until_it_changes() {
     for_every_user(|victim| {
         victim.write("project/drawloom.toml", COMMAND);
         victim.check(

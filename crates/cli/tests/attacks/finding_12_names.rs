@@ -1,5 +1,5 @@
 //! Finding 12: a model could write 31 of 58 files that run by themselves and read 24 of 52 that hold
-//! secrets, and nobody looked at contents. The lists are held against public ones.
+//! secrets, and no check read contents. The lists are held against public ones.
 
 use workspace::{AccessPolicy, Limits, RelPath, Root, Workspace};
 

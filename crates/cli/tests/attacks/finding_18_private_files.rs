@@ -1,4 +1,4 @@
-//! Findings 17 and 18: what is kept was readable for everybody by a wide umask, and a link in a clone
+//! Findings 17 and 18: stored files were readable for every user by a wide umask, and a link in a clone
 //! led it out of the project.
 
 use std::os::unix::fs::symlink;
@@ -31,7 +31,7 @@ fn run_widely(victim: &VictimProject, line: &str) -> String {
 }
 
 #[test]
-fn what_is_kept_is_its_owners_whatever_the_umask() {
+fn stored_files_are_private_whatever_the_umask() {
     for_every_user(|victim| {
         victim.write("project/drawloom.toml", ANSWERS);
         victim.write(
@@ -76,7 +76,7 @@ fn a_change_that_was_interrupted_is_its_owners() {
             "---\nto: x.txt\nforce: true\n---\nnew\n",
         );
         victim.write("project/x.txt", "old\n");
-        // A folder of an earlier version, which everybody could read and write.
+        // A folder of an earlier version, which every user could read and write.
         victim.make_dir("project/.drawloom/apply");
         victim.set_mode("project/.drawloom/apply", 0o777);
         victim.write("project/.drawloom/apply/lock", "");

@@ -14,7 +14,7 @@ use crate::project::{CliProject, ProgramOutput};
 use crate::task_fixture::{project, result};
 
 pub(crate) const PROMPT: &str = "say something better in the file";
-/// What is in the prompt of whoever plans, and of whoever builds.
+/// Texts in the prompts of the planner and of the builder.
 pub(crate) const PLANNING: &str = "You plan one piece of work";
 pub(crate) const BUILDING: &str = "carries out one approved plan";
 

@@ -1,4 +1,4 @@
-//! What a person decides about a plan, alone and at the same time as somebody else.
+//! A person's decisions about a plan, alone and at the same time as another person's.
 
 use serde_json::Value;
 
@@ -114,7 +114,7 @@ fn a_build_is_cancelled_in_every_status() {
                 vec![
                     writes("bad one\n"),
                     ScriptedLine::Slowly(400, Box::new(ScriptedLine::Text("Done."))),
-                    // Nobody waits for it: whatever the machine is busy with, the decision comes first.
+                    // No one waits for it: however busy the machine is, the decision comes first.
                     ScriptedLine::Slowly(30_000, Box::new(writes("good\n"))),
                     ScriptedLine::Text("Mended."),
                 ],

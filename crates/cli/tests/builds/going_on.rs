@@ -8,7 +8,7 @@ use crate::build_fixture::{
 use crate::model::{ModelScript, ScriptedLine};
 
 #[test]
-fn nothing_is_pushed_before_the_review_and_what_is_accepted_is() {
+fn only_accepted_work_is_pushed_after_the_review() {
     let mut yard = BuildFixture::new(well());
     let forge = TestForge::of(&mut yard);
     let result = yard.result(&format!("build '{PROMPT}' --yes --review --json"), 0);

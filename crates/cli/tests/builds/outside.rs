@@ -2,7 +2,7 @@
 
 use crate::build_fixture::{BuildFixture, PLAN, PLANNING, PROMPT, well};
 
-/// A repository in which this program stands in the place of a model. It finds its prompt in
+/// A repository in which this program replaces the model. It finds its prompt in
 /// `$prompt`, and in `$plan` what it should print when it is asked for a plan.
 fn yard(script: &str) -> BuildFixture {
     let yard = BuildFixture::new(well());

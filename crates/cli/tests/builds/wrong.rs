@@ -38,7 +38,7 @@ fn what_cannot_be_asked_for_is_refused_with_64() {
 }
 
 #[test]
-fn what_is_not_there_is_said_with_the_way_to_what_is() {
+fn an_unknown_build_is_reported_with_the_command_that_lists_them() {
     let yard = BuildFixture::new(well());
     for (line, says) in [
         ("builds show last", "there is no build here yet"),
@@ -88,7 +88,7 @@ fn without_a_model_nothing_is_begun() {
 }
 
 #[test]
-fn wrong_settings_are_shown_where_they_stand() {
+fn wrong_settings_are_shown_with_their_place() {
     let yard = BuildFixture::new(well());
     for (settings, says) in [
         (

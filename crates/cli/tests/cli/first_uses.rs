@@ -24,7 +24,7 @@ fn ends(project: &CliProject, line: &str, exit: i32, err: &[&str]) -> ProgramOut
 const TEMPLATE: &str = "name: it\nsteps:\n  - template: a.jig\n";
 
 #[test]
-fn a_tag_behind_other_text_is_named_where_it_stands() {
+fn a_tag_behind_other_text_is_named_with_its_place() {
     let project = recipe(
         TEMPLATE,
         &[(
@@ -32,7 +32,7 @@ fn a_tag_behind_other_text_is_named_where_it_stands() {
             "---\nto: a.txt\n---\nconst x = @ai('k')\n  @prompt()\n  What?\n  @end\n@end\n",
         )],
     );
-    let said = ["a.jig:5", "a tag stands alone on its line"];
+    let said = ["a.jig:5", "a tag must be alone on its line"];
     ends(&project, "run it", 1, &said);
     ends(&project, "recipe validate it", 1, &said);
 }

@@ -151,7 +151,7 @@ fn impact_follows_importers_and_keeps_tests_apart() {
 }
 
 #[test]
-fn a_folder_stands_for_its_files_and_what_is_gone_is_left_out() {
+fn a_folder_means_its_files_and_deleted_ones_are_left_out() {
     let project = CliProject::with(FILES);
     project.write("lib/other.ts", "export const other = 1;\n");
     let done = |out, err| ExpectedRun { exit: 0, out, err };

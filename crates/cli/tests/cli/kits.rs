@@ -229,7 +229,7 @@ fn recipes_of_kits_run_no_commands_without_trust() {
 }
 
 #[test]
-fn what_is_no_kit_is_not_added() {
+fn a_folder_that_is_no_kit_is_not_added() {
     let project = CliProject::with(&[("plain/readme.txt", "hello")]);
     check(&project, "kit add plain", failed(&["kit.yml"]));
     check(&project, "kit add nowhere", failed(&["nowhere"]));

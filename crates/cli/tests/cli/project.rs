@@ -11,7 +11,7 @@ pub(crate) struct CliProject {
     folder: TempDir,
     /// Variables that every command gets.
     variables: Vec<(&'static str, String)>,
-    /// Where the user's own settings and decisions are, and not those of whoever runs the tests.
+    /// The user's settings and decisions, instead of those of the user who runs the tests.
     user: TempDir,
 }
 
@@ -130,7 +130,7 @@ impl CliProject {
             // A scratch project is the user's own; what strangers' projects may do is tested in `attacks`.
             .env("DRAWLOOM_TRUST_PROJECTS", self.path())
             .env("LC_ALL", "C");
-        // Whoever runs the tests may have keys; no test may spend on them.
+        // The user who runs the tests may have keys; no test may spend on them.
         for name in KEY_VARIABLES {
             command.env_remove(name);
         }

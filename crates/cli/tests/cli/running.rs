@@ -1,4 +1,4 @@
-//! Running recipes without questions: values in, files out, and what stands in the way.
+//! Running recipes without questions: values in, files out, and the obstacles.
 
 use serde_json::Value;
 

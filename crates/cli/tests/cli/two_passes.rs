@@ -159,7 +159,7 @@ fn with_json_the_questions_are_data() {
 }
 
 #[test]
-fn a_partial_answers_file_leads_to_what_is_missing_and_nothing_is_lost() {
+fn a_partial_answers_file_leads_to_the_missing_answers_and_keeps_the_others() {
     let project = project();
     project.write("answers.json", r#"{"remark": "Customers pay."}"#);
     let before = project.tree();

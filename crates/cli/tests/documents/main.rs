@@ -78,7 +78,7 @@ fn every_document_is_played_or_says_why_not() {
     assert_eq!(found, listed);
 }
 
-/// A file in `examples` that no document runs may be wrong without anybody knowing.
+/// A file in `examples` that no document runs may be wrong without notice.
 #[test]
 fn every_example_is_run_by_a_document() {
     let texts: Vec<String> = PLAYED

@@ -144,7 +144,7 @@ impl DocumentStage {
             .env("PATH", path)
             .env("STAGE", self.folder.path())
             .env("HOME", self.folder.path())
-            // What is written there is the reader's own work.
+            // The text there is the reader's own work.
             .env("DRAWLOOM_TRUST_PROJECTS", self.folder.path())
             .env("LC_ALL", "C.UTF-8")
             .stdin(Stdio::null());

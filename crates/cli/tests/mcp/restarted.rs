@@ -6,7 +6,7 @@ use crate::client::{McpTestClient, SESSIONS, STATELESS};
 use crate::project;
 use crate::project::CliProject;
 
-/// The step is assigned to the agent by its name, so that only the run's starter stands in the way.
+/// The step is assigned to the agent by its name, so that only the run's starter is an obstacle.
 const OWN: &str = "\
 flowchart TD
   A(Say it) --> B[Done]

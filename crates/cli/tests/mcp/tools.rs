@@ -115,7 +115,7 @@ fn a_workflow_is_checked_saved_and_explained() {
 }
 
 #[test]
-fn the_project_is_looked_at() {
+fn the_project_is_inspected() {
     let project = project();
     project.write(
         "src/a.ts",

@@ -84,11 +84,11 @@ pub(crate) fn check_known(project: &CliProject) {
 }
 
 #[test]
-fn a_server_that_is_gone_is_said_by_whoever_needs_it() {
+fn an_unreachable_server_is_reported_by_the_command_that_needs_it() {
     let settings = "[workflows]\ndatabase = \"postgres://nobody:geheim@127.0.0.1:1/none\"\n\n\
                     [agents.code-reviewer]\nprompt = \"You review.\"\n";
     let project = CliProject::with(&[("drawloom.toml", settings), ("w.mmd", WORKFLOW)]);
-    // To look at a file needs nobody else.
+    // Reading a file needs no server.
     done(&project, "workflow check w.mmd");
     for line in [
         "agents list",

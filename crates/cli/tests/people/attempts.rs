@@ -1,4 +1,4 @@
-//! Attempts of a task, as `tasks show` tells them: who had it, and what came of it each time.
+//! Attempts of a task, as `tasks show` tells them: who had it, and each outcome.
 
 use crate::project::CliProject;
 use crate::{document, done};

@@ -158,7 +158,7 @@ pub(crate) fn check_fired_once(project: &CliProject) {
     }
     let once: BTreeSet<&String> = begun.iter().collect();
     assert_eq!(once.len(), begun.len(), "{begun:?}");
-    // Of the times that nobody looked, only the latest is made up for.
+    // Of the missed times, only the latest is caught up.
     assert!((1..=3).contains(&begun.len()), "{begun:?}");
     let kept: BTreeSet<String> = runs(project)
         .iter()

@@ -1,4 +1,4 @@
-//! Lines that are cut and workers that stand still: whoever comes late is refused.
+//! Cut connections and stopped workers: a worker that comes late is refused.
 
 use std::thread::sleep;
 use std::time::{Duration, Instant};

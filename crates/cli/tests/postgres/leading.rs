@@ -9,7 +9,7 @@ use crate::test_cluster::{TestCluster, WorkerProcess, wait_for};
 /// Subflows are started by timers, and timers are the leader's.
 fn yard_on(server: &ClusterServer, name: &str) -> TestCluster {
     let yard = TestCluster::new(Some(server.database(name)));
-    // Whoever looks first makes the tables.
+    // The first process creates the tables.
     assert_eq!(yard.runs().unwrap().len(), 0);
     yard
 }
@@ -61,7 +61,7 @@ fn a_leader_that_dies_is_followed_by_another_that_starts_subflows() {
 }
 
 #[test]
-fn a_leader_that_stands_still_is_followed_and_does_no_harm_when_it_wakes() {
+fn a_stopped_leader_is_replaced_and_does_no_harm_when_it_wakes() {
     let server = ClusterServer::start();
     let yard = yard_on(&server, "sleeps");
     let (one, two) = pair(&server, &yard, "sleeps");
@@ -87,7 +87,7 @@ fn a_leader_that_is_asked_to_stop_lets_the_next_one_lead_at_once() {
 }
 
 #[test]
-fn work_that_somebody_took_off_the_list_is_put_back_by_the_next_leader() {
+fn work_removed_from_the_list_is_put_back_by_the_next_leader() {
     let server = ClusterServer::start();
     let yard = TestCluster::new(Some(server.database("ready")));
     for kind in ["chain", "fan"] {

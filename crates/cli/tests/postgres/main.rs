@@ -1,5 +1,5 @@
-//! Several workers on one PostgreSQL, with the real binary and a real server: who leads, and what
-//! becomes of runs when workers, the server, the network or the disk fail.
+//! Several workers on one PostgreSQL, with the real binary and a real server: who leads, and how
+//! runs end when workers, the server, the network or the disk fail.
 
 #![allow(
     clippy::disallowed_methods,

@@ -38,7 +38,7 @@ impl ClusterServer {
         self.runtime.block_on(self.cluster.run());
     }
 
-    /// Nobody hears from it, and it hears nobody, until it is thawed: to its clients a cut network.
+    /// It neither sends nor receives until it is thawed: to its clients a cut network.
     pub(crate) fn freeze(&self) {
         self.signal("-STOP");
     }

@@ -15,7 +15,7 @@ use super::test_cluster::{ClusterReport, KINDS, TestCluster, WorkerProcess, wait
 pub(crate) const SECONDS: &str = "DRAWLOOM_SOAK_SECONDS";
 const SEED: &str = "DRAWLOOM_SOAK_SEED";
 
-/// A worker that stands still for longer has lost what it had.
+/// A worker that is stopped for longer has lost its leases.
 const LEASE_MS: u64 = 700;
 
 pub(crate) struct Storm {
@@ -112,7 +112,7 @@ impl Storm {
         (yard.check(), tally)
     }
 
-    /// One of the crew is killed, or stands still for longer than its lease.
+    /// One of the crew is killed, or stopped for longer than its lease.
     fn blow(
         &self,
         yard: &TestCluster,
@@ -163,8 +163,8 @@ impl StormThread {
         }
     }
 
-    /// Wakes up by itself: whoever is stopped in the middle of a transaction keeps others waiting,
-    /// and whoever would wake it may be one of them.
+    /// Wakes up by itself: a worker stopped in the middle of a transaction keeps others waiting,
+    /// and the one that would wake it may be among them.
     fn stand_still(&self, long: Duration) {
         self.worker.signal("-STOP");
         let id = self.worker.id();

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::project::{CliProject, ProgramOutput};
 
-/// A binary that nobody builds anew meanwhile; `cargo xtask soak` gives one.
+/// A binary that is not rebuilt meanwhile; `cargo xtask soak` gives one.
 const PROGRAM: &str = "DRAWLOOM_SOAK_PROGRAM";
 /// How many items the foreach has, and how often the loop goes round.
 const ITEMS: usize = 6;
@@ -29,7 +29,7 @@ const SIGNAL: &str = "go";
 
 pub(crate) struct TestCluster {
     pub(crate) project: CliProject,
-    /// The database; the project's own file where there is none.
+    /// The database; the project's own file by default.
     pub(crate) url: Option<String>,
 }
 

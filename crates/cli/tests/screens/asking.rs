@@ -88,7 +88,7 @@ fn a_person_at_a_terminal_chooses_or_types_until_it_fits() {
 }
 
 #[test]
-fn what_is_mine_is_mine_or_anybodys() {
+fn my_tasks_are_mine_or_unassigned() {
     let project = waiting(r#"{ "defaultAssigneeId": "bob" }"#);
     let list = |project: &CliProject, line: &str, user: &str| {
         let mut command = project.command(line);

@@ -168,7 +168,7 @@ fn ctrl_c_while_a_command_answers_leaves_one_sentence() {
 }
 
 #[test]
-fn ctrl_c_while_a_command_runs_says_once_what_became_of_the_files() {
+fn ctrl_c_while_a_command_runs_reports_the_files_once() {
     let project = project(&[(
         "slow",
         "name: slow\nsteps:\n  - template: a.jig\n  - command: echo begun; sleep 30\n",

@@ -111,7 +111,7 @@ fn a_graph_that_fits_is_drawn_with_how_far_its_foreach_is() {
 }
 
 #[test]
-fn the_last_lines_of_a_running_command_stand_below_its_step() {
+fn the_last_lines_of_a_running_command_are_below_its_step() {
     let project = bare();
     // It goes on when its fourth line was drawn: the file is made then.
     let run = "for i in 1 2 3 4; do echo \\\"line $i\\\"; done; while ! test -e seen; do sleep 0.05; done";

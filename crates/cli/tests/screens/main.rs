@@ -22,7 +22,7 @@ mod telling;
 
 use project::CliProject;
 
-/// A project in which nobody answers, and commands run without a sandbox.
+/// A project without a model, in which commands run without a sandbox.
 fn bare() -> CliProject {
     let settings = "[ai]\nmode = \"stdout\"\n\n[agent.sandbox]\nkind = \"none\"\n";
     CliProject::with(&[("drawloom.toml", settings)])

@@ -28,7 +28,7 @@ fn ctrl_c_leaves_a_clean_screen_and_says_how_to_go_on() {
     );
     assert_eq!(shown.count("C Last"), 1, "{}", shown.text());
 
-    // What was told is not told again.
+    // Past lines are not repeated.
     project.write("go", "");
     let ran = project.run("runs resume last --wait");
     assert_eq!((ran.exit, ran.out.as_str()), (0, "end\n"), "{}", ran.err);

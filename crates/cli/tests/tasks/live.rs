@@ -6,7 +6,7 @@ use crate::model::{FakeProvider, ScriptedFormat, ScriptedLine};
 use crate::project::{CliProject, ProgramOutput};
 use crate::task_fixture::{NO_SANDBOX, project};
 
-/// Runs on a terminal on which nobody types anything.
+/// Runs on a terminal without typing anything.
 fn on_terminal(project: &CliProject, line: &str) -> ProgramOutput {
     let drawloom = project.command(line);
     let mut command = std::process::Command::new("python3");

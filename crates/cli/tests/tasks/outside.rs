@@ -26,7 +26,7 @@ fn project(script: &str) -> CliProject {
 }
 
 #[test]
-fn what_is_allowed_is_taken_over_and_the_rest_is_refused_by_name() {
+fn allowed_changes_are_applied_and_the_rest_are_refused_by_name() {
     let project = project(
         "cat > prompt.log; ls -a > seen.log\n\
          echo right > a.txt; echo more >> old.txt; rm gone.txt\n\

@@ -146,7 +146,7 @@ fn a_failure_takes_what_depends_on_it_and_a_changed_task_is_run_again() {
     let shown = project.run("plan show plan.json").out;
     assert!(shown.contains('✗') && shown.contains('○'), "{shown}");
 
-    // The plan is mended: what was done and is unchanged stays done.
+    // The plan is repaired: finished and unchanged tasks stay done.
     project.write("plan.json", DIAMOND);
     let ran = project.run("plan run plan.json --resume --json");
     assert_eq!(ran.exit, 0, "{}", ran.err);

@@ -360,7 +360,7 @@ fn a_provider_that_dies_is_an_error_and_resume_goes_on_when_it_is_back() {
 }
 
 #[test]
-fn a_recorded_run_is_replayed_without_anybody_to_ask() {
+fn a_recorded_run_is_replayed_without_a_model() {
     let script = vec![writing_the_feature("Hello"), ScriptedLine::Text("Done.")];
     let model = FakeProvider::saying(ScriptedFormat::OpenAi, script);
     let first = new_feature(ScriptedFormat::OpenAi, &model, NO_SANDBOX);

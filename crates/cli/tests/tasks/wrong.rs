@@ -85,7 +85,7 @@ fn files_that_cannot_be_used_say_where_and_why() {
 }
 
 #[test]
-fn nobody_to_ask_is_said_before_anything_is_begun() {
+fn a_missing_model_is_an_error_before_anything_starts() {
     let project = CliProject::empty();
     project.write("task.json", TASK);
     let mut command = project.command("task run task.json");
@@ -112,7 +112,7 @@ fn nobody_to_ask_is_said_before_anything_is_begun() {
 }
 
 #[test]
-fn a_task_that_asks_nobody_needs_nobody() {
+fn a_task_without_model_calls_needs_no_model() {
     let project = CliProject::empty();
     project.write("task.json", r#"{"subtask_id": "t", "type": "no_op"}"#);
     assert_eq!(project.run("task run task.json").exit, 0);
@@ -170,7 +170,7 @@ fn settings_that_are_wrong_are_shown_with_their_line() {
 }
 
 #[test]
-fn a_database_that_is_none_is_an_error_and_stays_as_it_is() {
+fn a_file_that_is_no_database_is_an_error_and_stays_unchanged() {
     let model = FakeProvider::saying(ScriptedFormat::OpenAi, vec![ScriptedLine::Text("Done.")]);
     let project = project(ScriptedFormat::OpenAi, &model, "");
     project.write("task.json", TASK);

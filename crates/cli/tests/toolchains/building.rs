@@ -109,7 +109,7 @@ const PYTHON_PROJECT: BuildLanguage = BuildLanguage {
     start: "def total(of: list[float]) -> float:\n    return sum(of)\n",
     broken: "def total(of: list[float]) -> str:\n    return sum(of)\n",
     done: "def total(of: list[float]) -> float:\n    return round(sum(of), 2)\n",
-    // Nobody activates it: the project's own environment is used.
+    // It is not activated: the project's own environment is used.
     settings: "",
     install: |_, project| {
         lend(&kept(PYTHON), ".venv", project);

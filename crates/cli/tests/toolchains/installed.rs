@@ -99,7 +99,7 @@ pub(crate) fn cargo(needs_open: bool, place: &Path) -> PathBuf {
     open_copy(RUST, place).join("bin")
 }
 
-/// A kept toolchain where everybody can reach it: itself, or a copy below `place`.
+/// A kept toolchain where every user can reach it: itself, or a copy below `place`.
 pub(crate) fn open_copy(recipe: InstallLine, place: &Path) -> PathBuf {
     let kept = kept(recipe);
     if is_open(&kept) {

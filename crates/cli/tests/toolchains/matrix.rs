@@ -101,7 +101,7 @@ const PYTHON_TOOLS: ToolchainCase = ToolchainCase {
         ),
         (".gitignore", ".venv/\n__pycache__/\n.*_cache/\n"),
     ],
-    // The project's environment is used although nobody activates it.
+    // The project's environment is used although it is not activated.
     commands: &[
         "pytest -q",
         "python3 -m pytest -q",

@@ -40,7 +40,7 @@ pub(crate) struct UserPlace {
 }
 
 impl UserPlace {
-    /// Below `folder` if the user can reach it, else where everybody can.
+    /// Below `folder` if the user can reach it, else where every user can.
     pub(crate) fn new(folder: &Path, user: RunAs) -> UserPlace {
         let binary = PathBuf::from(env!("CARGO_BIN_EXE_drawloom"));
         if user == RunAs::Same {

@@ -1,4 +1,4 @@
-//! People: asked, refused, believed; and nobody else when nobody is set up.
+//! People: asked, refused, accepted; and nothing else without a model.
 
 use serde_json::json;
 
@@ -47,7 +47,7 @@ fn a_manual_task_takes_only_what_its_schema_takes() {
 }
 
 #[test]
-fn where_nobody_answers_a_person_may() {
+fn without_a_model_a_person_may_answer() {
     let project = bare();
     project.write("one.mmd", "graph TD\n A[Think]\n");
     let ran = project.run("workflow start one.mmd --wait");

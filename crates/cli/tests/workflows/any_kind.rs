@@ -262,7 +262,7 @@ fn a_name_of_a_recipe_and_a_workflow_is_refused_with_both_ways_out() {
 }
 
 #[test]
-fn what_is_not_there_is_told_with_the_nearest_name_of_any_kind() {
+fn an_unknown_name_is_reported_with_the_nearest_of_any_kind() {
     let project = everything();
     for (line, says) in [
         ("run helo", "did you mean `hello`?"),

@@ -129,7 +129,7 @@ fn a_step_may_spend_its_budget_once_and_again_when_a_person_says_so() {
 }
 
 #[test]
-fn money_is_not_spent_where_nobody_knows_the_price() {
+fn no_money_is_spent_when_the_price_is_unknown() {
     let settings = "[workflows]\nrun_usd_max = 5.0\n";
     let (project, model) = with_settings(ScriptedFormat::OpenAi, each_step_answers(), settings);
     project.write("one.mmd", "graph TD\n A[One]\n");

@@ -164,7 +164,7 @@ fn builds_of_equal_words_are_builds_of_their_own() {
 }
 
 #[test]
-fn what_is_left_to_mend_is_a_part() {
+fn remaining_failures_are_a_partial_result() {
     // Whatever the checks say, the model changes nothing more.
     let yard = BuildFixture::new(script(vec![
         writes("bad one\n"),

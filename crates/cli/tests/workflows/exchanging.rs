@@ -56,7 +56,7 @@ fn refused(project: &CliProject, line: &str, says: &[&str]) {
 }
 
 #[test]
-fn what_is_exported_comes_back_as_it_was() {
+fn an_exported_workflow_is_imported_unchanged() {
     let (_, first) = exported();
     assert_eq!(first["exportVersion"], "2.0");
     assert_eq!(first["workflow"]["name"], "PR Review");
@@ -148,7 +148,7 @@ fn an_agent_of_which_only_the_name_is_known_is_said_to_need_a_prompt() {
 }
 
 #[test]
-fn what_is_known_here_stays_and_another_text_is_not_replaced_unasked() {
+fn known_workflows_stay_and_no_text_is_replaced_unasked() {
     let (_, first) = exported();
     let other = bare();
     other.write("in.json", &first.to_string());
@@ -221,7 +221,7 @@ fn where_one_thing_is_wrong_nothing_is_written() {
         let agents = document(&other.run("agents list --json"));
         assert_eq!(agents["agents"], json!([]), "{text}");
     }
-    // A name that somebody else has is found out last; the file goes again.
+    // A taken name is detected last; the file is removed again.
     other.write("in.json", &first.to_string());
     assert_eq!(other.run("users add senior --email s@example.org").exit, 0);
     refused(

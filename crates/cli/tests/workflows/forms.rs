@@ -161,7 +161,7 @@ fn an_outside_agent_finds_the_question_and_answers_it() {
 }
 
 #[test]
-fn a_recorded_run_is_replayed_without_anybody() {
+fn a_recorded_run_is_replayed_offline() {
     let script = vec![("", vec![enveloped("SUCCESS", json!("said"), "COMPLETE")])];
     let (project, model) = with_settings(ScriptedFormat::OpenAi, script, "");
     project.write("one.mmd", "graph TD\n A[One] --> B[Two]\n");
@@ -173,5 +173,5 @@ fn a_recorded_run_is_replayed_without_anybody() {
     project.write("drawloom.toml", &settings);
     let ran = project.run("workflow start one.mmd --wait --json --replay tape");
     assert_eq!(result(&ran)["output"], "said", "{}", ran.err);
-    assert_eq!(model.received().len(), 2, "nobody is asked");
+    assert_eq!(model.received().len(), 2, "no one is asked");
 }

@@ -193,7 +193,7 @@ fn a_full_disk_is_said_and_work_goes_on_when_there_is_room() {
     yard.project.write("big.json", &big.to_string());
     let refused = yard.run("workflow start fan --input @big.json");
     assert_ne!(refused.exit, 0);
-    for says in ["is full", "What was kept before is safe", "make room"] {
+    for says in ["is full", "Earlier data is safe", "make room"] {
         assert!(refused.err.contains(says), "{}", refused.err);
     }
     let worker = yard.worker("one", "--lease 1s");

@@ -47,7 +47,7 @@ fn a_command_that_takes_too_long_is_ended_with_all_it_started() {
 }
 
 #[test]
-fn how_a_command_ends_decides_what_comes_of_it() {
+fn the_end_of_a_command_decides_the_outcome() {
     let loud = "head -c 3000000 /dev/zero | tr '\\0' x";
     let once = |more: Value| {
         let mut all = json!({ "retry": { "attempts": 1 } });
@@ -166,7 +166,7 @@ fn http(url: &str, more: &Value) -> String {
 }
 
 #[test]
-fn the_answer_of_a_call_decides_what_comes_of_it() {
+fn the_answer_of_a_call_decides_the_outcome() {
     for (status, class) in [
         (400, "http4xx"),
         (401, "auth"),
@@ -264,7 +264,7 @@ fn a_call_back_to_a_cancelled_run_comes_too_late() {
 }
 
 #[test]
-fn nobody_at_the_other_end_is_tried_again_and_then_held() {
+fn a_refused_connection_is_retried_and_then_held() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/hook", listener.local_addr().unwrap());
     drop(listener);
@@ -315,7 +315,7 @@ fn values_of_every_kind_are_mapped_into_a_recipe() {
     ));
     assert_eq!(ran.exit, 0, "{}{}", ran.out, ran.err);
     assert_eq!(project.read("hi.txt"), "Ann & Bob 3 a+b\n");
-    // What is not given is what the recipe says.
+    // Missing values come from the recipe.
     std::fs::remove_file(project.path().join("hi.txt")).unwrap();
     let ran = project.run("workflow start r.mmd --wait --json name=Eve");
     assert_eq!(ran.exit, 0, "{}{}", ran.out, ran.err);

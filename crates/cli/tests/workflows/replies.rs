@@ -75,7 +75,7 @@ fn what_a_person_must_decide_waits_for_one() {
 }
 
 #[test]
-fn a_part_is_flagged_and_tags_are_taken_over() {
+fn a_partial_result_is_flagged_and_tags_are_copied() {
     let script: ModelScript = vec![("", vec![enveloped("PARTIAL", json!("half"), "COMPLETE")])];
     let (project, _model) = with_model(script);
     project.write("one.mmd", &one(json!({ "tags": ["mine"] })));
@@ -127,7 +127,7 @@ fn a_reply_that_cannot_be_read_is_quoted_twice_and_never_taken() {
         ),
         (
             r#"{"status": "DONE", "summary": "", "output": "", "next_action": "COMPLETE"}"#,
-            "`status` is none of SUCCESS",
+            "`status` must be one of SUCCESS",
         ),
         (
             r#"{"status": "SUCCESS", "output": {"sore": 1}, "next_action": "COMPLETE"}"#,
@@ -206,7 +206,7 @@ fn what_a_model_suggests_chooses_no_edge() {
 }
 
 #[test]
-fn what_was_said_in_an_attempt_is_kept_and_shown() {
+fn the_conversation_of_an_attempt_is_stored_and_shown() {
     let script: ModelScript = vec![(
         "",
         vec![enveloped("SUCCESS", json!({ "n": 1 }), "COMPLETE")],

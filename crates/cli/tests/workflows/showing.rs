@@ -73,7 +73,7 @@ fn a_step_knows_its_agent_by_name() {
 }
 
 #[test]
-fn an_item_is_told_to_whoever_does_it_whatever_the_prompt_says() {
+fn an_item_is_in_its_prompt_whatever_the_prompt_contains() {
     let project = bare();
     let each = json!({ "itemsPath": "input.xs", "itemVariable": "fruit", "prompt": "Look at it." });
     project.write(

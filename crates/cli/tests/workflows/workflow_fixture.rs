@@ -32,7 +32,7 @@ pub(crate) fn diagram(lines: &str, steps: &[(&str, Value)]) -> String {
     format!("graph TD\n{lines}\n%% === WORKFLOW_CONFIG ===\n{told}%% === END_CONFIG ===\n")
 }
 
-/// A project in which nobody answers, and commands run without a sandbox: what holds them is tested
+/// A project without a model, in which commands run without a sandbox: what holds them is tested
 /// where it is made.
 pub(crate) fn bare() -> CliProject {
     let project = CliProject::empty().with_variable("DRAWLOOM_WORKFLOWS_HTTP_ALLOW", "127.0.0.1");
@@ -120,7 +120,7 @@ pub(crate) fn way(ran: &ProgramOutput) -> String {
     way.join(" ")
 }
 
-/// How a run stands: its status, and why.
+/// The status of a run, and the reason.
 #[track_caller]
 pub(crate) fn standing(project: &CliProject) -> (String, String) {
     let shown = document(&project.run("runs show last --json"));

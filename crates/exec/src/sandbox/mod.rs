@@ -83,12 +83,12 @@ pub use spec::{
     TMP_BYTES_MAX, UnixSockets, UnknownRequirement,
 };
 
-#[cfg(not(target_os = "linux"))]
-pub use nowhere::{serve_stages, use_stages_of};
 #[cfg(target_os = "linux")]
 pub use stages::{serve_stages, use_stages_of};
+#[cfg(not(target_os = "linux"))]
+pub use unsupported::{serve_stages, use_stages_of};
 
 #[cfg(target_os = "linux")]
 pub(crate) use cage::{Cage, start};
 #[cfg(not(target_os = "linux"))]
-pub(crate) use nowhere::{Cage, start};
+pub(crate) use unsupported::{UnsandboxedCage as Cage, start};

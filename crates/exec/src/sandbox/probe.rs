@@ -56,7 +56,7 @@ pub fn probe() -> SandboxProbe {
         is_administrator: rustix::process::geteuid().is_root(),
     };
     #[cfg(not(target_os = "linux"))]
-    return super::nowhere::probe();
+    return super::unsupported::probe();
 }
 
 /// Works like [`probe`], once for the life of this process; every start of a command uses the

@@ -7,9 +7,9 @@ use crate::run::{prepare, spawn};
 use crate::{CommandOutcome, Error, ExecErrorKind, Invocation};
 
 /// A cage without restrictions.
-pub(crate) struct Cage;
+pub(crate) struct UnsandboxedCage;
 
-impl Cage {
+impl UnsandboxedCage {
     pub(crate) fn end(&mut self) {}
 
     pub(crate) fn mishap(&self, _: &str, _: &CommandOutcome) -> Option<Error> {
@@ -18,7 +18,9 @@ impl Cage {
 }
 
 /// Starts a command, unless it requires a sandbox.
-pub(crate) fn start(invocation: &Invocation) -> Result<(Box<dyn ChildWrapper>, Cage), Error> {
+pub(crate) fn start(
+    invocation: &Invocation,
+) -> Result<(Box<dyn ChildWrapper>, UnsandboxedCage), Error> {
     if let Some(sandbox) = &invocation.sandbox {
         match super::probed().choose(sandbox.requirement)? {
             SandboxKind::None => {}
@@ -31,7 +33,7 @@ pub(crate) fn start(invocation: &Invocation) -> Result<(Box<dyn ChildWrapper>, C
     let program = invocation.program.to_string_lossy();
     let child = spawn(prepare(invocation));
     let child = child.map_err(|source| Error::unstarted(&program, &source))?;
-    Ok((child, Cage))
+    Ok((child, UnsandboxedCage))
 }
 
 pub(super) fn probe() -> SandboxProbe {

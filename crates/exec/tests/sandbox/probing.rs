@@ -1,4 +1,4 @@
-//! Finding a sandbox that works, and refusing if there is none.
+//! Finding a sandbox that works, and refusing without one.
 
 use std::os::unix::fs::MetadataExt as _;
 use std::time::Duration;

@@ -297,7 +297,7 @@ fn a_worktrees_pointer_and_its_repository_are_held() {
 }
 
 #[test]
-fn no_repository_can_be_planted_where_there_was_none() {
+fn no_repository_can_be_planted_in_a_plain_folder() {
     for kind in kinds_with_mounts() {
         check_planting(kind);
     }

@@ -210,7 +210,7 @@ impl<R: RowSource> DecisionContext<'_, R> {
             let failure = AttemptFailure {
                 class: FailureClass::Limit,
                 message: format!(
-                    "The subflow `{}` stands deeper than maxDepth = {max}.",
+                    "The subflow `{}` is nested deeper than maxDepth = {max}.",
                     step.id
                 ),
             };

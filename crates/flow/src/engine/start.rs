@@ -23,7 +23,7 @@ impl<R: RowSource> DecisionContext<'_, R> {
             return refuse(RefusalKind::AlreadyStarted, message);
         }
         if start.depth > DEPTH_MAX {
-            let message = format!("The run stands deeper than DEPTH_MAX = {DEPTH_MAX}.");
+            let message = format!("The run is nested deeper than DEPTH_MAX = {DEPTH_MAX}.");
             return refuse(RefusalKind::Limit, message);
         }
         if let Some(parent) = &start.parent {

@@ -172,7 +172,7 @@ fn begun(config: &str, items: usize) -> String {
 }
 
 #[test]
-fn items_have_limits_where_nobody_sets_them() {
+fn items_have_default_limits() {
     let works = "{\"itemsPath\": \"output\", \"prompt\": \"x\"}";
     for (config, items, expected) in [
         (works, 100, "10"),

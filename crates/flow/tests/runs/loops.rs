@@ -46,7 +46,7 @@ fn visits_are_counted_in_each_item() {
 }
 
 #[test]
-fn a_step_is_visited_25_times_where_nobody_says_otherwise() {
+fn a_step_is_visited_25_times_by_default() {
     let workflow = "graph TD\n A[Try] --> Q{ok?}\n Q -->|\"output.ok\"| B[End]\n Q -->|default| A";
     let rounds = |count: u32| {
         let rounds = (1..=count).map(|visit| match visit {

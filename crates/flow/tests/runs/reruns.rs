@@ -286,7 +286,7 @@ fn branches_beside_the_one_that_is_run_again_keep_what_they_gave() {
         "A:completed B:completed B~2:completed C:completed D:pending J:cancelled J~2:completed
          run:running",
     );
-    // In a loop every step lies behind every other; what is beside is still beside.
+    // In a loop every step lies behind every other; parallel steps are still parallel.
     check(
         &format!(
             "graph TD\n {fork}\n D --> Q{{again?}}\n Q -->|\"output.again\"| A\n Q -->|default| E[End]"

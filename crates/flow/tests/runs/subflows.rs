@@ -157,7 +157,7 @@ fn cancelling_reaches_the_child() {
 }
 
 #[test]
-fn runs_do_not_stand_deeper_than_they_may() {
+fn runs_are_not_nested_deeper_than_the_limit() {
     let workflow = with("S[[Run: main]] --> B[Then]", &[("S", "{\"maxDepth\": 2}")]);
     check_with(
         &[("main", &workflow)],
@@ -168,7 +168,7 @@ fn runs_do_not_stand_deeper_than_they_may() {
 }
 
 #[test]
-fn runs_stand_five_deep_where_nobody_says_otherwise() {
+fn runs_are_nested_five_deep_by_default() {
     let workflow = "graph TD\n S[[Run: main]] --> B[Then]";
     let mut stage = Stage::new(&[("main", workflow)], json!({}));
     stage.line("fire");
@@ -216,7 +216,7 @@ fn a_subflow_without_a_mapping_gets_what_came_before() {
 }
 
 #[test]
-fn whoever_saw_to_an_earlier_child_does_not_take_away_the_next() {
+fn handling_an_earlier_child_does_not_cancel_the_next() {
     let workflow = parent("{}");
     let mut stage = Stage::new(&[("main", &workflow), ("child", CHILD)], json!({}));
     stage.line("done A 1");

@@ -145,7 +145,7 @@ fn a_signal_that_does_not_come_in_time_holds_fails_or_is_done_without() {
 }
 
 #[test]
-fn a_person_is_reminded_and_then_somebody_else_is_asked_before_the_time_is_over() {
+fn a_person_is_reminded_and_then_another_is_asked_before_the_timeout() {
     let workflow = with(
         "A(Approve) --> B[Then]",
         &[(

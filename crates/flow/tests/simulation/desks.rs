@@ -107,7 +107,7 @@ impl World {
         commands
     }
 
-    /// Finds out how far the runs have come. What is still known then is so.
+    /// Finds out how far the runs have come. The rows still cached then are valid.
     fn look_again(&mut self, known: &mut RowCache) {
         let runs: Vec<RunId> = self.memory.runs.keys().cloned().collect();
         for run in runs {

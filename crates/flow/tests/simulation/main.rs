@@ -55,22 +55,22 @@ fn simulate(seed: u64) -> World {
 }
 
 #[test]
-fn seeds_of_the_first_kind() {
+fn seeds_of_the_first_quarter() {
     run(0..700);
 }
 
 #[test]
-fn seeds_of_the_second_kind() {
+fn seeds_of_the_second_quarter() {
     run(10_000..10_700);
 }
 
 #[test]
-fn seeds_of_the_third_kind() {
+fn seeds_of_the_third_quarter() {
     run(20_000..20_700);
 }
 
 #[test]
-fn seeds_of_the_fourth_kind() {
+fn seeds_of_the_fourth_quarter() {
     run(30_000..30_700);
 }
 

@@ -122,7 +122,7 @@ impl World {
         }
     }
 
-    /// From now on nothing goes wrong, and everybody does their work: every run must end.
+    /// From now on nothing goes wrong, and every worker does its work: every run must end.
     pub(crate) fn come_to_an_end(&mut self) {
         self.calm = true;
         self.actors = Actor::all();

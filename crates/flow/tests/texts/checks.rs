@@ -161,7 +161,7 @@ fn agents_and_subflows_must_be_known() {
 }
 
 #[test]
-fn people_whom_nobody_knows_are_named() {
+fn unknown_people_are_named() {
     let source = format!(
         "graph TD\n A(x) --> B[y]\n{}",
         block(
@@ -219,7 +219,7 @@ fn workflows_that_run_each_other_need_a_depth() {
 }
 
 #[test]
-fn what_is_drawn_and_never_taken_or_taken_twice_is_said() {
+fn edges_that_are_never_or_doubly_taken_are_reported() {
     for (source, expected) in [
         (
             "graph TD\n A[x] --> B[y]\n A -->|onError| C[c]\n A -->|onError| D[d]",

@@ -36,7 +36,7 @@ fn conditions_are_written_in_every_style() {
 const IS_CONDITION: &str = "the label of a branch is its condition";
 
 #[test]
-fn what_is_no_condition_is_not_taken_for_one() {
+fn other_labels_are_not_mistaken_for_conditions() {
     for (label, expected, hint) in [
         ("yes", "3 unknown-reference", IS_CONDITION),
         ("No", "3 unknown-reference", IS_CONDITION),
@@ -119,7 +119,7 @@ fn edges_to_a_subgraph_lead_to_its_first_steps_and_edges_from_it_come_from_its_l
         "A:task B:foreach C:task@B D:task@B J:join",
         "",
     );
-    // Both branches of a decision inside lead on, and so does what stands in a subgraph inside.
+    // Both branches of a decision inside lead on, and so do the steps of a subgraph inside.
     check(
         "flowchart TD
     A[List] --> C[[Each: x]] --> body --> J[Join]

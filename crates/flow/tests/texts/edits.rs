@@ -36,7 +36,7 @@ fn an_edit_changes_the_lines_of_its_step_and_no_other() {
     );
     let (before, after) = (SEED.lines().count(), manual.source().lines().count());
     assert_eq!(before - 1, after);
-    // No config at all, and one where there was none.
+    // No config at all, and a first one.
     let gone = workflow.with_config(&"J".into(), None).unwrap();
     assert_eq!(
         gone.source(),

@@ -1,4 +1,4 @@
-//! Texts that were damaged: nothing panics, and every problem stands inside of its text.
+//! Texts that were damaged: nothing panics, and every problem is inside of its text.
 
 use flow::{CheckSurroundings, parse};
 

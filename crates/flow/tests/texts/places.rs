@@ -28,7 +28,7 @@ fn carets(source: &str) -> String {
 }
 
 #[test]
-fn a_caret_stands_under_what_is_wrong() {
+fn a_caret_is_under_a_mistake() {
     for (source, expected) in [
         ("graph TD\n A[x", "2 diagram <[>"),
         ("graph TD\n A[x] --> B[[y]]", "2 ambiguous-step <B[[y]]>"),
@@ -57,7 +57,7 @@ fn a_caret_stands_under_what_is_wrong() {
 }
 
 #[test]
-fn a_caret_stands_under_what_is_wrong_in_a_config() {
+fn a_caret_is_under_a_mistake_in_a_config() {
     for (config, expected) in [
         ("%% @B: { \"promt\": 1 }", "4 config <\"promt\">"),
         ("%% @B: {\n%%   \"prompt\": oops\n%% }", "5 config <oops>"),

@@ -1,6 +1,6 @@
 //! The three formats: requests into bodies, bodies and streams into responses.
 //!
-//! Pure: what is sent and received is `client`'s. Each format has a `request`, which writes the
+//! Pure: `client` sends and receives. Each format has a `request`, which writes the
 //! body, and a `response`, which reads whole answers and streams with the same words.
 
 mod anthropic;

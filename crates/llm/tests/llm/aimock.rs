@@ -238,7 +238,7 @@ async fn an_answer_cut_by_its_length_says_so() {
 }
 
 #[tokio::test]
-async fn json_is_asked_for_and_given() {
+async fn json_mode_returns_json() {
     let mock = AimockServer::start(&[]);
     let mut request = request(Provider::OpenAi, "give me json");
     let schema = json!({"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"], "additionalProperties": false});

@@ -456,7 +456,7 @@ async fn addresses_that_lead_nowhere() {
         &["no-such-host.invalid", "network"],
     )
     .await;
-    // TLS to a server that speaks none, and to nobody we trust.
+    // TLS to a server without it, and to one we do not trust.
     let plain = ScriptedProvider::start(vec![json("{}")]);
     check_url(
         &plain.url.replace("http:", "https:"),
@@ -645,7 +645,7 @@ async fn a_password_in_the_address_stays_there() {
 }
 
 #[tokio::test]
-async fn servers_nobody_vouches_for_get_no_key() {
+async fn servers_without_a_trusted_certificate_get_no_key() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("https://{}", listener.local_addr().unwrap());
     let heard = std::thread::spawn(move || {

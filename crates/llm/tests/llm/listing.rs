@@ -69,7 +69,7 @@ async fn lists_are_read_page_by_page_from_where_each_provider_has_them() {
 }
 
 #[tokio::test]
-async fn a_list_that_is_none_says_so() {
+async fn a_reply_that_is_no_list_is_an_error() {
     for (acts, code) in [
         (json("<html>"), AiErrorCode::TransportFailed),
         (json("{}"), AiErrorCode::TransportFailed),

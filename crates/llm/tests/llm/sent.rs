@@ -210,7 +210,7 @@ async fn json_is_asked_for_by_each_formats_own_means() {
 }
 
 #[tokio::test]
-async fn a_forced_tool_call_stands_in_for_json() {
+async fn a_forced_tool_call_replaces_json_mode() {
     let called = r#"{"id":"m1","model":"m","content":[{"type":"text","text":"Here:"},
         {"type":"tool_use","id":"t","name":"answers","input":{"a":"b"}}],"stop_reason":"tool_use"}"#;
     let server = ScriptedProvider::start(vec![answer(called)]);

@@ -163,7 +163,7 @@ async fn json_by_schema(smol: &SmolPeer) {
         );
         assert_eq!(response.stop, StopReason::EndTurn);
         // Its Anthropic side knows no schemas and forces no tools: it answers all the same, in
-        // whatever form, and whoever asked has to look.
+        // any form, and the caller has to check.
         let mut endpoint = endpoint(Provider::Anthropic, &smol.url);
         for json in [JsonVia::Native, JsonVia::ForcedTool] {
             endpoint.json = json;

@@ -90,7 +90,7 @@ impl ModelObserver for ModelWatcher {
             }
             ModelEvent::Adapted { without } => format!("adapted without {without}"),
             ModelEvent::Fallback { from, to, error } => format!("fallback {from} -> {to}: {error}"),
-            // What is counted is asserted on the meter.
+            // The counts are asserted on the meter.
             ModelEvent::Counted(_) => return,
         };
         self.seen.push(seen);

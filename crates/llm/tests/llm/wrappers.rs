@@ -611,7 +611,7 @@ async fn a_recorded_run_is_played_back_without_a_server() {
 
     let replay = ReplayModel::new(tape.clone());
     let mut watcher = ModelWatcher::new(StreamMode::Streamed);
-    // The third time is one more than was recorded: the last answer stands.
+    // The third time is one more than was recorded: the last answer is repeated.
     for expected in [&answers[0], &answers[1], &answers[1]] {
         assert_eq!(&ask(&replay, &plain, &mut watcher).await.unwrap(), expected);
     }

@@ -320,7 +320,7 @@ pub(crate) async fn call(
     }
 }
 
-/// Reads the arguments of a call; what is wrong is said with its name.
+/// Reads the arguments of a call; an error names the wrong argument.
 fn read<T: DeserializeOwned>(arguments: Value) -> Result<T, ToolFailure> {
     serde_json::from_value(arguments).map_err(|cause| {
         ToolFailure::new(format!("the arguments do not fit: {cause}"))

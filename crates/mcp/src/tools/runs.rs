@@ -123,7 +123,7 @@ pub(crate) async fn get(server: &DrawloomServer, arguments: GetRun) -> CallOutco
     describe(server, &arguments.id).await
 }
 
-/// A run as an agent reads it: how it stands, why it went where it went, and what to do next.
+/// A run as an agent reads it: its status, the decisions taken, and what to do next.
 pub(crate) async fn describe(server: &DrawloomServer, id: &str) -> CallOutcome {
     let use_cases = &server.use_cases;
     let run = use_cases.find(id).await?;

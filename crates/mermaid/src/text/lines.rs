@@ -15,7 +15,7 @@ const GAP: usize = 3;
 /// The shortest label worth printing next to its line.
 const LABEL_COLUMNS_MIN: usize = 4;
 
-/// Draws the layers; with the edges that the picture does not tell in full. Nothing if it is too
+/// Draws the layers; with the edges that the picture does not show in full. `None` if it is too
 /// wide.
 pub(super) fn draw(
     diagram: &Diagram,

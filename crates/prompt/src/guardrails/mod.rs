@@ -106,7 +106,7 @@ pub(crate) fn check(question: &Question, given: &Value, typed: &Value) -> Result
     }
     let mut found = Vec::new();
     match (typed, &question.kind) {
-        // Data is checked as data: what is left to say is whether a text was meant as such.
+        // Data is checked as data; the only open question is whether a text was meant as such.
         (_, AnswerKind::Json) => found.extend(check_data(rails, given)),
         (Value::String(answer), _) => {
             found.extend(check_length(rails, answer));

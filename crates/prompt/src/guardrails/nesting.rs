@@ -52,7 +52,7 @@ pub(super) fn with_stack_for<R: Send + 'static>(
         let parsed = parse(&answer);
         send.send(parsed).ok();
     });
-    started.map_err(|error| format!("cannot be checked for want of memory: {error}."))?;
+    started.map_err(|error| format!("cannot be checked for lack of memory: {error}."))?;
     receive
         .recv_timeout(Duration::from_secs(SYNTAX_SECONDS_MAX))
         .map_err(|error| match error {

@@ -75,7 +75,7 @@ pub(crate) struct PassFindings {
     pub(crate) questionnaire: Questionnaire,
     /// Questions that wait for other answers: their keys, where known.
     pub(crate) postponed: IndexSet<String>,
-    /// Something could not be decided for want of an answer.
+    /// A decision is open because an answer is missing.
     pub(crate) unsettled: bool,
     /// Keys of answers that were read and are not there, with who read them.
     pub(crate) unanswered: IndexMap<String, String>,

@@ -108,15 +108,16 @@ impl ValueChange<'_> {
             (None, None) => Ok(ValueChange::Into(map)),
             (Some(Value::Bool(true)), None) if alone => Ok(ValueChange::Delete),
             (None, Some(Value::Array(items))) if alone => Ok(ValueChange::Append(items)),
-            (Some(_), _) => Err(
-                Error::new(format!("`{DELETE}` must stand alone, with `true`")).hint(format!(
-                    "write {{\"{DELETE}\": true}} in place of the value to remove"
-                )),
-            ),
-            (None, Some(_)) => Err(
-                Error::new(format!("`{APPEND}` must stand alone, with a list"))
-                    .hint(format!("write {{\"{APPEND}\": [..]}} in place of the list")),
-            ),
+            (Some(_), _) => Err(Error::new(format!(
+                "`{DELETE}` must be the only key, with the value `true`"
+            ))
+            .hint(format!(
+                "write {{\"{DELETE}\": true}} in place of the value to remove"
+            ))),
+            (None, Some(_)) => Err(Error::new(format!(
+                "`{APPEND}` must be the only key, with a list as its value"
+            ))
+            .hint(format!("write {{\"{APPEND}\": [..]}} in place of the list"))),
         }
     }
 }

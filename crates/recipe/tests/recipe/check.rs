@@ -1,4 +1,4 @@
-//! The one way into a test: [`Case`] says what there is and what is asked, [`Ran`] what came of it.
+//! The one way into a test: [`Case`] describes the project and the request, [`Ran`] the outcome.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -32,7 +32,7 @@ pub(crate) struct Person {
     pub(crate) events: Vec<String>,
 }
 
-/// What came of a case. The project lives as long as this does.
+/// The outcome of a case. The project lives as long as this does.
 pub(crate) struct Ran {
     pub(crate) outcome: Result<RecipeRunOutcome, Error>,
     pub(crate) host: Person,

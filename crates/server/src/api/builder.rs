@@ -1,7 +1,7 @@
 //! The builder's routes: asked for (202), looked at, approved, rejected and cancelled.
 //!
 //! A build is a record: the answer comes at once, and the work goes on in the background. Where no model is
-//! set up to do it, the answer is 503; where the build does not stand where the act is possible, 409.
+//! set up to do it, the answer is 503; if the build's status does not allow the act, 409.
 
 use app::{Permission, UseCases};
 use axum::http::Method;
@@ -16,7 +16,7 @@ use crate::request::{ApiReply, ApiRequest};
 use crate::state::ServerState;
 use crate::table::{ApiRoute, RouteAccess, schema};
 
-/// How many builds are looked through for one list.
+/// Number of builds that are searched for one list.
 const LISTED_MAX: usize = 10_000;
 
 pub(crate) fn routes() -> Vec<ApiRoute> {
@@ -93,7 +93,7 @@ pub(crate) fn routes() -> Vec<ApiRoute> {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct GenerateBody {
-    /// What to build, in at least ten characters.
+    /// The change to build, in at least ten characters.
     prompt: String,
     /// As `drawloom build` has them: dryRun, taskType, publish, start, review.
     #[serde(default)]

@@ -40,7 +40,7 @@ async fn answer(asked: ApiRequest) -> Result<ApiReply, ApiProblem> {
         let message = "the body is not UTF-8";
         ApiProblem::new(ProblemCode::BadRequest, message)
     })?;
-    // Read before anything is looked up: what is not JSON is wrong for every key.
+    // Parsed before the key is read: invalid JSON is an error for every key.
     let _: Value = asked.body()?;
     let app = asked.state().app();
     let task = app

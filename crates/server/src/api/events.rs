@@ -122,7 +122,7 @@ async fn open(asked: ApiRequest) -> Result<ApiReply, ApiProblem> {
 }
 
 impl EventReader {
-    /// The next event; nothing when the stream ends.
+    /// Returns the next event, or `None` when the stream ends.
     async fn next(&mut self) -> Option<Event> {
         loop {
             if let Some(event) = self.pending.pop_front() {

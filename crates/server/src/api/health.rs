@@ -86,7 +86,7 @@ async fn describe(_: ApiRequest) -> Result<ApiReply, ApiProblem> {
 
 /// How far runs and tasks are counted for the metrics.
 const GAUGE_MAX: usize = 100_000;
-/// How many tasks are looked at to find the one that waits for longest.
+/// Number of tasks that are read to find the one that has waited longest.
 const AGE_TASKS_MAX: usize = 1_000;
 
 async fn measure(asked: ApiRequest) -> Result<ApiReply, ApiProblem> {

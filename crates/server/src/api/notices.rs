@@ -24,7 +24,7 @@ pub(crate) fn routes() -> Vec<ApiRoute> {
             Method::POST,
             "/notices/acknowledge",
             RouteAccess::Needs(Permission::ControlRuns),
-            "Removes notices that somebody has dealt with.",
+            "Removes notices that are dealt with.",
             |asked| Box::pin(acknowledge(asked)),
         )
         .body(schema::<AcknowledgeBody>)

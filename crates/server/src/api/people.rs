@@ -140,7 +140,7 @@ struct AgentEdit {
     is_active: Option<bool>,
 }
 
-/// What can be changed of both kinds.
+/// The fields that can be changed for both kinds.
 struct UserEdit {
     nature: Option<UserKind>,
     display_name: Option<String>,

@@ -24,7 +24,7 @@ const WAIT_MS_MAX: u64 = 24 * 60 * 60 * 1_000;
 #[derive(Clone)]
 pub(crate) struct RecipeRun {
     wish: RecipeRunInput,
-    /// Whose it is.
+    /// The user who started it.
     by: String,
     begun_ms: u64,
 }

@@ -84,7 +84,7 @@ struct ScheduleBody {
     input: Option<Value>,
     #[serde(default)]
     is_enabled: Option<bool>,
-    /// What happens while the run before is under way, as `drawloom schedules add --overlap` has it.
+    /// The policy while the previous run is still running, as in `drawloom schedules add --overlap`.
     #[serde(default)]
     overlap: Option<String>,
     /// How late a missed time is still made up for, in milliseconds.

@@ -59,10 +59,10 @@ pub(crate) fn routes() -> Vec<ApiRoute> {
             Method::GET,
             "/sessions",
             RouteAccess::SignedIn,
-            "Lists one's own sessions; `all=true` those of everybody, for admins.",
+            "Lists your own sessions; for admins, `all=true` lists the sessions of all users.",
             |asked| Box::pin(list(asked)),
         )
-        .query(&[("all", "true for those of everybody")])
+        .query(&[("all", "true for those of all users")])
         .answers(200, &["items"]),
         ApiRoute::new(
             Method::DELETE,

@@ -17,7 +17,7 @@ use crate::problem::{ApiProblem, ProblemCode};
 use crate::request::{ApiReply, ApiRequest};
 use crate::table::{ApiRoute, RouteAccess, schema};
 
-/// How many tasks are looked through for one list.
+/// Number of tasks that are searched for one list.
 const LISTED_MAX: usize = 20_000;
 /// The fields of a task that are always there.
 const FIELDS: &[&str] = &["id", "run", "step", "status", "execution", "createdMs"];
@@ -93,7 +93,7 @@ pub(crate) fn routes() -> Vec<ApiRoute> {
             Method::POST,
             "/tasks/{task}/assign",
             manages,
-            "Gives a task to a person or an agent, or to nobody.",
+            "Assigns a task to a person or an agent, or unassigns it.",
             |asked| Box::pin(assign(asked)),
         )
         .body(schema::<AssignBody>)
@@ -150,7 +150,7 @@ struct FailureBody {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct AssignBody {
-    /// The slug of a person or an agent; null for nobody.
+    /// The slug of a person or an agent; null to unassign.
     assignee: Option<String>,
 }
 

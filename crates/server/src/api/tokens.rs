@@ -29,7 +29,7 @@ pub(crate) fn routes() -> Vec<ApiRoute> {
             "Lists one's own tokens; `user` those of another and `all=true` all, for admins.",
             |asked| Box::pin(list(asked)),
         )
-        .query(&[("user", "a slug"), ("all", "true for those of everybody")])
+        .query(&[("user", "a slug"), ("all", "true for those of all users")])
         .answers(200, &["items"]),
         ApiRoute::new(
             Method::POST,
@@ -54,12 +54,12 @@ pub(crate) fn routes() -> Vec<ApiRoute> {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct TokenBody {
-    /// What it is for.
+    /// The purpose of the token.
     name: String,
-    /// Whose it is; one's own if left out.
+    /// The owner; the caller if left out.
     #[serde(default)]
     user: Option<String>,
-    /// What it lets do at most; viewer if left out.
+    /// The highest role it grants; viewer if left out.
     #[serde(default)]
     role: Option<String>,
     /// Words such as `runs` or `tasks.read`.

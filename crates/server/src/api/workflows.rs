@@ -155,7 +155,7 @@ struct SaveText {
 struct ImportBody {
     /// The document, or the text of a diagram.
     document: Value,
-    /// What to call it; its own name if left out.
+    /// The new name; its own name if left out.
     #[serde(default)]
     name: Option<String>,
 }

@@ -134,7 +134,7 @@ fn mark_words(lines: &mut [ShownLine<'_>]) {
 
 type MarkedPlaces = Vec<(usize, usize)>;
 
-/// The places that differ; nothing where the lines have little in common.
+/// Returns the places that differ, or `None` if the lines have little in common.
 fn differences(old: &str, new: &str) -> Option<(MarkedPlaces, MarkedPlaces)> {
     let (one, other) = (words(old), words(new));
     if one.len() > WORDS_MAX || other.len() > WORDS_MAX {

@@ -115,7 +115,7 @@ impl FormField {
         }
     }
 
-    /// The fields of an object's schema; nothing where it lists no properties.
+    /// Returns the fields of an object's schema, or `None` if it lists no properties.
     pub(super) fn all_of(schema: &Value) -> Option<Vec<FormField>> {
         let properties = schema["properties"].as_object()?;
         let required = schema["required"].as_array();
@@ -181,7 +181,7 @@ impl FormField {
         proposed.map(shown)
     }
 
-    /// The value that a form gives this field; nothing where it was left empty.
+    /// Returns the value that a form gives this field, or `None` if it was left empty.
     pub(super) fn read(&self, form: &FormData) -> Result<Option<Value>, ApiProblem> {
         let given = form.get(&self.key());
         if self.kind == FieldKind::Flag {

@@ -16,7 +16,7 @@ use crate::problem::{ApiProblem, ProblemCode};
 const ENTRIES_MAX: usize = 100;
 /// How many messages of a webhook are shown.
 const DELIVERIES_MAX: usize = 5;
-/// How many tasks under way are looked through for the workers that have them.
+/// Number of tasks in progress that are searched for their workers.
 const HELD_MAX: usize = 500;
 /// How far counts on the health page go.
 const COUNTED_MAX: usize = 10_000;

@@ -109,7 +109,7 @@ pub(super) fn span(ms: u64) -> String {
     }
 }
 
-/// Writes a price in words; nothing where nothing was paid.
+/// Writes a price in words; empty if nothing was paid.
 pub(super) fn spent(spent: SpentAmount) -> Option<String> {
     let tokens = (spent.tokens > 0).then(|| format!("{} tokens", spent.tokens));
     let money = (spent.micros > 0).then(|| money(spent.micros));

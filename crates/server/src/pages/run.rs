@@ -79,7 +79,7 @@ impl RunStory {
         found.map_or_else(|| step.as_str().to_owned(), |step| step.name.clone())
     }
 
-    /// A sentence about how the run stands.
+    /// A sentence about the run's status.
     fn title(&self) -> String {
         let name = self.name();
         let waiting = self.waiting.first();

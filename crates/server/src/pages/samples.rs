@@ -9,7 +9,7 @@ use store::{RunFilter, TaskFilter};
 use super::parts::value_line;
 use crate::problem::ApiProblem;
 
-/// How many tasks of the last run are looked at.
+/// Number of tasks that are read of the last run.
 const TASKS_MAX: usize = 200;
 /// How many references are offered.
 const REFERENCES_MAX: usize = 120;
@@ -24,7 +24,7 @@ pub(super) struct RunSample {
 }
 
 impl RunSample {
-    /// Reads the last run of a workflow; nothing where it has never run.
+    /// Reads the last run of a workflow; `None` if it has never run.
     pub(super) async fn of(
         use_cases: &UseCases,
         sheet: &LoadedWorkflow,

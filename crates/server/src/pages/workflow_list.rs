@@ -47,7 +47,7 @@ impl RunStatistics {
         self.runs.iter().filter(|run| run.status == status).count()
     }
 
-    /// How many of a hundred runs were completed; nothing where none has ended.
+    /// The percentage of runs that completed; `None` if no run has ended.
     fn success(&self) -> Option<usize> {
         let (good, bad) = (
             self.with(RunStatus::Completed),

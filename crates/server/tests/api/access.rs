@@ -186,7 +186,7 @@ async fn tokens_are_made_used_narrowed_and_revoked() {
         let answered = server.send(line, &with, None).await;
         assert_eq!(answered.status, status, "{line}: {answered:?}");
     }
-    // Nobody makes a token that may do more than they may.
+    // No user makes a token that may do more than the user.
     let too_much = json!({ "name": "more", "role": "admin" });
     let refused = server
         .ask(UserRole::Operator, "POST /api/v1/tokens", too_much)

@@ -64,7 +64,7 @@ async fn no_agent_answers_for_a_person() {
 
 /// Texts over the network act only as far as the project does already, unless an admin lets them.
 #[tokio::test]
-async fn nobody_but_an_admin_makes_workflows_act_in_new_ways() {
+async fn only_an_admin_makes_workflows_act_in_new_ways() {
     let server = TestServer::start().await;
     let agent = add_agent(&server, "robot", UserRole::Admin).await;
     let step = |config: &str| {

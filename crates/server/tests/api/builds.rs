@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::test_server::TestServer;
 
 #[tokio::test]
-async fn builds_that_nobody_can_make_are_refused() {
+async fn impossible_builds_are_refused() {
     let server = TestServer::start().await;
     let body = json!({ "prompt": "add a page that lists users" });
     let refused = server

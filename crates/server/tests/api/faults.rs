@@ -172,7 +172,7 @@ async fn requests_that_are_meant_to_hurt_get_the_right_answer() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn slow_clients_are_cut_off_and_hold_up_nobody() {
+async fn slow_clients_are_cut_off_and_delay_no_others() {
     let impatient = ServerLimits {
         head_wait_max: Duration::from_millis(400),
         body_wait_max: Duration::from_millis(400),

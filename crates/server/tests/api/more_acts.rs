@@ -33,7 +33,7 @@ async fn a_step_is_run_again_with_everything_after_it() {
 }
 
 #[tokio::test]
-async fn acts_on_tasks_fit_where_the_task_stands() {
+async fn acts_on_tasks_depend_on_the_task_status() {
     let server = TestServer::start().await;
     let run = server.start_review().await;
     for (act, body, status) in [

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::test_server::TestServer;
 
 /// Each operation, and the roles that may use it by their first letters, from admin to viewer; `*` is
-/// everybody, signed in or not.
+/// every caller, signed in or not.
 const ROWS: &str = include_str!("roles.txt");
 
 /// The methods that are tried on every path.
@@ -51,7 +51,7 @@ fn every_route_has_a_row_and_every_row_a_route() {
 }
 
 #[tokio::test]
-async fn every_route_is_open_to_its_roles_and_to_nobody_else() {
+async fn every_route_is_open_only_to_its_roles() {
     let server = TestServer::start().await;
     let rows = rows();
     for ((path, method), operation) in operations() {

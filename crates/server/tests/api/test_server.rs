@@ -78,7 +78,7 @@ impl TestServer {
         }
     }
 
-    /// A fresh server that nobody has claimed.
+    /// A fresh server without an owner.
     pub(crate) async fn empty(database: Option<&str>, limits: ServerLimits) -> TestServer {
         let folder = tempfile::tempdir().unwrap();
         let put = |name: &str, text: &str| {
@@ -184,7 +184,7 @@ impl TestServer {
         }
     }
 
-    /// Sends a request of somebody in a role, with JSON.
+    /// Sends a request of a user with this role, with JSON.
     pub(crate) async fn ask(&self, role: UserRole, line: &str, body: Value) -> CheckedAnswer {
         self.ask_with(role, line, &[], body).await
     }

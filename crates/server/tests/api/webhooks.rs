@@ -262,7 +262,7 @@ async fn addresses_inside_and_unknown_events_are_refused() {
 }
 
 #[tokio::test]
-async fn whoever_was_called_answers_by_its_url_once() {
+async fn a_called_service_answers_by_its_url_once() {
     let server = TestServer::start().await;
     server.app.set_callback_origin("http://127.0.0.1:7331");
     let receiver = WebhookReceiver::start();

@@ -290,8 +290,8 @@ impl PostgresConnection {
             None => Err(Error::new(
                 DatabaseErrorKind::Busy,
                 format!(
-                    "{} was lost in the middle of a commit, and does not say what became of it. \
-                     Look before you do it again.",
+                    "{} was lost in the middle of a commit, and does not say whether it succeeded. \
+                     Check before you try again.",
                     self.fault.place
                 ),
             )),

@@ -38,7 +38,7 @@ impl PostgresErrorContext {
             (Some("53100"), _) => Error::new(
                 DatabaseErrorKind::Full,
                 format!(
-                    "the disk of {place} is full. What was kept before is safe; make room and \
+                    "the disk of {place} is full. Earlier data is safe; make room and \
                      resume."
                 ),
             ),

@@ -27,7 +27,7 @@ impl SqliteDatabase {
         let mut connection = self.inner.connection.lock().await;
         let written = copy_into(&mut connection, to).await;
         if let Err(cause) = written {
-            // What was written of it is no backup.
+            // A partial file is not a backup.
             let _ = unlink(to);
             return Err(self.fault().of(&cause));
         }

@@ -70,12 +70,12 @@ impl SqliteErrorContext<'_> {
         let place = self.place.display();
         let message = match self.bytes_max {
             Some(bytes_max) => format!(
-                "{place} is full (bytes_max = {bytes_max}), or its disk is. What was kept before \
-                 is safe; make room and resume."
+                "{place} is full (bytes_max = {bytes_max}), or its disk is. Earlier data is \
+                 safe; make room and resume."
             ),
-            None => format!(
-                "the disk of {place} is full. What was kept before is safe; make room and resume."
-            ),
+            None => {
+                format!("the disk of {place} is full. Earlier data is safe; make room and resume.")
+            }
         };
         Error::new(DatabaseErrorKind::Full, message)
     }

@@ -39,7 +39,7 @@ impl EventBuffer {
         self.with(|inner| inner.events.retain(|event| !runs.contains(&event.run)));
     }
 
-    /// Returns the buffered events of a run that follow a number without a gap; nothing if the very
+    /// Returns the buffered events of a run that follow a number without a gap; `None` if the very
     /// next one is not buffered.
     pub(super) fn after(&self, run: &RunId, after: u64, max: usize) -> Vec<RunEvent> {
         self.with(|inner| {

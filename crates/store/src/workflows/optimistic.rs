@@ -170,7 +170,7 @@ impl<S: WorkflowBackend> CommitLoop<S> {
         self.guess = OptimisticCommit::Wrong(found);
         Err(Error::new(
             DatabaseErrorKind::Lost,
-            "Somebody else was faster.",
+            "Another process was faster.",
         ))
     }
 }

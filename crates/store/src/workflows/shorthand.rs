@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shortened_is_read_back_as_it_was() {
+    fn shortened_text_is_read_back_unchanged() {
         for document in [
             "",
             "{}",

@@ -39,7 +39,7 @@ pub(crate) enum Part {
     Calls,
     /// Room, what commands print, and what triggers have seen.
     Limits,
-    /// Everything that a server stands on.
+    /// Everything that a server needs.
     Server,
     /// Costs, and texts to search.
     Reading,

@@ -1,4 +1,4 @@
-//! Version 9 of SQLite and 8 of PostgreSQL: the tables that a server stands on.
+//! Version 9 of SQLite and 8 of PostgreSQL: the tables that a server needs.
 
 use store::{
     AuditFilter, AuditOutcome, ClaimProof, DeliveryAttempt, ForeignIdentity, KeyClaim, KeyTimes,

@@ -1,4 +1,4 @@
-//! TLS to a server: who it is can be checked, and what is wrong is said without the password.
+//! TLS to a server: its identity can be checked, and errors do not contain the password.
 //!
 //! The certificates were made once: `certificates/server.pem` is for 127.0.0.1 and was signed by
 //! `authority.pem`, whose key is not kept.
@@ -78,7 +78,7 @@ async fn a_server_is_reached_by_tls_and_has_to_be_who_it_should() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_that_is_somebody_else_gets_no_password_and_the_error_has_none() {
+async fn another_server_gets_no_password_and_the_error_has_none() {
     let (_cluster, port) = server().await;
     let (right, wrong) = (
         certificate("authority.pem"),

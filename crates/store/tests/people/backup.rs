@@ -60,13 +60,13 @@ async fn a_backup_is_whole_while_a_worker_writes_and_can_be_restored() {
     let database = folder.path().join(".drawloom/drawloom.db");
     let refused = restore_file(&file, &database, 7).await.unwrap_err();
     assert_eq!(refused.kind(), DatabaseErrorKind::Locked, "{refused}");
-    // Elsewhere, where there is none yet.
+    // Elsewhere, where no database exists yet.
     let other = tempfile::tempdir().unwrap();
     let there = other.path().join(".drawloom/drawloom.db");
     assert_eq!(restore_file(&file, &there, 7).await.unwrap(), None);
     let counted = count_in(other.path()).await;
     assert!((20..=20 + late).contains(&counted), "{counted}");
-    // In the place of one that nobody uses any more.
+    // In place of one that is not in use.
     let kept = restore_file(&file, &there, 8).await.unwrap().unwrap();
     assert!(kept.ends_with("drawloom.db.before-8"), "{}", kept.display());
     assert_eq!(count_in(other.path()).await, counted);

@@ -21,7 +21,7 @@ fn id(number: usize) -> String {
     format!("19a8c0{number:011x}")
 }
 
-/// Works as a worker does: what is done is told with the next claim.
+/// Works as a worker does: reports results with the next claim.
 async fn work_off(store: &Arc<dyn WorkflowStore>) {
     let mut done = Vec::new();
     loop {

@@ -30,7 +30,7 @@ async fn a_server_that_comes_back_goes_on_with_what_it_said_it_kept() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_stops_waiting_leaves_nothing_half_done() {
+async fn a_dropped_request_leaves_nothing_half_done() {
     let cluster = Cluster::start(Flush::No).await;
     let address = cluster.database("people").await;
     let store = on_server(&address).await;

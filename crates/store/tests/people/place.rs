@@ -57,7 +57,7 @@ impl<
 {
 }
 
-/// The ports that a server stands on.
+/// The ports that a server needs.
 pub(crate) trait ServerPorts:
     AuditLog
     + CostQueries

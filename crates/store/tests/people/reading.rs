@@ -82,7 +82,7 @@ async fn an_inbox_has_the_tasks_of_its_owners(place: &Place) {
     ] {
         ask(&*store, run, assignee).await;
     }
-    // Neither work for a worker nor what was answered is in an inbox.
+    // Neither work for a worker nor answered tasks are in an inbox.
     begin(&*store, WORK, RunStart::new("r6", json!({}))).await;
     let answer = EngineCommand::Answer {
         task: task("r4/A"),

@@ -31,7 +31,7 @@ async fn a_full_disk_says_so_and_loses_nothing() {
     assert!(kept > 10);
     let text = error.to_string();
     assert!(text.contains("is full (bytes_max = 524288)"), "{text}");
-    assert!(text.contains("What was kept before is safe"), "{text}");
+    assert!(text.contains("Earlier data is safe"), "{text}");
 
     // The connection is of use after that: what is there can be read.
     assert_eq!(journal.load().await.unwrap().turns.len(), kept as usize);

@@ -1,7 +1,7 @@
 //! A PostgreSQL server of the test's own: a cluster in a folder that goes with it.
 //!
 //! `./test` installs the programs. The server refuses to run as root, so that root starts it as
-//! `postgres`. A shell stands between: it ends the server when the test ends, however it ends.
+//! `postgres`. A shell is in between: it ends the server when the test ends, however it ends.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};

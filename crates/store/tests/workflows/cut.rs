@@ -29,7 +29,7 @@ struct Line {
 }
 
 impl Cut {
-    /// Stands between a client and the server whose socket is in this folder.
+    /// A proxy between a client and the server whose socket is in this folder.
     pub(crate) fn between(server: &Path) -> Cut {
         let folder = tempfile::Builder::new().prefix("dl-cut").tempdir_in("/tmp");
         let folder = folder.unwrap();

@@ -53,7 +53,7 @@ async fn claimed(store: &Arc<dyn WorkflowStore>, max: usize, rates: &[RateLimit]
 async fn check_lanes(store: Arc<dyn WorkflowStore>) {
     begin(&store, MIXED).await;
     let rates = [calls(1, SPAN_MS)];
-    // One at a time: a task that has to wait stands before the one that is found.
+    // One at a time: a task that has to wait comes before the one that is found.
     let mut found = claimed(&store, 1, &rates).await;
     found.extend(claimed(&store, 1, &rates).await);
     found.sort();

@@ -16,7 +16,7 @@ use crate::whole_runs::{CHAIN, FAN};
 use crate::working::{begin, claim, hold_to_events, report, work_beside};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_waits_for_work_is_told_of_it() {
+async fn a_waiting_worker_is_told_of_new_work() {
     let cluster = Cluster::start(Flush::No).await;
     let address = cluster.database("hints").await;
     let mut hints = place::opened(&address).await.hints().await.unwrap();
@@ -118,7 +118,7 @@ async fn making_the_list_anew_undoes_no_claim() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_ready_is_made_anew_from_the_tasks() {
+async fn the_ready_list_is_rebuilt_from_the_tasks() {
     let cluster = Cluster::start(Flush::No).await;
     let address = cluster.database("ready").await;
     let store = place::opened(&address).await;

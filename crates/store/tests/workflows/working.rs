@@ -132,7 +132,7 @@ async fn work_a_little(
     Ok(false)
 }
 
-/// Works as workers do: what is done is said with the turn that claims what comes next.
+/// Works as workers do: one turn reports results and claims the next tasks.
 pub(crate) async fn take_turns(store: &Arc<dyn WorkflowStore>, items: u32, lease_ms: u64) {
     let mut done: Vec<FinishedTask> = Vec::new();
     loop {

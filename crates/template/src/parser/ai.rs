@@ -12,7 +12,7 @@ use crate::token::{JsSource, TagToken, TemplateToken};
 impl TemplateParser<'_> {
     pub(super) fn ai(&mut self, mut tag: TagToken<'_>) -> Result<TemplateNode, CompileFault> {
         if self.in_ai {
-            let message = "@ai cannot stand inside another @ai";
+            let message = "@ai cannot be nested in another @ai";
             return Err(CompileFault::new("E_NESTED_AI_TAG", message, tag.at())
                 .hint("end the first one with @end"));
         }
@@ -133,5 +133,5 @@ fn orphan_part(tag: &TagToken<'_>, part: AiPart) -> CompileFault {
     };
     let message = format!("@{} belongs inside @ai", part.name());
     CompileFault::new(code, message, tag.at())
-        .hint("a tag stands alone on its line: `@ai(…)` after other text is text")
+        .hint("a tag must be alone on its line: `@ai(…)` after other text is text")
 }

@@ -118,7 +118,7 @@ fn keys_come_by_reference_and_a_written_key_is_warned_about() {
         "api anthropic claude-sonnet-4-5 ! `ai.api_key` holds a key itself. Put the key in a variable \
          and write `api_key = \"$NAME\"`: files with keys get shared.",
     );
-    // The name itself, for want of a `$`.
+    // The name itself, because the `$` is missing.
     for (variables, name) in [(&["MINE"] as &[&str], "MINE"), (&[], "ANTHROPIC_API_KEY")] {
         check(
             variables,

@@ -234,9 +234,8 @@ fn marks_of_agents_are_not_passed_on() {
 }
 
 #[test]
-fn nothing_is_asked_about_nothing() {
+fn an_empty_questionnaire_asks_no_one() {
     let mut case = Case::command("false");
     let all = case.resolve_all(None, &[&Questionnaire::new()]).unwrap();
     assert!(matches!(&all[0], AskResolution::Resolved(answers, _) if answers.is_empty()));
-    assert!(!questions().is_empty());
 }

@@ -8,7 +8,7 @@ use transport::{AskResolution, RecordMode, TransportMode};
 use crate::support::{Case, Memory, Scripted, assert_no_key, word};
 
 #[test]
-fn a_recorded_run_is_repeated_without_anybody() {
+fn a_recorded_run_is_repeated_offline() {
     let command = || Case::command(&format!("python3 {} fixer", word("tests/data/reply.py")));
     let gone = || Case::command("false");
     let api = || Case::api(Provider::Anthropic, "claude-fixer");

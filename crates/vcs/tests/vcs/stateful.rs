@@ -182,7 +182,7 @@ fn serve(mut stream: TcpStream, kind: Emulated, memory: &Mutex<ForgeMemory>, url
     let _ = stream.read(&mut [0; 64]);
 }
 
-/// What somebody is told who may not do that.
+/// The reply to a user without the right.
 fn refusal(kind: Emulated, request: &Received, method: &str) -> Option<Answer> {
     let is_by = |token: &str| {
         request

@@ -119,7 +119,7 @@ impl Root {
         Ok(ApplyPlan::check(self, changes, guard)?.applied)
     }
 
-    /// Completes or undoes an apply that a crash interrupted; `None` if there was none. That case
+    /// Completes or undoes an apply that a crash interrupted; `None` if no apply was interrupted. That case
     /// costs one system call, so call it at every start.
     pub fn recover(&self) -> Result<Option<RecoveryReport>, Error> {
         recover(self, &NoFailPoint)

@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_beginning_is_looked_through() {
+    fn only_the_beginning_is_searched() {
         let token = joined("ghp_", "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dF3hJ5");
         let near = format!("{}{token}", " ".repeat(SECRET_SCAN_BYTES_MAX / 2));
         check(&near, Some("a token of GitHub"));

@@ -66,7 +66,7 @@ fn idle(project: &Project<'_>) -> Result<(f64, f64)> {
     Ok((resident_megabytes(id)?, percent))
 }
 
-/// Milliseconds from starting a worker to the claim that stands in the database.
+/// Milliseconds from starting a worker to the claim recorded in the database.
 fn cold_start(project: &Project<'_>) -> Result<f64> {
     project.start_one(Job {
         shape: Shape::Loop,
@@ -92,7 +92,7 @@ fn cold_start(project: &Project<'_>) -> Result<f64> {
 fn cpu_seconds(id: u32) -> Result<f64> {
     let stat = std::fs::read_to_string(format!("/proc/{id}/stat"))
         .context("the worker has ended; it was to wait for work")?;
-    // The second field is the program's name in brackets, in which anything may stand.
+    // The second field is the program's name in brackets, which may contain any character.
     let (_, fields) = stat.rsplit_once(')').context("a stat names its program")?;
     let fields: Vec<&str> = fields.split_whitespace().collect();
     let ticks = |place: usize| -> Result<f64> {

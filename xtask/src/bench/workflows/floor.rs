@@ -22,7 +22,7 @@ pub(super) enum Grouping {
 impl Grouping {
     pub(super) const ALL: [Self; 2] = [Self::Grouped, Self::Ungrouped];
 
-    /// Steps in a transaction; nothing where grouping has nothing to group.
+    /// Steps in a transaction; `None` for jobs without groups.
     fn size(self, shape: Shape) -> Option<usize> {
         match (self, shape) {
             (Self::Ungrouped, _) => Some(1),

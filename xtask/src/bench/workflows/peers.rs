@@ -1,6 +1,6 @@
 //! The peers: other engines that keep every step, each driven by a program of its own language.
 //!
-//! The programs stand in `benches/workflows`. They time themselves, start-up left out, and say how many
+//! The programs are in `benches/workflows`. They time themselves without start-up, and say how many
 //! results arrived. Where the plain way to fan out is not an engine's fastest, the faster one is a row too.
 //! All keep every step on the disk before the next begins, as they do by default: Restate's log and
 //! PostgreSQL with fsync, SQLite with `synchronous=FULL`, LangGraph with `durability="sync"`.

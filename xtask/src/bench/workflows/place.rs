@@ -14,7 +14,7 @@ use super::shape::Job;
 pub(super) trait Contender {
     fn name(&self) -> String;
 
-    /// Does the job once; nothing where it has no way of its own to do it.
+    /// Does the job once; `None` if this place cannot do it.
     fn measure(&self, job: Job, place: &Place<'_>) -> Result<Option<Figures>>;
 }
 

@@ -83,7 +83,7 @@ pub(crate) struct ValueArgs {
     #[arg(long, value_name = "NAME=VALUE")]
     pub(crate) set: Vec<String>,
     /// Where to ask for missing values: person (on a terminal), document (with the other questions)
-    /// or nobody
+    /// or `nobody`
     #[arg(long, value_name = "WHO", value_enum, hide_possible_values = true)]
     pub(crate) ask: Option<AskMode>,
     /// A template for the document of questions, instead of the built-in one

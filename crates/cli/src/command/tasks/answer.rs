@@ -26,7 +26,7 @@ Examples:
   drawloom tasks answer last/G '{\"approved\": true}'
   drawloom tasks answer last/G @review.md
   drawloom tasks answer last/G --accept
-  drawloom tasks answer last/G --fail 'nobody knows'")]
+  drawloom tasks answer last/G --fail 'no source found'")]
 pub(crate) struct TasksAnswerArgs {
     /// The task: `RUN/STEP`, `RUN/STEP~VISIT` or `RUN/FOREACH[INDEX]/STEP`; or a run with one
     /// waiting task

@@ -199,7 +199,7 @@ fn names_read(workflow: &Workflow) -> BTreeSet<String> {
 }
 
 /// Returns the names that a run's input must have. What only the prompt of a later step names may be in the
-/// output of the step before it, where it is looked up as well.
+/// output of the step before it, which is searched as well.
 pub(super) fn names_needed(workflow: &Workflow) -> BTreeSet<String> {
     names_in(workflow, |step| {
         let asked = step.config.prompt.as_deref().filter(|_| {

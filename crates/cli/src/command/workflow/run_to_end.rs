@@ -42,7 +42,7 @@ impl SeenEvents {
     }
 }
 
-/// Works on a run, asks the person who is there, and prints what came out. What is past is not told
+/// Works on a run, asks the person who is there, and prints what came out. Past events are not printed
 /// again.
 pub(crate) fn settle(
     session: &CliSession,

@@ -143,7 +143,7 @@ mod tests {
 
     /// A worker can lose its task without a message: its run is then never read again.
     #[test]
-    fn runs_that_nobody_asks_for_again_are_forgotten() {
+    fn runs_that_are_not_used_again_are_evicted() {
         let workflow = crate::parse("graph TD\n  A[Work]\n").unwrap();
         let mut batch = RowCache::new();
         let mut memory = MemoryRows::new();

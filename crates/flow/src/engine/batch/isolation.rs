@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn an_item_in_which_others_work_too_is_looked_up_again() {
+    fn an_item_shared_with_others_is_read_again() {
         let mut stage = Stage::new(
             "graph TD\n E[[Each: x]] --> A[Work] --> C[More] --> J[Join]\n\
              A --> D[Else] --> J\n E --> B[Other] --> J\n\
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_visited_outside_of_items_is_looked_up_again() {
+    fn steps_that_others_visited_outside_of_items_are_read_again() {
         let mut stage =
             Stage::new("graph TD\n A[One] --> X[Next]\n B[Two] --> X\n C[Three] --> X\n");
         stage.does(0, &[claim("A")]);
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_known_once_somebody_has_done_more() {
+    fn a_cached_run_is_stale_once_another_process_has_done_more() {
         let mut stage = Stage::new(ITEMS);
         stage.does(0, &[claim("E[0]/A"), claim("E[1]/A")]);
         // The other process claimed this task, so that this one's cache does not count it as its

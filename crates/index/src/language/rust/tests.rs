@@ -62,7 +62,7 @@ fn names_for_the_project_alone_are_offered() {
 }
 
 #[test]
-fn qualifiers_stand_before_the_keyword() {
+fn qualifiers_come_before_the_keyword() {
     exports(
         "pub async fn a() {} pub unsafe fn b() {} pub const fn c() {} pub const unsafe fn d() {} \
          pub extern \"C\" fn e() {} pub unsafe extern \"C\" fn f() {} pub unsafe trait G {} \

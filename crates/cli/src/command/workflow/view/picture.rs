@@ -411,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_stands_where_its_last_visit_stands() {
+    fn a_step_has_the_state_of_its_last_visit() {
         let failed = vec![
             created("r/J"),
             moved("r/J", StatusMove::Claim),
