@@ -150,6 +150,12 @@ pub fn begin(project: &Project, name: &str, from: Option<&Path>) -> Result<Vec<S
     let files = match from {
         None => recipe::scaffold(name),
         Some(path) => {
+            if !fs::exists(path) {
+                let message = format!("there is no file {}", path.display());
+                return Err(Error::new(AppErrorCode::File, message).hint(
+                    "name a file of the project; a path is taken from the folder you are in",
+                ));
+            }
             let inside = fs::canonical(path)?;
             let inside = inside.strip_prefix(project.folder()).map_err(|_| {
                 let message = format!("{} is not in the project", path.display());

@@ -187,6 +187,10 @@ fn nothing(
     match (other, hint) {
         (Some((name, kind)), _) => error.hint(format!("did you mean the {kind} `{name}`?")),
         (None, Some(hint)) if hint.contains("did you mean") => error.hint(hint),
+        _ if names.is_empty() && recipes.is_empty() => error.hint(
+            "there are no recipes and no workflows here: `drawloom init` sets up this folder with two \
+             example recipes, and `--cwd` names another folder",
+        ),
         _ => error.hint(
             "`drawloom recipe list` and `drawloom workflow list` show what there is; \
              a path is taken from the folder you are in",

@@ -363,9 +363,10 @@ pub(crate) fn checked_prompt(prompt: &str) -> Result<String, Error> {
     match wrong {
         None => Ok(prompt),
         Some((bound, limit, name)) => {
+            let plural = if characters == 1 { "" } else { "s" };
             let message = format!(
-                "the request has {characters} characters and must have {bound} {limit} ({name}); say \
-                 in a sentence or two what to build"
+                "the request has {characters} character{plural} and must have {bound} {limit} ({name}); \
+                 say in a sentence or two what to build"
             );
             Err(Error::new(BuildErrorKind::Invalid, message))
         }

@@ -203,9 +203,12 @@ pub fn violations(schema: &Value, output: &Value) -> Vec<String> {
     let errors = validator.iter_errors(output).take(VIOLATIONS_MAX);
     errors
         .map(|error| {
-            let at = error.instance_path().as_str();
-            let at = if at.is_empty() { "/" } else { at };
-            format!("{at}: {}", crate::settings::plainly(&error.to_string()))
+            let message = crate::settings::plainly(&error.to_string());
+            // The whole value has no path that a person would know.
+            match error.instance_path().as_str() {
+                "" => message,
+                at => format!("{at}: {message}"),
+            }
         })
         .collect()
 }

@@ -296,7 +296,7 @@ fn an_output_is_held_against_its_schema() {
         ),
         (
             "{}",
-            "! The output does not fit its schema: /: \"score\" is a required property.",
+            "! The output does not fit its schema: \"score\" is a required property.",
         ),
     ] {
         assert_eq!(

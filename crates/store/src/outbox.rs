@@ -38,6 +38,6 @@ pub trait Outbox: Send + Sync {
     /// Records a failed delivery, and the time of the next try: `None` for never.
     fn postpone_notice(&self, id: u64, due_ms: Option<u64>) -> DatabaseFuture<'_, ()>;
 
-    /// Removes notices that were delivered, or that no reader wants.
-    fn acknowledge_notices<'a>(&'a self, ids: &'a [u64]) -> DatabaseFuture<'a, ()>;
+    /// Removes notices that were delivered, or that no reader wants. Returns how many were there.
+    fn acknowledge_notices<'a>(&'a self, ids: &'a [u64]) -> DatabaseFuture<'a, usize>;
 }

@@ -101,7 +101,7 @@ pub fn since(text: &str) -> Result<Date, Error> {
         },
     };
     day.ok_or_else(|| {
-        Error::new(AppErrorCode::Data, format!("`{text}` is no day"))
+        Error::new(AppErrorCode::Usage, format!("`{text}` is not a day"))
             .hint("write `today`, a number of days or weeks such as `7d` or `2w`, or `2026-11-01`")
     })
 }

@@ -218,6 +218,11 @@ impl UseCases {
                 let message = format!("several runs begin with `{text}`");
                 Err(Error::new(AppErrorCode::NotFound, message).hint("give more of the id"))
             }
+            (None, _) if text == LAST => {
+                let message = "there is no run of a workflow yet";
+                Err(Error::new(AppErrorCode::NotFound, message)
+                    .hint("`drawloom run FILE.mmd` starts one"))
+            }
             (None, _) => Err(Error::new(
                 AppErrorCode::NotFound,
                 format!("there is no run `{text}`"),

@@ -95,8 +95,8 @@ impl UseCases {
         listed.map_err(explained)
     }
 
-    /// Removes notices from the outbox.
-    pub async fn acknowledge(&self, notices: &[u64]) -> Result<(), Error> {
+    /// Removes notices from the outbox. Returns how many of them were there.
+    pub async fn acknowledge(&self, notices: &[u64]) -> Result<usize, Error> {
         self.permit(Permission::ControlRuns)?;
         let acknowledged = self.state().outbox.acknowledge_notices(notices).await;
         acknowledged.map_err(explained)

@@ -21,7 +21,7 @@ impl CronTimetable {
     /// `@daily`.
     pub fn read(cron: &str, zone: &str) -> Result<Self, Error> {
         let parsed = Cron::from_str(cron).map_err(|cause| {
-            let message = format!("`{cron}` is no cron expression: {cause}");
+            let message = format!("`{cron}` is not a cron expression: {cause}");
             Error::new(AppErrorCode::Usage, message)
                 .hint("write minute, hour, day, month and weekday: \"30 4 * * mon-fri\"")
         })?;
@@ -166,10 +166,10 @@ mod tests {
     #[test]
     fn an_invalid_cron_expression_or_zone_is_refused_with_a_hint() {
         for (cron, zone, says) in [
-            ("", "UTC", "is no cron expression"),
-            ("* * *", "UTC", "is no cron expression"),
-            ("61 * * * *", "UTC", "is no cron expression"),
-            ("every day", "UTC", "is no cron expression"),
+            ("", "UTC", "is not a cron expression"),
+            ("* * *", "UTC", "is not a cron expression"),
+            ("61 * * * *", "UTC", "is not a cron expression"),
+            ("every day", "UTC", "is not a cron expression"),
             ("* * * * *", "Mars/Base", "no time zone `Mars/Base`"),
         ] {
             let error = CronTimetable::read(cron, zone).unwrap_err();

@@ -36,8 +36,8 @@ pub(crate) struct NoticesListArgs {
 /// Remove notices without delivering them
 #[derive(Args, Debug)]
 pub(crate) struct NoticesAcknowledgeArgs {
-    /// The numbers of the notices
-    #[arg(required_unless_present = "all")]
+    /// The numbers of the notices, as `drawloom notices list` shows them
+    #[arg(required_unless_present = "all", value_parser = notice_number)]
     notices: Vec<u64>,
     /// All of them
     #[arg(long, conflicts_with = "notices")]
@@ -47,6 +47,11 @@ pub(crate) struct NoticesAcknowledgeArgs {
     /// Print JSON
     #[arg(long)]
     json: bool,
+}
+
+fn notice_number(text: &str) -> Result<u64, String> {
+    let number = text.parse();
+    number.map_err(|_| "write a number that `drawloom notices list` shows".to_owned())
 }
 
 impl NoticesCommand {
@@ -104,11 +109,18 @@ impl NoticesAcknowledgeArgs {
                     .collect(),
                 false => self.notices.clone(),
             };
-            count += ids.len();
-            use_cases.wait(use_cases.acknowledge(&ids))?;
+            count += use_cases.wait(use_cases.acknowledge(&ids))?;
             if !self.all || ids.is_empty() {
                 break;
             }
+        }
+        if let ([one, rest @ ..], 0) = (self.notices.as_slice(), count) {
+            let message = match rest {
+                [] => format!("there is no notice {one}"),
+                _ => "none of these notices is there".to_owned(),
+            };
+            return Err(CliError::failed("E_NOT_FOUND", message)
+                .hint("`drawloom notices list` lists those that wait"));
         }
         match OutputFormat::from(self.json) {
             OutputFormat::Json => {

@@ -37,7 +37,7 @@ Examples:
   drawloom serve --no-worker --database postgres://drawloom@db/drawloom")]
 pub(crate) struct ServeArgs {
     /// The address to listen on
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7331")]
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7331", value_parser = socket_address)]
     listen: SocketAddr,
     /// The address that people use, such as `https://drawloom.example.org`
     #[arg(long, value_name = "URL")]
@@ -56,6 +56,12 @@ pub(crate) struct ServeArgs {
     no_worker: bool,
     #[command(flatten)]
     keeping: DatabaseArgs,
+}
+
+fn socket_address(text: &str) -> Result<SocketAddr, String> {
+    let address = text.parse();
+    address
+        .map_err(|_| "write an address and a port, such as 127.0.0.1:7331 or [::1]:7331".to_owned())
 }
 
 impl ServeArgs {

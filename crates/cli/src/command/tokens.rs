@@ -77,12 +77,18 @@ Examples:
   drawloom tokens revoke 3")]
 pub(crate) struct TokensRevokeArgs {
     /// Its number, as `drawloom tokens list` shows it
+    #[arg(value_parser = token_number)]
     id: i64,
     #[command(flatten)]
     keeping: DatabaseArgs,
     /// Print JSON
     #[arg(long, help_heading = "Output")]
     json: bool,
+}
+
+fn token_number(text: &str) -> Result<i64, String> {
+    let number = text.parse();
+    number.map_err(|_| "write the number that `drawloom tokens list` shows".to_owned())
 }
 
 impl TokensCommand {

@@ -107,7 +107,7 @@ fn unusable_answers_are_reported() {
     check(
         &anthropic(slow),
         "AI_PROVIDER_UNAVAILABLE",
-        &["in time", "= 2500"],
+        &["in time", "= 2500", "raise `ai.timeout_ms`"],
     );
     let nowhere = TestProject::api("anthropic", "claude-sonnet-4-5", "http://127.0.0.1:9");
     check(&nowhere, "AI_PROVIDER_UNAVAILABLE", &["127.0.0.1"]);

@@ -3,7 +3,7 @@
 
 use std::net::TcpListener;
 
-use crate::victim::for_every_user;
+use crate::victim::{ATTACKER, ORDINARY, for_every_user, is_root};
 
 #[test]
 fn a_password_on_the_command_line_is_warned_of() {
@@ -38,5 +38,27 @@ fn a_database_that_a_clone_names_is_not_asked_before_it_is_trusted() {
         let says = ["E_UNTRUSTED", "workflows.database"];
         victim.check("project", "runs list", 1, &says);
         assert!(server.accept().is_err(), "the server was asked");
+    });
+}
+
+/// Where a group shares a checkout, the database belongs to the user of the first run, and its permissions
+/// cannot be changed by the others.
+#[test]
+fn a_database_of_another_user_can_be_looked_at_where_its_group_may() {
+    for_every_user(|victim| {
+        if !is_root() || victim.uid() != ORDINARY {
+            return;
+        }
+        victim.write("project/w.mmd", "graph TD\n A(Look)\n");
+        victim.check("project", "workflow start w.mmd", 0, &[]);
+        for name in ["drawloom.db", "drawloom.db-wal", "drawloom.db-shm"] {
+            let path = format!("project/.drawloom/{name}");
+            if victim.exists(&path) {
+                victim.set_mode(&path, 0o660);
+                std::os::unix::fs::chown(victim.path(&path), Some(ATTACKER), None).unwrap();
+            }
+        }
+        victim.check("project", "runs list", 0, &["running"]);
+        victim.check("project", "tasks list", 0, &["A"]);
     });
 }

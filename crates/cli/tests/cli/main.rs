@@ -28,3 +28,4 @@ mod template_render;
 mod two_passes;
 mod updating;
 mod writers;
+mod wrong_uses;

@@ -203,6 +203,28 @@ fn the_way_on_is_exact() {
 }
 
 #[test]
+fn what_stderr_says_of_a_second_answers_file_works() {
+    let why = ASKS
+        .replace("a.txt", "b.txt")
+        .replace("'word'", "'why'")
+        .replace("A word?", "Why?");
+    let project = recipe(
+        "name: it\nsteps:\n  - template: [a.jig, b.jig]\n",
+        &[("a.jig", ASKS), ("b.jig", &why)],
+    );
+    project.write("answers.json", "{\"word\": \"w\"}");
+    let line = "run it --answers ./answers.json --answers ./answers-2.json";
+    let said = format!("save it to ./answers-2.json, then run\n  drawloom {line}");
+    check(
+        &project,
+        "run it --answers ./answers.json",
+        ends(2, &["1 answer is needed", &said]),
+    );
+    project.write("answers-2.json", "{\"why\": \"y\"}");
+    check(&project, line, ends(0, &["a.txt", "b.txt"]));
+}
+
+#[test]
 fn update_says_when_a_question_has_changed_and_while_marks_are_left() {
     let project = recipe(
         "name: it\nsteps:\n  - template: a.jig\n",

@@ -182,3 +182,21 @@ fn ctrl_c_while_a_command_runs_reports_the_files_once() {
     }
     assert!(!project.path().join("a.txt").exists());
 }
+
+/// A value that was typed is gone when the run ends; the command that goes on has to say it again.
+#[test]
+fn values_asked_for_are_in_the_command_that_continues() {
+    let manifest = "name: model\nvariables: { name: { required: true, prompt: 'What is it called?' } }\n\
+                    steps:\n  - template: a.jig\n";
+    let asks = "---\nto: '{{ name }}.txt'\n---\n@ai('word')\n@prompt()\nA word?\n@end\n@end\n";
+    let project = project(&[("model", manifest, &[("a.jig", asks)])]);
+    let then = json!([["What is it called?", { "type": "Big Order\r" }]]);
+    let shown = ends(&project, "run model --ai-mode stdout", then, 2);
+    let goes_on = "run model --ai-mode stdout --answers ./answers.json --name 'Big Order'";
+    // On stderr and in the document.
+    assert_eq!(shown.count(goes_on), 2, "{}", shown.text());
+    project.write("answers.json", "{\"word\": \"w\"}");
+    let ran = project.run(goes_on);
+    assert_eq!(ran.exit, 0, "{}", ran.err);
+    assert_eq!(project.read("Big Order.txt"), "w\n");
+}

@@ -117,7 +117,10 @@ fn a_workflow_that_declares_a_schedule_is_started_by_the_clock() {
 fn triggers_that_cannot_be_are_refused_with_their_place() {
     let project = bare();
     for (trigger, says) in [
-        (json!({ "schedule": "every day" }), "is no cron expression"),
+        (
+            json!({ "schedule": "every day" }),
+            "is not a cron expression",
+        ),
         (
             json!({ "schedule": "* * * * *", "overlap": "both" }),
             "skip, queue, cancel or allow",

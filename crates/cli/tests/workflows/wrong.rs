@@ -63,7 +63,11 @@ fn what_cannot_run_is_refused_before_it_begins() {
         ),
         ("runs show nothing", 1, &["there is no run `nothing`"]),
         ("tasks answer nothing x", 1, &["there is no run `nothing`"]),
-        ("tasks answer last/A", 1, &["there is no run `last`"]),
+        (
+            "tasks answer last/A",
+            1,
+            &["there is no run of a workflow yet", "drawloom run FILE.mmd"],
+        ),
         ("worker --lease 1", 64, &["such as 30s"]),
     ] {
         let err = Has(says);

@@ -16,7 +16,7 @@ const CLAIM: &str = "UPDATE workflow_notices SET due_ms = $2 WHERE id IN \
 const LIST: &str = "SELECT id, tries, due_ms, body FROM workflow_notices ORDER BY id LIMIT $1";
 const POSTPONE: &str = "UPDATE workflow_notices SET tries = tries + 1, due_ms = $1 WHERE id = $2 \
      RETURNING true";
-const ACKNOWLEDGE: &str = "DELETE FROM workflow_notices WHERE id = ANY($1)";
+const ACKNOWLEDGE: &str = "DELETE FROM workflow_notices WHERE id = ANY($1) RETURNING id";
 
 impl Outbox for PostgresDatabase {
     fn claim_notices(
@@ -48,11 +48,10 @@ impl Outbox for PostgresDatabase {
         })
     }
 
-    fn acknowledge_notices<'a>(&'a self, ids: &'a [u64]) -> DatabaseFuture<'a, ()> {
+    fn acknowledge_notices<'a>(&'a self, ids: &'a [u64]) -> DatabaseFuture<'a, usize> {
         Box::pin(async move {
             let values = BoundValues::of(numbers(ids.iter().copied()));
-            self.read(ACKNOWLEDGE, values).await?;
-            Ok(())
+            Ok(self.read(ACKNOWLEDGE, values).await?.len())
         })
     }
 }

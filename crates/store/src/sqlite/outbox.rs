@@ -58,12 +58,12 @@ impl Outbox for SqliteDatabase {
         })
     }
 
-    fn acknowledge_notices<'a>(&'a self, ids: &'a [u64]) -> DatabaseFuture<'a, ()> {
+    fn acknowledge_notices<'a>(&'a self, ids: &'a [u64]) -> DatabaseFuture<'a, usize> {
         Box::pin(async move {
             let sql = "DELETE FROM workflow_notices WHERE id IN (SELECT value FROM json_each($1))";
             let statement = sqlx::query(sql).bind(json!(ids).to_string());
-            self.touched(statement).await?;
-            Ok(())
+            let removed = self.touched(statement).await?;
+            Ok(usize::try_from(removed).unwrap_or(usize::MAX))
         })
     }
 }

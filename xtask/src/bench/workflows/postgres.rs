@@ -10,14 +10,16 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
 
-const PACKAGE: &str = "postgresql-15";
-const PROGRAMS: &str = "/usr/lib/postgresql/15/bin";
+const PACKAGE: &str = "postgresql";
+/// One folder for each version, with the programs in its `bin`.
+const VERSIONS: &str = "/usr/lib/postgresql";
 const ROOT: u32 = 0;
 const USER: &str = "postgres";
 const ROLE: &str = "bench";
 const CONNECTIONS_MAX: usize = 200;
 
 pub(super) struct Cluster {
+    programs: PathBuf,
     folder: PathBuf,
     port: u16,
     account: Option<Account>,
@@ -32,7 +34,7 @@ struct Account {
 
 impl Cluster {
     pub(super) fn start(stage: &Path) -> Result<Self> {
-        install()?;
+        let programs = programs()?;
         let account = account(stage)?;
         let folder = stage.join("postgres");
         std::fs::create_dir(&folder)?;
@@ -40,6 +42,7 @@ impl Cluster {
             std::os::unix::fs::chown(&folder, Some(account.uid), Some(account.gid))?;
         }
         let cluster = Self {
+            programs,
             folder,
             port: free_port()?,
             account,
@@ -86,7 +89,7 @@ impl Cluster {
     }
 
     fn program(&self, name: &str) -> Command {
-        let mut command = Command::new(Path::new(PROGRAMS).join(name));
+        let mut command = Command::new(self.programs.join(name));
         command.current_dir(&self.folder).stdin(Stdio::null());
         if let Some(account) = self.account {
             command.uid(account.uid).gid(account.gid);
@@ -112,10 +115,32 @@ pub(super) fn free_port() -> Result<u16> {
     Ok(listener.local_addr()?.port())
 }
 
-fn install() -> Result<()> {
-    if Path::new(PROGRAMS).join("initdb").exists() {
-        return Ok(());
+/// Returns the folder of the server's programs, which are installed if no version is there.
+fn programs() -> Result<PathBuf> {
+    if let Some(found) = newest() {
+        return Ok(found);
     }
+    install()?;
+    newest().with_context(|| format!("{PACKAGE} is installed, and {VERSIONS} has no `initdb`"))
+}
+
+fn newest() -> Option<PathBuf> {
+    let versions = std::fs::read_dir(VERSIONS).ok()?.flatten();
+    let mut versions: Vec<(u32, PathBuf)> = versions
+        .filter_map(|entry| {
+            let version = entry.file_name().to_str()?.parse().ok()?;
+            let programs = entry.path().join("bin");
+            programs
+                .join("initdb")
+                .exists()
+                .then_some((version, programs))
+        })
+        .collect();
+    versions.sort();
+    versions.pop().map(|(_, programs)| programs)
+}
+
+fn install() -> Result<()> {
     println!("installing {PACKAGE} with apt-get");
     let status = Command::new("apt-get")
         .args(["install", "-y", "-qq", PACKAGE])

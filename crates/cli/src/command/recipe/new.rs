@@ -36,8 +36,8 @@ impl RecipeNewArgs {
             output::say(format!("wrote {path}"));
         }
         output::say(format!(
-            "\nNext:\n  drawloom run {0} NAME --dry-run     see what it would write\n  \
-             drawloom recipe validate {0}    check it after a change",
+            "\nNext:\n  drawloom run {0} NAME --dry-run   see what it would write\n  \
+             drawloom recipe validate {0}      check it after a change",
             self.name
         ));
         Ok(CliExit::Done)

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use app::RunRequest;
 use app::workflows::LoadedWorkflow;
 use clap::Args;
+use flow::Workflow;
 use serde_json::{Map, Value, json};
 
 use super::inputs::names_needed;
@@ -132,7 +133,9 @@ impl WorkflowStart<'_> {
         let request = self.request(input.unwrap_or_else(|| Value::Object(Map::new())));
         if let Some(workflow) = &self.sheet.workflow {
             let read = names_needed(workflow).into_iter();
-            for name in read.filter(|name| request.input.get(name).is_none()) {
+            let is_open =
+                |name: &String| request.input.get(name).is_none() && !is_declared(workflow, name);
+            for name in read.filter(is_open) {
                 output::say(format!(
                     "warning: the workflow reads `input.{name}`, which is not given; write {name}=VALUE"
                 ));
@@ -186,4 +189,15 @@ impl WorkflowStart<'_> {
         }
         Ok(CliExit::Done)
     }
+}
+
+/// Tells whether `@input` sees to a name: a required one is an error where it is missing, and a default fills
+/// in the others.
+fn is_declared(workflow: &Workflow, name: &str) -> bool {
+    let Some(schema) = workflow.input_schema() else {
+        return false;
+    };
+    let required = schema["required"].as_array().into_iter().flatten();
+    let is_required = required.into_iter().any(|one| one == name);
+    is_required || schema["properties"][name].get("default").is_some()
 }

@@ -108,7 +108,9 @@ impl ListWorkflows {
                 });
                 output::json(&json!({ "workflows": workflows.collect::<Vec<Value>>() }))?;
             }
-            OutputFormat::Text if listed.is_empty() => output::say("there is no workflow yet"),
+            OutputFormat::Text if listed.is_empty() => output::say(
+                "There are no workflows here; save a diagram as .drawloom/workflows/NAME.mmd.",
+            ),
             OutputFormat::Text => {
                 let rows = listed.iter().map(|one| {
                     let newest = one.newest.as_ref();
