@@ -62,6 +62,7 @@ pub use application::{ResultKind, SEARCH_PAGE_MAX, SearchRequest, SearchResult, 
 pub use diagnostics::nearest;
 pub use error::{AppErrorCode, AppFailure, Error, FilePosition};
 pub use exec::CommandCancel;
+pub use outbound::IpNetwork;
 pub use project::Project;
 pub use settings::ProjectSettings;
 pub use surroundings::{ProcessEnvironment, UserFolders};

@@ -122,7 +122,11 @@ fn finished(
         Ok(reply) => reply.response(),
         Err(problem) => problem.response(arrived.uri.path(), &arrived.facts.id),
     };
-    harden(response.headers_mut(), server.shared.address.is_secure());
+    let address = &server.shared.address;
+    harden(
+        response.headers_mut(),
+        address.insists_on_https(&arrived.headers),
+    );
     response
 }
 

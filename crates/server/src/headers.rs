@@ -7,7 +7,7 @@ const CONTENT_POLICY: &str = "default-src 'self'; object-src 'none'; base-uri 'n
      form-action 'self'; frame-ancestors 'none'; require-trusted-types-for 'script'";
 
 /// Adds what keeps browsers careful. What a handler has set itself stays.
-pub(crate) fn harden(headers: &mut HeaderMap, is_secure: bool) {
+pub(crate) fn harden(headers: &mut HeaderMap, insists_on_https: bool) {
     let always = [
         ("content-security-policy", CONTENT_POLICY),
         ("x-content-type-options", "nosniff"),
@@ -19,7 +19,7 @@ pub(crate) fn harden(headers: &mut HeaderMap, is_secure: bool) {
     for (name, value) in always {
         add(headers, name, value);
     }
-    if is_secure {
+    if insists_on_https {
         add(
             headers,
             "strict-transport-security",

@@ -61,7 +61,8 @@ impl CallerIdentity {
                 },
             }));
         }
-        let Some(secret) = cookie(headers, cookie_name(state)) else {
+        let is_secure = state.shared.address.is_secure_for(headers);
+        let Some(secret) = cookie(headers, cookie_name(is_secure)) else {
             return Ok(None);
         };
         let found = state.access().find_session(secret).await?;
@@ -100,35 +101,38 @@ impl CallerIdentity {
     }
 }
 
-fn cookie_name(state: &ServerState) -> &'static str {
-    match state.shared.address.is_secure() {
+fn cookie_name(is_secure: bool) -> &'static str {
+    match is_secure {
         true => SECURE_COOKIE,
         false => LOCAL_COOKIE,
     }
 }
 
-/// The header that gives a browser its session.
-pub(crate) fn session_cookie(state: &ServerState, signed_in: &SignedIn) -> String {
-    let (name, secret) = (cookie_name(state), signed_in.secret.reveal());
+/// The header that gives a browser, which sent these headers, its session.
+pub(crate) fn session_cookie(
+    state: &ServerState,
+    headers: &HeaderMap,
+    signed_in: &SignedIn,
+) -> String {
     let age = SESSION_LIFE.as_secs();
-    format!(
-        "{name}={secret}; Path=/; HttpOnly; SameSite=Lax; Max-Age={age}{}",
-        secure(state)
-    )
+    cookie_text(state, headers, (signed_in.secret.reveal().as_str(), age))
 }
 
 /// The header that takes it back.
-pub(crate) fn no_cookie(state: &ServerState) -> String {
-    let name = cookie_name(state);
-    format!(
-        "{name}=; Path=/; HttpOnly; SameSite=Lax; Max-Age=0{}",
-        secure(state)
-    )
+pub(crate) fn no_cookie(state: &ServerState, headers: &HeaderMap) -> String {
+    cookie_text(state, headers, ("", 0))
 }
 
-fn secure(state: &ServerState) -> &'static str {
-    match state.shared.address.is_secure() {
+fn cookie_text(
+    state: &ServerState,
+    headers: &HeaderMap,
+    (secret, age_seconds): (&str, u64),
+) -> String {
+    let is_secure = state.shared.address.is_secure_for(headers);
+    let name = cookie_name(is_secure);
+    let secure = match is_secure {
         true => "; Secure",
         false => "",
-    }
+    };
+    format!("{name}={secret}; Path=/; HttpOnly; SameSite=Lax; Max-Age={age_seconds}{secure}")
 }

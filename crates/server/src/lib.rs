@@ -16,6 +16,7 @@ mod openapi;
 mod origin;
 mod pages;
 mod problem;
+mod proxies;
 mod request;
 mod request_log;
 mod serving;
@@ -26,13 +27,16 @@ mod throttle;
 use axum::middleware::from_fn_with_state;
 
 pub use openapi::document as openapi_document;
+pub use proxies::TrustedProxies;
 pub use serving::{BackgroundTasks, ServeError, ServeOptions, ServerHandle};
 pub use state::{ServerLimits, ServerState};
 
 /// Returns the whole server as one service: the API and the pages.
 pub fn router(state: &ServerState) -> axum::Router {
     let observe = from_fn_with_state(state.clone(), request_log::observe);
+    let arrive = from_fn_with_state(state.clone(), proxies::arrive);
     dispatch::api_router(state)
         .merge(pages::router(state))
         .layer(observe)
+        .layer(arrive)
 }

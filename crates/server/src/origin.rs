@@ -3,6 +3,7 @@
 use axum::http::{HeaderMap, Method, header};
 
 use crate::problem::{ApiProblem, ProblemCode};
+use crate::proxies::came_by_https;
 
 /// The address that browsers use.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,8 +59,23 @@ impl PublicAddress {
     }
 
     /// Returns whether browsers reach the server by `https`.
-    pub fn is_secure(&self) -> bool {
+    pub(crate) fn is_secure(&self) -> bool {
         self.origin.starts_with("https://")
+    }
+
+    /// Returns whether the browser that sent this came by `https`.
+    pub(crate) fn is_secure_for(&self, headers: &HeaderMap) -> bool {
+        self.is_secure() || came_by_https(headers)
+    }
+
+    /// Returns whether that browser is told to keep to `https`. For a name of this machine it is not:
+    /// every other server that it has there would be meant as well.
+    pub(crate) fn insists_on_https(&self, headers: &HeaderMap) -> bool {
+        let (_, host) = self.origin.split_once("://").unwrap_or_default();
+        let is_local = ["127.0.0.1", "localhost", "[::1]"]
+            .iter()
+            .any(|name| host.strip_prefix(name).is_some_and(is_port_or_nothing));
+        self.is_secure_for(headers) && !is_local
     }
 
     /// Refuses a request for another host: a page of another site could have renamed its own (DNS
@@ -113,6 +129,10 @@ impl PublicAddress {
         let host = host.unwrap_or_default().to_ascii_lowercase();
         self.hosts.contains(&host)
     }
+}
+
+fn is_port_or_nothing(rest: &str) -> bool {
+    rest.is_empty() || rest.starts_with(':')
 }
 
 #[cfg(test)]

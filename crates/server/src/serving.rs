@@ -21,6 +21,7 @@ use tower::Layer as _;
 use crate::api::events::{count_work, watch_for_news};
 use crate::api::webhooks::dispatch;
 use crate::origin::PublicAddress;
+use crate::proxies::TrustedProxies;
 use crate::state::{ServerLimits, ServerState};
 
 /// How often a process that is asked to stop is noticed.
@@ -41,7 +42,23 @@ pub struct ServeOptions {
     pub allows_plain_http: bool,
     /// `true` if the process works on runs as well.
     pub has_worker: bool,
+    /// The proxies that are believed.
+    pub proxies: TrustedProxies,
     pub limits: ServerLimits,
+}
+
+impl Default for ServeOptions {
+    /// On any free port of this machine, without a worker.
+    fn default() -> ServeOptions {
+        ServeOptions {
+            listen: SocketAddr::from(([127, 0, 0, 1], 0)),
+            public_url: None,
+            allows_plain_http: false,
+            has_worker: false,
+            proxies: TrustedProxies::default(),
+            limits: ServerLimits::default(),
+        }
+    }
 }
 
 /// Why the server does not start or go on.
@@ -85,7 +102,11 @@ impl ServerHandle {
         app.set_callback_origin(&public.origin);
         Ok(ServerHandle {
             listener,
-            state: ServerState::new(app, public, options.limits.clone()),
+            state: ServerState::new(
+                app,
+                (public, options.proxies.clone()),
+                options.limits.clone(),
+            ),
             has_worker: options.has_worker,
         })
     }

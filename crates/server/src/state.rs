@@ -11,6 +11,7 @@ use tokio::sync::{Notify, watch};
 use crate::api::recipes::RecipeRun;
 use crate::metrics::ServerMetrics;
 use crate::origin::PublicAddress;
+use crate::proxies::TrustedProxies;
 use crate::throttle::LoginThrottles;
 
 /// The limits of the server, each of which an answer names when it is hit.
@@ -78,6 +79,7 @@ pub(crate) struct SharedState {
     pub(crate) access: AccessControl,
     pub(crate) limits: ServerLimits,
     pub(crate) address: PublicAddress,
+    pub(crate) proxies: TrustedProxies,
     pub(crate) throttles: LoginThrottles,
     pub(crate) metrics: ServerMetrics,
     /// Goes up whenever there may be news in the stream of events.
@@ -95,8 +97,12 @@ pub(crate) struct SharedState {
 }
 
 impl ServerState {
-    /// Makes the state of a server that is reached at this address.
-    pub fn new(app: App, address: PublicAddress, limits: ServerLimits) -> ServerState {
+    /// Makes the state of a server that is reached at this address, by way of these proxies.
+    pub fn new(
+        app: App,
+        (address, proxies): (PublicAddress, TrustedProxies),
+        limits: ServerLimits,
+    ) -> ServerState {
         ServerState {
             shared: Arc::new(SharedState {
                 access: app.access_control(),
@@ -105,6 +111,7 @@ impl ServerState {
                 app,
                 limits,
                 address,
+                proxies,
                 news: watch::Sender::new(0),
                 deliveries: Notify::new(),
                 closing: watch::Sender::new(false),
@@ -129,7 +136,8 @@ impl ServerState {
 
     /// Makes the state of a server that only a test talks to.
     pub fn local(app: App, limits: ServerLimits) -> ServerState {
-        ServerState::new(app, PublicAddress::local(7331), limits)
+        let place = (PublicAddress::local(7331), TrustedProxies::default());
+        ServerState::new(app, place, limits)
     }
 
     /// Ends streams, and builds that are worked on.

@@ -3,6 +3,8 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
+use super::IpNetwork;
+
 /// The addresses beside the public ones that may be reached.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct AddressRule {
@@ -18,7 +20,7 @@ struct AllowedAddress {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum AddressPattern {
-    Network(IpAddr, u8),
+    Network(IpNetwork),
     Name(String),
 }
 
@@ -47,28 +49,19 @@ impl AddressRule {
 impl AllowedAddress {
     fn read(entry: &str) -> Option<AllowedAddress> {
         if let Ok(address) = entry.parse::<SocketAddr>() {
-            let ip = plain(address.ip());
-            let what = AddressPattern::Network(ip, width(ip));
-            let port = Some(address.port());
-            return Some(AllowedAddress { what, port });
-        }
-        let bare = entry
-            .strip_prefix('[')
-            .and_then(|rest| rest.strip_suffix(']'));
-        if let Ok(ip) = bare.unwrap_or(entry).parse::<IpAddr>() {
-            let ip = plain(ip);
             return Some(AllowedAddress {
-                what: AddressPattern::Network(ip, width(ip)),
+                what: AddressPattern::Network(IpNetwork::of(address.ip())),
+                port: Some(address.port()),
+            });
+        }
+        if let Some(network) = IpNetwork::read(entry) {
+            return Some(AllowedAddress {
+                what: AddressPattern::Network(network),
                 port: None,
             });
         }
-        if let Some((ip, bits)) = entry.split_once('/') {
-            let (ip, bits) = (ip.parse::<IpAddr>().ok()?, bits.parse::<u8>().ok()?);
-            let is_network = bits <= width(ip);
-            return is_network.then_some(AllowedAddress {
-                what: AddressPattern::Network(ip, bits),
-                port: None,
-            });
+        if entry.contains('/') {
+            return None;
         }
         let (name, port) = match entry.split_once(':') {
             Some((name, port)) => (name, Some(port.parse().ok()?)),
@@ -90,37 +83,15 @@ impl AllowedAddress {
         }
         match &self.what {
             AddressPattern::Name(name) => host.trim_end_matches('.').eq_ignore_ascii_case(name),
-            AddressPattern::Network(network, bits) => {
-                in_network(plain(address.ip()), *network, *bits)
-            }
+            AddressPattern::Network(network) => network.holds(address.ip()),
         }
-    }
-}
-
-fn width(ip: IpAddr) -> u8 {
-    if ip.is_ipv4() { 32 } else { 128 }
-}
-
-fn in_network(ip: IpAddr, network: IpAddr, bits: u8) -> bool {
-    let number = |ip: IpAddr| match ip {
-        IpAddr::V4(ip) => u128::from(ip.to_bits()) << 96,
-        IpAddr::V6(ip) => ip.to_bits(),
-    };
-    let mask = u128::MAX.checked_shl(128 - u32::from(bits)).unwrap_or(0);
-    ip.is_ipv4() == network.is_ipv4() && number(ip) & mask == number(network) & mask
-}
-
-/// Converts an IPv4 address that is written as an IPv6 one; returns other addresses unchanged.
-fn plain(ip: IpAddr) -> IpAddr {
-    match ip {
-        IpAddr::V6(inner) => inner.to_ipv4_mapped().map_or(ip, IpAddr::V4),
-        IpAddr::V4(_) => ip,
     }
 }
 
 /// Returns true if an address belongs to the public internet.
 fn is_public(ip: IpAddr) -> bool {
-    match plain(ip) {
+    // An IPv4 address that is written as an IPv6 one counts as IPv4.
+    match ip.to_canonical() {
         IpAddr::V4(ip) => is_public_v4(ip),
         IpAddr::V6(ip) => is_public_v6(ip),
     }

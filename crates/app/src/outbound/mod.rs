@@ -5,8 +5,10 @@
 
 mod address;
 mod client;
+mod network;
 mod target;
 
 pub(crate) use address::AddressRule;
 pub(crate) use client::{explained, is_same_origin, prepare, shown_url};
+pub use network::IpNetwork;
 pub(crate) use target::{UrlTemplate, url_problem};

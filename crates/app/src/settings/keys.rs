@@ -48,7 +48,13 @@ pub(super) fn all() -> impl Iterator<Item = &'static SettingKey> + Clone {
 }
 
 /// Keys that give permission: a project may not set them, only its user.
-const USERS_OWN: [&str; 3] = ["run.trust", "trust.projects", "workflows.http.allow"];
+const USERS_OWN: [&str; 5] = [
+    "run.trust",
+    "trust.projects",
+    "workflows.http.allow",
+    "server.proxies",
+    "server.forwarded",
+];
 
 const OWN: &[SettingKey] = &[
     SettingKey {

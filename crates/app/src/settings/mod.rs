@@ -25,7 +25,7 @@ pub use keys::{DATABASE_VARIABLE, commented_file, variables};
 pub use mcp::McpServer;
 pub use rates::{RateRule, RateSubject};
 pub use recipe::OnConflict;
-pub use server::{LogFormat, ServeSettings};
+pub use server::{ForwardedKind, LogFormat, ServeSettings};
 pub use workflows::{NotifyRule, WorkflowAgent, WorkflowSettings};
 
 pub const FILE_NAME: &str = "drawloom.toml";

@@ -6,6 +6,24 @@ use super::keys::{SettingKey, SettingValueKind};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ServeSettings {
     pub log: LogFormat,
+    /// Addresses and networks of the proxies in front, as they were written.
+    pub proxies: Vec<String>,
+    pub forwarded: ForwardedKind,
+}
+
+/// The headers in which the proxies in front tell of a client.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ForwardedKind {
+    /// `X-Forwarded-For`, `-Proto` and `-Host`.
+    #[default]
+    Separate,
+    /// `Forwarded` (RFC 7239).
+    Standard,
+}
+
+impl ForwardedKind {
+    /// The words in the settings.
+    const WORDS: [&'static str; 2] = ["x-forwarded", "forwarded"];
 }
 
 /// The form of the lines that `drawloom serve` writes about its work.
@@ -34,12 +52,39 @@ impl LogFormat {
     }
 }
 
-pub(super) const KEYS: &[SettingKey] = &[SettingKey {
-    section: "server",
-    name: "log",
-    kind: SettingValueKind::Choice(&LogFormat::WORDS, |settings, word| {
-        settings.server.log = LogFormat::read(word);
-    }),
-    about: &["How `drawloom serve` writes its log on stderr: \"text\", \"json\" or \"off\"."],
-    default: r#""text""#,
-}];
+pub(super) const KEYS: &[SettingKey] = &[
+    SettingKey {
+        section: "server",
+        name: "log",
+        kind: SettingValueKind::Choice(&LogFormat::WORDS, |settings, word| {
+            settings.server.log = LogFormat::read(word);
+        }),
+        about: &["How `drawloom serve` writes its log on stderr: \"text\", \"json\" or \"off\"."],
+        default: r#""text""#,
+    },
+    SettingKey {
+        section: "server",
+        name: "proxies",
+        kind: SettingValueKind::Texts(|settings, list| settings.server.proxies = list),
+        about: &[
+            "Proxies in front of `drawloom serve`, such as \"10.0.0.5\" or \"10.1.0.0/16\": only they are",
+            "believed about a client's address, scheme and host.",
+        ],
+        default: "[]",
+    },
+    SettingKey {
+        section: "server",
+        name: "forwarded",
+        kind: SettingValueKind::Choice(&ForwardedKind::WORDS, |settings, word| {
+            settings.server.forwarded = match word {
+                "forwarded" => ForwardedKind::Standard,
+                _ => ForwardedKind::Separate,
+            };
+        }),
+        about: &[
+            "The headers that those proxies set: \"x-forwarded\" (X-Forwarded-For, -Proto, -Host) or",
+            "\"forwarded\" (RFC 7239). The others are ignored: a proxy hands on what a client wrote there.",
+        ],
+        default: r#""x-forwarded""#,
+    },
+];

@@ -4,10 +4,10 @@ use std::net::SocketAddr;
 use std::path::Path;
 
 use app::ai::AiOverrides;
-use app::settings::{ADMIN_EMAIL, ADMIN_PASSWORD_FILE, LogFormat};
+use app::settings::{ADMIN_EMAIL, ADMIN_PASSWORD_FILE, LogFormat, ServeSettings};
 use app::{AccessControl, App};
 use clap::Args;
-use server::{ServeError, ServeOptions, ServerHandle, ServerLimits};
+use server::{ServeError, ServeOptions, ServerHandle, ServerLimits, TrustedProxies};
 use tokio::runtime::Runtime;
 use workspace::{ExistingFile, RelPath};
 
@@ -90,6 +90,7 @@ impl ServeArgs {
             public_url: self.public_url.clone(),
             allows_plain_http: self.insecure_http,
             has_worker: !self.no_worker,
+            proxies: proxies(&app.project().settings.server)?,
             limits: ServerLimits::default(),
         };
         let access = app.access_control();
@@ -119,6 +120,14 @@ impl ServeArgs {
         }
         serving.run(interrupt::cancel()).await.map_err(refused)
     }
+}
+
+fn proxies(settings: &ServeSettings) -> Result<TrustedProxies, CliError> {
+    let read = TrustedProxies::read(&settings.proxies, settings.forwarded);
+    read.map_err(|entry| {
+        let message = format!("`{entry}` in `server.proxies` is no address");
+        CliError::usage(message).hint("write `10.0.0.5`, `10.1.0.0/16` or `fd00::/8`")
+    })
 }
 
 /// Claims a fresh server as the variables say, if they are set.

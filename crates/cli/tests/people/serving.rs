@@ -289,3 +289,69 @@ fn a_reader_of_events_misses_nothing_when_the_server_is_killed() {
     assert_eq!(begun.count(), 18);
     assert_eq!(server.stop(), Some(0));
 }
+
+/// What a server makes of a sign-in that says by headers where it comes from: the address in the audit log,
+/// and the cookie.
+fn told_of_client(proxies: &str, headers: &[&str]) -> (String, String) {
+    let project = CliProject::with(&[("password", &format!("{PASSWORD}\n"))])
+        .with_variable("DRAWLOOM_ADMIN_EMAIL", "root@example.org")
+        .with_variable("DRAWLOOM_ADMIN_PASSWORD_FILE", "password")
+        .with_variable("DRAWLOOM_SERVER_PROXIES", proxies);
+    let server = ServeProcess::start(&project, "--no-worker --log off");
+    let body = format!("{{\"email\": \"root@example.org\", \"password\": \"{PASSWORD}\"}}");
+    let mut all = vec!["Content-Type: application/json"];
+    all.extend(headers);
+    let signed_in = server.send("POST /api/v1/session", &all, &body);
+    has_status(&signed_in, "200");
+    let cookie = signed_in
+        .lines()
+        .find_map(|line| line.strip_prefix("set-cookie: "));
+    let cookie = cookie.unwrap();
+    let (name, attributes) = (
+        cookie.split('=').next().unwrap(),
+        cookie.contains("; Secure"),
+    );
+    let sent = format!("Cookie: {}", cookie.split(';').next().unwrap());
+    let mut all = vec![sent.as_str()];
+    all.extend(headers);
+    let audit = server.send("GET /api/v1/audit", &all, "");
+    has_status(&audit, "200");
+    let audit: serde_json::Value =
+        serde_json::from_str(audit.split_once("\r\n\r\n").unwrap().1).unwrap();
+    let lines = audit["items"].as_array().unwrap();
+    let begun = lines.iter().find(|line| line["action"] == "session.begin");
+    let address = begun.unwrap()["address"].as_str().unwrap().to_owned();
+    assert_eq!(server.stop(), Some(0));
+    (address, format!("{name} {attributes}"))
+}
+
+#[test]
+fn only_a_proxy_of_the_settings_is_believed_about_its_client() {
+    let host = "X-Forwarded-Host: evil.example.org";
+    let told = [
+        "X-Forwarded-For: 127.0.0.9, 203.0.113.9",
+        "X-Forwarded-Proto: https",
+        "Forwarded: for=198.51.100.1;proto=https;host=evil.example.org",
+    ];
+    let lied = [told.as_slice(), &[host]].concat();
+    let plain = ("127.0.0.1".to_owned(), "drawloom_session false".to_owned());
+    assert_eq!(told_of_client("", &lied), plain);
+    assert_eq!(told_of_client("10.0.0.0/8", &lied), plain);
+    let believed = (
+        "203.0.113.9".to_owned(),
+        "__Host-drawloom_session true".to_owned(),
+    );
+    assert_eq!(told_of_client("127.0.0.0/8", &told), believed);
+    // A host that the proxy was asked for, and that is not this server's, is refused.
+    let project = CliProject::empty().with_variable("DRAWLOOM_SERVER_PROXIES", "127.0.0.1");
+    let server = ServeProcess::start(&project, "--no-worker --log off");
+    has_status(&server.send("GET /login", &[host], ""), "421");
+    assert_eq!(server.stop(), Some(0));
+    let project = CliProject::empty().with_variable("DRAWLOOM_SERVER_PROXIES", "proxy.local");
+    refused(
+        &project,
+        "serve --listen 127.0.0.1:0",
+        64,
+        &["proxy.local", "server.proxies", "10.0.0.5"],
+    );
+}

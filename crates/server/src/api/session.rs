@@ -114,7 +114,7 @@ async fn sign_in(asked: ApiRequest) -> Result<ApiReply, ApiProblem> {
             _ => problem,
         }
     })?;
-    let cookie = session_cookie(state, &signed_in);
+    let cookie = session_cookie(state, &asked.headers, &signed_in);
     let user = &signed_in.user;
     let document = json!({ "name": user.slug.as_str(), "role": user.role.as_str() });
     Ok(ApiReply::json(document).header("set-cookie", &cookie))
@@ -149,7 +149,7 @@ async fn sign_out(asked: ApiRequest) -> Result<ApiReply, ApiProblem> {
     };
     asked.state().access().end_session(session).await?;
     Ok(ApiReply::nothing()
-        .header("set-cookie", &no_cookie(asked.state()))
+        .header("set-cookie", &no_cookie(asked.state(), &asked.headers))
         .header("clear-site-data", "\"cache\", \"storage\""))
 }
 
@@ -165,7 +165,7 @@ async fn claim(asked: ApiRequest) -> Result<ApiReply, ApiProblem> {
         .claim(&given.link, &given.email, &given.password)
         .await?;
     let signed_in = access.begin_session(user, &asked.place).await?;
-    let cookie = session_cookie(state, &signed_in);
+    let cookie = session_cookie(state, &asked.headers, &signed_in);
     let user = &signed_in.user;
     let document = json!({ "name": user.slug.as_str(), "role": user.role.as_str() });
     Ok(ApiReply::json(document).header("set-cookie", &cookie))

@@ -1,6 +1,6 @@
 //! Pages before one is signed in: no navigation around them.
 
-use axum::http::StatusCode;
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use maud::Markup;
 
@@ -16,6 +16,10 @@ pub(crate) fn page(
     body: &Markup,
 ) -> Response {
     let mut response = (status, frame::bare(title, body)).into_response();
-    harden(response.headers_mut(), state.shared.address.is_secure());
+    let address = &state.shared.address;
+    harden(
+        response.headers_mut(),
+        address.insists_on_https(&HeaderMap::new()),
+    );
     response
 }

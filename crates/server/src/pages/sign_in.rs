@@ -45,11 +45,12 @@ pub(crate) async fn guard(
     let checked = address
         .check_host(request.headers(), authority.as_deref())
         .and_then(|()| address.check_origin(request.method(), request.headers()));
+    let insists_on_https = address.insists_on_https(request.headers());
     let mut response = match checked {
         Ok(()) => next.run(request).await,
         Err(problem) => failed(&state, &problem),
     };
-    harden(response.headers_mut(), address.is_secure());
+    harden(response.headers_mut(), insists_on_https);
     response
 }
 
@@ -82,6 +83,7 @@ async fn show_login(State(state): State<ServerState>) -> Response {
 async fn login(
     State(state): State<ServerState>,
     PageVisitor(place): PageVisitor,
+    headers: HeaderMap,
     Form(form): Form<LoginForm>,
 ) -> Response {
     let throttled = state
@@ -97,7 +99,7 @@ async fn login(
         .await
     {
         Ok(signed_in) => {
-            let cookie = session_cookie(&state, &signed_in);
+            let cookie = session_cookie(&state, &headers, &signed_in);
             with_cookie(Redirect::to("/").into_response(), &cookie)
         }
         Err(error) => {
@@ -119,7 +121,10 @@ async fn logout(State(state): State<ServerState>, headers: HeaderMap) -> Respons
         // A session that is gone already has ended as well.
         let _ = state.access().end_session(session).await;
     }
-    with_cookie(Redirect::to("/login").into_response(), &no_cookie(&state))
+    with_cookie(
+        Redirect::to("/login").into_response(),
+        &no_cookie(&state, &headers),
+    )
 }
 
 async fn show_link(State(state): State<ServerState>, Path(secret): Path<String>) -> Response {
@@ -138,6 +143,7 @@ async fn claim(
     State(state): State<ServerState>,
     Path(secret): Path<String>,
     PageVisitor(place): PageVisitor,
+    headers: HeaderMap,
     Form(form): Form<ClaimForm>,
 ) -> Response {
     if let Err(problem) = state
@@ -154,7 +160,7 @@ async fn claim(
     };
     match signed_in {
         Ok(signed_in) => {
-            let cookie = session_cookie(&state, &signed_in);
+            let cookie = session_cookie(&state, &headers, &signed_in);
             with_cookie(Redirect::to("/").into_response(), &cookie)
         }
         Err(error) => {

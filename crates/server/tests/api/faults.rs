@@ -23,11 +23,8 @@ impl ListeningServer {
     async fn start(limits: ServerLimits) -> ListeningServer {
         let server = TestServer::start().await;
         let options = ServeOptions {
-            listen: "127.0.0.1:0".parse().unwrap(),
-            public_url: None,
-            allows_plain_http: false,
-            has_worker: false,
             limits,
+            ..ServeOptions::default()
         };
         let handle = ServerHandle::open(server.app.clone(), &options).await;
         let handle = handle.unwrap();
