@@ -6,6 +6,7 @@
 //! asked before, and what to answer when it cannot be done.
 
 mod api;
+mod connection;
 mod cursor;
 mod dispatch;
 mod headers;
@@ -23,6 +24,7 @@ mod serving;
 mod state;
 mod table;
 mod throttle;
+mod tls;
 
 use axum::middleware::from_fn_with_state;
 
@@ -30,6 +32,7 @@ pub use openapi::document as openapi_document;
 pub use proxies::TrustedProxies;
 pub use serving::{BackgroundTasks, ServeError, ServeOptions, ServerHandle};
 pub use state::{ServerLimits, ServerState};
+pub use tls::{CertificateProblem, TlsFiles};
 
 /// Returns the whole server as one service: the API and the pages.
 pub fn router(state: &ServerState) -> axum::Router {

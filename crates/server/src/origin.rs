@@ -58,6 +58,13 @@ impl PublicAddress {
         self
     }
 
+    /// The same with https.
+    #[must_use]
+    pub(crate) fn encrypted(mut self) -> PublicAddress {
+        self.origin = self.origin.replacen("http://", "https://", 1);
+        self
+    }
+
     /// Returns whether browsers reach the server by `https`.
     pub(crate) fn is_secure(&self) -> bool {
         self.origin.starts_with("https://")

@@ -5,6 +5,7 @@
 //! and `https`, only for a client that came by https. What anybody else has written there is gone.
 
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 
 use app::IpNetwork;
 use app::settings::ForwardedKind;
@@ -12,6 +13,7 @@ use axum::extract::{ConnectInfo, Request, State};
 use axum::http::{HeaderMap, HeaderValue, header};
 use axum::middleware::Next;
 use axum::response::Response;
+use tokio::sync::Notify;
 
 use crate::state::ServerState;
 
@@ -33,9 +35,9 @@ pub struct TrustedProxies {
     kind: ForwardedKind,
 }
 
-/// A connection that is encrypted up to this process.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct EncryptedConnection;
+/// A connection that is encrypted up to this process; it is told when something is asked on it.
+#[derive(Clone, Debug)]
+pub(crate) struct EncryptedConnection(pub(crate) Arc<Notify>);
 
 /// What one proxy tells about the one that asked it.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -90,7 +92,11 @@ impl TrustedProxies {
 
     /// Leaves in a request only what is true of its client.
     fn settle(&self, request: &mut Request) {
-        let is_encrypted = request.extensions().get::<EncryptedConnection>().is_some();
+        let encrypted = request.extensions().get::<EncryptedConnection>();
+        if let Some(EncryptedConnection(asked)) = encrypted {
+            asked.notify_one();
+        }
+        let is_encrypted = encrypted.is_some();
         let peer = request.extensions().get::<ConnectInfo<SocketAddr>>();
         let peer = peer.map(|ConnectInfo(peer)| *peer);
         let known = peer.map(|peer| self.client_of(request.headers(), peer.ip()));

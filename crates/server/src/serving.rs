@@ -7,29 +7,25 @@ use std::time::Duration;
 use app::worker::{NoWatcher, StopCondition, WorkerOptions};
 use app::workflows::worker_name;
 use app::{App, CommandCancel};
-use axum::Extension;
-use axum::extract::ConnectInfo;
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use hyper_util::server::conn::auto::Builder;
 use hyper_util::server::graceful::GracefulShutdown;
-use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinHandle;
-use tower::Layer as _;
 
 use crate::api::events::{count_work, watch_for_news};
 use crate::api::webhooks::dispatch;
+use crate::connection::ConnectionPlan;
 use crate::origin::PublicAddress;
 use crate::proxies::TrustedProxies;
 use crate::state::{ServerLimits, ServerState};
+use crate::tls::{CertificateProblem, ServedCertificate, TlsFiles};
 
 /// How often a process that is asked to stop is noticed.
 const LOOK: Duration = Duration::from_millis(50);
 /// How often ended sessions and old keys are removed.
 const SWEEP: Duration = Duration::from_secs(600);
-/// The first bytes of a client that speaks HTTP/2.
-const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+/// How often the files of the certificate are looked at.
+const CERTIFICATE_LOOK: Duration = Duration::from_secs(2);
 
 /// How the server is wanted.
 #[derive(Clone, Debug)]
@@ -44,6 +40,8 @@ pub struct ServeOptions {
     pub has_worker: bool,
     /// The proxies that are believed.
     pub proxies: TrustedProxies,
+    /// The certificate; without one the server speaks plain `http`.
+    pub tls: Option<TlsFiles>,
     pub limits: ServerLimits,
 }
 
@@ -56,6 +54,7 @@ impl Default for ServeOptions {
             allows_plain_http: false,
             has_worker: false,
             proxies: TrustedProxies::default(),
+            tls: None,
             limits: ServerLimits::default(),
         }
     }
@@ -73,6 +72,9 @@ pub enum ServeError {
         address: SocketAddr,
         cause: std::io::Error,
     },
+    /// The certificate cannot be used.
+    #[error("the certificate cannot be used: {0}")]
+    Certificate(#[from] CertificateProblem),
     /// The application stopped.
     #[error(transparent)]
     App(#[from] app::Error),
@@ -82,6 +84,7 @@ pub enum ServeError {
 pub struct ServerHandle {
     listener: TcpListener,
     state: ServerState,
+    certificate: Option<Arc<ServedCertificate>>,
     has_worker: bool,
 }
 
@@ -89,6 +92,8 @@ impl ServerHandle {
     /// Takes the address, before anything is answered.
     pub async fn open(app: App, options: &ServeOptions) -> Result<ServerHandle, ServeError> {
         check(options)?;
+        let certificate = options.tls.as_ref().map(ServedCertificate::read);
+        let certificate = certificate.transpose()?;
         let address = options.listen;
         let listen = |cause| ServeError::Listen { address, cause };
         let listener = TcpListener::bind(address).await.map_err(listen)?;
@@ -97,6 +102,7 @@ impl ServerHandle {
             Some(url) => PublicAddress::read(url)
                 .ok_or_else(|| no_address(url))?
                 .and_local(port),
+            None if certificate.is_some() => PublicAddress::local(port).encrypted(),
             None => PublicAddress::local(port),
         };
         app.set_callback_origin(&public.origin);
@@ -107,6 +113,7 @@ impl ServerHandle {
                 (public, options.proxies.clone()),
                 options.limits.clone(),
             ),
+            certificate,
             has_worker: options.has_worker,
         })
     }
@@ -125,11 +132,18 @@ impl ServerHandle {
         let ServerHandle {
             listener,
             state,
+            certificate,
             has_worker,
         } = self;
-        let background = state.start_background();
+        let acceptor = certificate.as_ref().map(ServedCertificate::acceptor);
+        let plan = ConnectionPlan::new(&state, acceptor.transpose()?);
+        let mut background = state.start_background();
+        if let Some(certificate) = certificate {
+            let following = certificate.follow(CERTIFICATE_LOOK);
+            background.0.push(tokio::spawn(following));
+        }
         let worker = has_worker.then(|| tokio::spawn(work(state.app().clone(), cancel.clone())));
-        accept(&listener, &state, &cancel).await;
+        accept(&listener, (&state, &plan), &cancel).await;
         if let Some(worker) = worker {
             // Tasks that the worker held go to others, also where it did not end well.
             let _ = worker.await;
@@ -163,21 +177,14 @@ impl ServerState {
 }
 
 /// Takes connections until it is asked to stop, then lets those that are open come to their end.
-async fn accept(listener: &TcpListener, state: &ServerState, cancel: &CommandCancel) {
+async fn accept(
+    listener: &TcpListener,
+    (state, plan): (&ServerState, &ConnectionPlan),
+    cancel: &CommandCancel,
+) {
     let limits = state.limits();
-    let router = crate::router(state);
     let places = Arc::new(Semaphore::new(limits.connections_max));
     let graceful = GracefulShutdown::new();
-    let mut builder = Builder::new(TokioExecutor::new());
-    builder
-        .http1()
-        .timer(TokioTimer::new())
-        .header_read_timeout(limits.head_wait_max);
-    builder
-        .http2()
-        .timer(TokioTimer::new())
-        .keep_alive_interval(Some(limits.head_wait_max))
-        .keep_alive_timeout(limits.head_wait_max);
     loop {
         let accepted = tokio::select! {
             accepted = next_connection(listener, &places) => accepted,
@@ -186,43 +193,20 @@ async fn accept(listener: &TcpListener, state: &ServerState, cancel: &CommandCan
         let Some((stream, peer, place)) = accepted else {
             continue;
         };
-        let service = Extension(ConnectInfo(peer)).layer(router.clone());
-        let service = TowerToHyperService::new(service);
-        let (builder, watcher) = (builder.clone(), graceful.watcher());
-        let (wait, mut closing) = (limits.head_wait_max, state.shared.closing.subscribe());
+        let (plan, watcher) = (plan.clone(), graceful.watcher());
+        let mut closing = state.shared.closing.subscribe();
         tokio::spawn(async move {
-            let is_spoken_to = tokio::select! {
-                is_spoken_to = speaks_soon(&stream, wait) => is_spoken_to,
-                _ = closing.changed() => false,
+            let closing = async move {
+                // A server that is gone has closed as well.
+                let _ = closing.changed().await;
             };
-            if is_spoken_to {
-                let connection = builder.serve_connection(TokioIo::new(stream), service);
-                // A client that breaks off is its own business.
-                let _ = watcher.watch(connection.into_owned()).await;
-            }
+            plan.serve((stream, peer), watcher, closing).await;
             drop(place);
         });
     }
     state.close();
     // Connections that do not end by themselves are cut off.
     let _ = tokio::time::timeout(limits.grace, graceful.shutdown()).await;
-}
-
-/// Waits until a client has said which version of HTTP it speaks; false if it does not in time. The
-/// limits of either version begin only then, and a silent client must not keep a place for good.
-async fn speaks_soon(stream: &TcpStream, wait: Duration) -> bool {
-    let mut bytes = [0; PREFACE.len()];
-    let spoken = async {
-        loop {
-            let count = stream.peek(&mut bytes).await.unwrap_or(0);
-            if count == 0 || count == PREFACE.len() || bytes[..count] != PREFACE[..count] {
-                return count > 0;
-            }
-            // A part of the preface is no choice yet.
-            tokio::time::sleep(LOOK).await;
-        }
-    };
-    tokio::time::timeout(wait, spoken).await.unwrap_or(false)
 }
 
 /// The next connection, as soon as there is a place for it.
@@ -256,7 +240,15 @@ fn check(options: &ServeOptions) -> Result<(), ServeError> {
         Some(url) if url.starts_with("http://") && !is_local && !options.allows_plain_http => {
             Err(ServeError::Options {
                 message: "passwords would travel unencrypted over plain http".to_owned(),
-                hint: "put a proxy with https in front, or say `--insecure-http`".to_owned(),
+                hint: "give it a certificate (`tls.cert`, `tls.key`), put a proxy with https in front, \
+                       or say `--insecure-http`"
+                    .to_owned(),
+            })
+        }
+        Some(url) if url.starts_with("http://") && options.tls.is_some() => {
+            Err(ServeError::Options {
+                message: format!("`{url}` is plain http, and the server has a certificate"),
+                hint: "write the address as https://, or take `tls.cert` out".to_owned(),
             })
         }
         _ => Ok(()),

@@ -160,6 +160,14 @@ pub fn changed_ns(path: &Path) -> Option<u128> {
     Some(since.as_nanos())
 }
 
+/// Returns true if users beside the owner and the group of a file may read or write it.
+#[must_use]
+pub fn is_open_to_others(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    let found = std::fs::metadata(path);
+    found.is_ok_and(|found| found.permissions().mode() & 0o006 != 0)
+}
+
 /// Writes one file whole or not at all, readable by its owner only from the first moment: the file
 /// gets mode 0600, created directories 0700, whatever the umask is. A symlink in the file's place
 /// is replaced, not followed.

@@ -48,12 +48,14 @@ pub(super) fn all() -> impl Iterator<Item = &'static SettingKey> + Clone {
 }
 
 /// Keys that give permission: a project may not set them, only its user.
-const USERS_OWN: [&str; 5] = [
+const USERS_OWN: [&str; 7] = [
     "run.trust",
     "trust.projects",
     "workflows.http.allow",
     "server.proxies",
     "server.forwarded",
+    "tls.cert",
+    "tls.key",
 ];
 
 const OWN: &[SettingKey] = &[

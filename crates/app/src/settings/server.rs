@@ -1,5 +1,7 @@
 //! The keys of `[server]`: how `drawloom serve` behaves.
 
+use std::path::PathBuf;
+
 use super::keys::{SettingKey, SettingValueKind};
 
 /// Everything `[server]` can say.
@@ -9,6 +11,9 @@ pub struct ServeSettings {
     /// Addresses and networks of the proxies in front, as they were written.
     pub proxies: Vec<String>,
     pub forwarded: ForwardedKind,
+    /// The certificate of the server, and its private key.
+    pub tls_certificate: Option<PathBuf>,
+    pub tls_key: Option<PathBuf>,
 }
 
 /// The headers in which the proxies in front tell of a client.
@@ -52,6 +57,11 @@ impl LogFormat {
     }
 }
 
+/// An empty text, as of a variable that is set to nothing, is no file.
+fn file_of(text: String) -> Option<PathBuf> {
+    (!text.is_empty()).then(|| text.into())
+}
+
 pub(super) const KEYS: &[SettingKey] = &[
     SettingKey {
         section: "server",
@@ -86,5 +96,24 @@ pub(super) const KEYS: &[SettingKey] = &[
             "\"forwarded\" (RFC 7239). The others are ignored: a proxy hands on what a client wrote there.",
         ],
         default: r#""x-forwarded""#,
+    },
+    SettingKey {
+        section: "tls",
+        name: "cert",
+        kind: SettingValueKind::Text(|settings, text| {
+            settings.server.tls_certificate = file_of(text);
+        }),
+        about: &[
+            "The certificate of `drawloom serve` with its chain, a PEM file: it then speaks https.",
+            "The file and its key are read anew when they change.",
+        ],
+        default: r#""/etc/drawloom/cert.pem"  # for example"#,
+    },
+    SettingKey {
+        section: "tls",
+        name: "key",
+        kind: SettingValueKind::Text(|settings, text| settings.server.tls_key = file_of(text)),
+        about: &["The certificate's private key, a PEM file that other users cannot read."],
+        default: r#""/etc/drawloom/key.pem"  # for example"#,
     },
 ];

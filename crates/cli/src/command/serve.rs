@@ -1,13 +1,13 @@
 //! `drawloom serve`: the API, the pages and a worker, in one process.
 
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use app::ai::AiOverrides;
 use app::settings::{ADMIN_EMAIL, ADMIN_PASSWORD_FILE, LogFormat, ServeSettings};
 use app::{AccessControl, App};
 use clap::Args;
-use server::{ServeError, ServeOptions, ServerHandle, ServerLimits, TrustedProxies};
+use server::{ServeError, ServeOptions, ServerHandle, ServerLimits, TlsFiles, TrustedProxies};
 use tokio::runtime::Runtime;
 use workspace::{ExistingFile, RelPath};
 
@@ -25,8 +25,8 @@ const LINK_FILE: &str = ".drawloom/sign-in-link";
 /// who follows it becomes the admin. The same link is in `.drawloom/sign-in-link`, readable only by
 /// you. Unattended installations set DRAWLOOM_ADMIN_EMAIL and DRAWLOOM_ADMIN_PASSWORD_FILE instead.
 ///
-/// It listens on this machine only. To serve others it needs `--public-url`, with https by a proxy
-/// in front. On Ctrl-C or SIGTERM it finishes requests, hands back the worker's tasks, and ends
+/// It listens on this machine only. To serve others it needs `--public-url`, with https by a
+/// certificate (`tls.cert` and `tls.key` in your own settings) or by a proxy in front. On Ctrl-C or SIGTERM it finishes requests, hands back the worker's tasks, and ends
 /// with exit code 0.
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
@@ -85,12 +85,14 @@ impl ServeArgs {
     }
 
     async fn serve(&self, session: &CliSession, app: App) -> Result<(), CliError> {
+        let settings = &app.project().settings.server;
         let options = ServeOptions {
             listen: self.listen,
             public_url: self.public_url.clone(),
             allows_plain_http: self.insecure_http,
             has_worker: !self.no_worker,
-            proxies: proxies(&app.project().settings.server)?,
+            proxies: proxies(settings)?,
+            tls: tls_files(session, settings)?,
             limits: ServerLimits::default(),
         };
         let access = app.access_control();
@@ -128,6 +130,26 @@ fn proxies(settings: &ServeSettings) -> Result<TrustedProxies, CliError> {
         let message = format!("`{entry}` in `server.proxies` is no address");
         CliError::usage(message).hint("write `10.0.0.5`, `10.1.0.0/16` or `fd00::/8`")
     })
+}
+
+/// The files of the certificate, if the settings name them.
+fn tls_files(session: &CliSession, settings: &ServeSettings) -> Result<Option<TlsFiles>, CliError> {
+    let file = |path: &PathBuf| {
+        let folders = &session.surroundings.user_folders;
+        let expanded = folders.expand(std::slice::from_ref(path)).pop();
+        session.path(expanded.as_deref().unwrap_or(path))
+    };
+    match (&settings.tls_certificate, &settings.tls_key) {
+        (Some(certificate), Some(key)) => Ok(Some(TlsFiles {
+            certificate: file(certificate),
+            key: file(key),
+        })),
+        (None, None) => Ok(None),
+        _ => {
+            Err(CliError::usage("`tls.cert` and `tls.key` go together")
+                .hint("set both, or neither"))
+        }
+    }
 }
 
 /// Claims a fresh server as the variables say, if they are set.
@@ -186,6 +208,10 @@ fn refused(error: ServeError) -> CliError {
         ServeError::Options { message, hint } => CliError::usage(message).hint(hint),
         ServeError::Listen { .. } => CliError::failed("E_LISTEN", error.to_string())
             .hint("another server may be running; `--listen` takes another address"),
+        ServeError::Certificate(problem) => {
+            let hint = problem.hint;
+            CliError::failed("E_TLS", ServeError::Certificate(problem).to_string()).hint(hint)
+        }
         ServeError::App(error) => error.into(),
     }
 }

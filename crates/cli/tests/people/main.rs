@@ -16,9 +16,13 @@ mod project;
 #[path = "../../../store/tests/workflows/cluster.rs"]
 mod cluster;
 
+#[path = "../../../server/tests/api/certificate.rs"]
+mod certificate;
+
 mod added;
 mod agents;
 mod attempts;
+mod encrypted;
 mod schedules;
 mod server;
 mod serving;

@@ -13,20 +13,20 @@ const MANUAL: &str = "graph TD\n A(Approve) --> B[After]\n%% === WORKFLOW_CONFIG
     %% @B: { \"handler\": \"no_op\" }\n%% === END_CONFIG ===\n";
 
 /// A server that runs, and what it printed first.
-struct ServeProcess {
-    child: Child,
-    link: String,
+pub(crate) struct ServeProcess {
+    pub(crate) child: Child,
+    pub(crate) link: String,
     /// `HOST:PORT`.
     host: String,
 }
 
 impl ServeProcess {
-    fn start(project: &CliProject, options: &str) -> ServeProcess {
+    pub(crate) fn start(project: &CliProject, options: &str) -> ServeProcess {
         let line = format!("serve --listen 127.0.0.1:0 {options}");
         ServeProcess::of(project.command(&line))
     }
 
-    fn of(mut command: Command) -> ServeProcess {
+    pub(crate) fn of(mut command: Command) -> ServeProcess {
         let mut child = command
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -36,13 +36,17 @@ impl ServeProcess {
         let out = child.stdout.take().unwrap();
         BufReader::new(out).read_line(&mut link).unwrap();
         let link = link.trim().to_owned();
-        let host = link.strip_prefix("http://").unwrap_or_default();
+        let (_, host) = link.split_once("://").unwrap_or_default();
         let host = host.split('/').next().unwrap_or_default().to_owned();
         ServeProcess { child, link, host }
     }
 
+    pub(crate) fn port(&self) -> &str {
+        self.host.rsplit_once(':').unwrap().1
+    }
+
     /// Sends a request and returns the whole answer.
-    fn send(&self, line: &str, headers: &[&str], body: &str) -> String {
+    pub(crate) fn send(&self, line: &str, headers: &[&str], body: &str) -> String {
         let mut stream = TcpStream::connect(&self.host).unwrap();
         stream
             .set_read_timeout(Some(Duration::from_secs(20)))
@@ -64,7 +68,7 @@ impl ServeProcess {
     }
 
     /// Asks the server to stop, and returns its exit code.
-    fn stop(mut self) -> Option<i32> {
+    pub(crate) fn stop(mut self) -> Option<i32> {
         let id = rustix::process::Pid::from_child(&self.child);
         rustix::process::kill_process(id, rustix::process::Signal::TERM).unwrap();
         let begun = Instant::now();

@@ -5,10 +5,11 @@ use std::time::{Duration, Instant};
 
 use app::CommandCancel;
 use app::people::UserRole;
-use server::{ServeOptions, ServerHandle, ServerLimits};
+use server::{ServeOptions, ServerHandle, ServerLimits, TlsFiles};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
+use crate::certificate::TestCertificate;
 use crate::test_server::{TestServer, limits};
 
 /// A server that listens at a port of its own.
@@ -21,14 +22,18 @@ struct ListeningServer {
 
 impl ListeningServer {
     async fn start(limits: ServerLimits) -> ListeningServer {
-        let server = TestServer::start().await;
-        let options = ServeOptions {
+        ListeningServer::with(ServeOptions {
             limits,
             ..ServeOptions::default()
-        };
+        })
+        .await
+    }
+
+    async fn with(options: ServeOptions) -> ListeningServer {
+        let server = TestServer::start().await;
         let handle = ServerHandle::open(server.app.clone(), &options).await;
         let handle = handle.unwrap();
-        let host = handle.origin().strip_prefix("http://").unwrap().to_owned();
+        let host = handle.origin().split_once("://").unwrap().1.to_owned();
         let cancel = CommandCancel::default();
         let running = tokio::spawn(handle.run(cancel.clone()));
         ListeningServer {
@@ -288,6 +293,75 @@ async fn silent_clients_lose_their_places() {
     listening.stop().await;
 }
 
+/// The same where the server has a certificate: before, during and after the handshake.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn clients_that_are_silent_around_the_handshake_lose_their_places() {
+    let folder = tempfile::tempdir().unwrap();
+    let files = TestCertificate::make(folder.path(), "own");
+    let listening = ListeningServer::with(ServeOptions {
+        limits: ServerLimits {
+            head_wait_max: Duration::from_millis(400),
+            connections_max: 10,
+            ..limits()
+        },
+        tls: Some(TlsFiles {
+            certificate: files.certificate.clone(),
+            key: files.key.clone(),
+        }),
+        ..ServeOptions::default()
+    })
+    .await;
+    let connector = files.connector(&[b"h2", b"http/1.1"]);
+    let old_connector = files.connector(&[b"http/1.1"]);
+    let mut silent = Vec::new();
+    for _ in 0..2 {
+        silent.push(listening.connect().await);
+        let mut stream = listening.connect().await;
+        stream.write_all(b"\x16\x03\x01\x02\x00\x01").await.unwrap();
+        silent.push(stream);
+    }
+    let mut shaken = Vec::new();
+    for connector in [&connector, &old_connector] {
+        for begun in ["", "GET / HTTP/1.1\r\nX-Slow: "] {
+            let stream = listening.connect().await;
+            let mut stream = connector
+                .connect(TestCertificate::name(), stream)
+                .await
+                .unwrap();
+            stream.write_all(begun.as_bytes()).await.unwrap();
+            shaken.push(stream);
+        }
+    }
+    // Two places are left, and one of those that are silent is soon free for each of these.
+    for _ in 0..10 {
+        let stream = listening.connect().await;
+        let stream = old_connector.connect(TestCertificate::name(), stream).await;
+        let mut stream = stream.unwrap();
+        stream
+            .write_all(listening.plain("GET /healthz").as_bytes())
+            .await
+            .unwrap();
+        let mut answer = Vec::new();
+        // Who closes without a goodbye of TLS has answered all the same.
+        let _ = stream.read_to_end(&mut answer).await;
+        assert!(answer.starts_with(b"HTTP/1.1 200"), "{answer:?}");
+    }
+    for mut stream in silent {
+        ends(&mut stream).await;
+    }
+    for mut stream in shaken {
+        ends(&mut stream).await;
+    }
+    listening.stop().await;
+}
+
+/// Waits until the server has closed a connection.
+async fn ends(stream: &mut (impl tokio::io::AsyncRead + Unpin)) {
+    let mut rest = Vec::new();
+    let closed = tokio::time::timeout(Duration::from_secs(20), stream.read_to_end(&mut rest));
+    assert!(closed.await.is_ok(), "a silent client keeps its place");
+}
+
 /// Number of requests whose client hangs up at once.
 const HANG_UPS: usize = 60;
 
@@ -345,4 +419,24 @@ async fn a_change_comes_to_its_end_when_its_client_hangs_up() {
         HANG_UPS
     );
     listening.stop().await;
+}
+
+impl TestCertificate {
+    /// What shakes hands with a server that shows this certificate, in one of these protocols.
+    fn connector(&self, protocols: &[&[u8]]) -> tokio_rustls::TlsConnector {
+        use rustls::pki_types::pem::PemObject as _;
+        let certificate = rustls::pki_types::CertificateDer::from_pem_file(&self.certificate);
+        let mut roots = rustls::RootCertStore::empty();
+        roots.add(certificate.unwrap()).unwrap();
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let config = rustls::ClientConfig::builder_with_provider(provider);
+        let config = config.with_safe_default_protocol_versions().unwrap();
+        let mut config = config.with_root_certificates(roots).with_no_client_auth();
+        config.alpn_protocols = protocols.iter().map(|name| name.to_vec()).collect();
+        Arc::new(config).into()
+    }
+
+    fn name() -> rustls::pki_types::ServerName<'static> {
+        "localhost".try_into().unwrap()
+    }
 }

@@ -15,6 +15,7 @@ mod cluster;
 mod access;
 mod attacks;
 mod builds;
+mod certificate;
 mod conventions;
 mod document;
 mod faults;
