@@ -32,6 +32,8 @@ pub enum AppErrorCode {
     Database,
     /// The database does not answer at the moment: the same again may work.
     DatabaseAway,
+    /// The disk has no room: nothing was changed.
+    DiskFull,
     /// A run cannot be set up.
     Agent,
     /// The request is not valid in this form.
@@ -64,7 +66,7 @@ impl AppErrorCode {
             Self::Limit => "E_LIMIT",
             Self::NoModel => "E_NO_MODEL",
             Self::RunLocked => "E_RUN_LOCKED",
-            Self::Database | Self::DatabaseAway => "E_DATABASE",
+            Self::Database | Self::DatabaseAway | Self::DiskFull => "E_DATABASE",
             Self::Agent => "E_AGENT",
             Self::Usage => "E_USAGE",
             Self::Forbidden => "E_FORBIDDEN",
@@ -166,7 +168,11 @@ impl Error {
 
 impl From<workspace::Error> for Error {
     fn from(error: workspace::Error) -> Self {
-        Self::new(AppErrorCode::File, error.to_string())
+        let code = match error.is_disk_full() {
+            true => AppErrorCode::DiskFull,
+            false => AppErrorCode::File,
+        };
+        Self::new(code, error.to_string())
     }
 }
 
@@ -178,6 +184,7 @@ impl From<store::Error> for Error {
             store::DatabaseErrorKind::Lost
             | store::DatabaseErrorKind::Busy
             | store::DatabaseErrorKind::Open => AppErrorCode::DatabaseAway,
+            store::DatabaseErrorKind::Full => AppErrorCode::DiskFull,
             _ => AppErrorCode::Database,
         };
         Self::new(code, error.to_string())

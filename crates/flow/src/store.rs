@@ -219,8 +219,10 @@ pub struct StoreError {
 pub enum StoreErrorKind {
     /// The database cannot be reached or is busy: try again.
     Unavailable,
-    /// The disk is full or refuses to keep what it was given.
+    /// The disk refuses to keep what it was given.
     NotKept,
+    /// The disk is full.
+    NoRoom,
     /// A stored row cannot be read.
     Corrupt,
     /// The database was made by a newer version.

@@ -22,6 +22,7 @@ mod request;
 mod request_log;
 mod serving;
 mod state;
+mod systemd;
 mod table;
 mod throttle;
 mod tls;
@@ -32,6 +33,7 @@ pub use openapi::document as openapi_document;
 pub use proxies::TrustedProxies;
 pub use serving::{BackgroundTasks, ServeError, ServeOptions, ServerHandle};
 pub use state::{ServerLimits, ServerState};
+pub use systemd::{NOTIFY_VARIABLE, SystemdSocket};
 pub use tls::{CertificateProblem, TlsFiles};
 
 /// Returns the whole server as one service: the API and the pages.

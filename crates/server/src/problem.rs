@@ -223,6 +223,13 @@ impl From<app::Error> for ApiProblem {
                     .hint("try again in a moment")
                     .header("retry-after", "2")
             }
+            app::Error::Own(fault) if fault.code == AppErrorCode::DiskFull => {
+                tracing::error!(cause = fault.message.as_str(), "disk full");
+                let detail = "the disk of the server is full: nothing was changed";
+                ApiProblem::new(ProblemCode::Unavailable, detail)
+                    .hint("the operator of the server makes room; then the same works again")
+                    .header("retry-after", "30")
+            }
             app::Error::Own(fault) => {
                 let problem = ApiProblem::new(code_of(fault.code), fault.message.clone());
                 match &fault.hint {

@@ -18,6 +18,7 @@ use crate::connection::ConnectionPlan;
 use crate::origin::PublicAddress;
 use crate::proxies::TrustedProxies;
 use crate::state::{ServerLimits, ServerState};
+use crate::systemd::SystemdSocket;
 use crate::tls::{CertificateProblem, ServedCertificate, TlsFiles};
 
 /// How often a process that is asked to stop is noticed.
@@ -42,6 +43,8 @@ pub struct ServeOptions {
     pub proxies: TrustedProxies,
     /// The certificate; without one the server speaks plain `http`.
     pub tls: Option<TlsFiles>,
+    /// Who is told when the server is ready.
+    pub systemd: Option<SystemdSocket>,
     pub limits: ServerLimits,
 }
 
@@ -55,6 +58,7 @@ impl Default for ServeOptions {
             has_worker: false,
             proxies: TrustedProxies::default(),
             tls: None,
+            systemd: None,
             limits: ServerLimits::default(),
         }
     }
@@ -85,6 +89,7 @@ pub struct ServerHandle {
     listener: TcpListener,
     state: ServerState,
     certificate: Option<Arc<ServedCertificate>>,
+    systemd: Option<SystemdSocket>,
     has_worker: bool,
 }
 
@@ -114,6 +119,7 @@ impl ServerHandle {
                 options.limits.clone(),
             ),
             certificate,
+            systemd: options.systemd.clone(),
             has_worker: options.has_worker,
         })
     }
@@ -133,6 +139,7 @@ impl ServerHandle {
             listener,
             state,
             certificate,
+            systemd,
             has_worker,
         } = self;
         let acceptor = certificate.as_ref().map(ServedCertificate::acceptor);
@@ -143,7 +150,18 @@ impl ServerHandle {
             background.0.push(tokio::spawn(following));
         }
         let worker = has_worker.then(|| tokio::spawn(work(state.app().clone(), cancel.clone())));
-        accept(&listener, (&state, &plan), &cancel).await;
+        let tell = |word: &str| {
+            if let Some(systemd) = &systemd {
+                systemd.tell(word);
+            }
+        };
+        tell(&format!(
+            "READY=1\nSTATUS=serving at {}",
+            state.shared.address.origin
+        ));
+        let graceful = accept(&listener, (&state, &plan), &cancel).await;
+        tell("STOPPING=1\nSTATUS=requests under way come to their end");
+        end_connections(&state, graceful).await;
         if let Some(worker) = worker {
             // Tasks that the worker held go to others, also where it did not end well.
             let _ = worker.await;
@@ -176,12 +194,12 @@ impl ServerState {
     }
 }
 
-/// Takes connections until it is asked to stop, then lets those that are open come to their end.
+/// Takes connections until it is asked to stop; those that are open then are not at their end.
 async fn accept(
     listener: &TcpListener,
     (state, plan): (&ServerState, &ConnectionPlan),
     cancel: &CommandCancel,
-) {
+) -> GracefulShutdown {
     let limits = state.limits();
     let places = Arc::new(Semaphore::new(limits.connections_max));
     let graceful = GracefulShutdown::new();
@@ -204,9 +222,13 @@ async fn accept(
             drop(place);
         });
     }
+    graceful
+}
+
+/// Lets requests end. Connections that do not end by themselves are cut off.
+async fn end_connections(state: &ServerState, graceful: GracefulShutdown) {
     state.close();
-    // Connections that do not end by themselves are cut off.
-    let _ = tokio::time::timeout(limits.grace, graceful.shutdown()).await;
+    let _ = tokio::time::timeout(state.limits().grace, graceful.shutdown()).await;
 }
 
 /// The next connection, as soon as there is a place for it.

@@ -88,6 +88,13 @@ impl Error {
         }
     }
 
+    /// Returns true if the disk has no room.
+    #[must_use]
+    pub fn is_disk_full(&self) -> bool {
+        let source = self.source.as_ref();
+        source.is_some_and(|source| source.kind() == io::ErrorKind::StorageFull)
+    }
+
     /// Adds a sentence about the reaction to the error.
     pub(crate) fn noting(mut self, sentence: &str) -> Self {
         self.message.push_str("; ");

@@ -5,6 +5,7 @@ use std::path::Path;
 use super::App;
 use crate::Error;
 use crate::people::explained;
+use crate::project::HOME;
 
 /// The health of an application whose database answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +17,13 @@ pub struct AppHealth {
 }
 
 impl App {
+    /// The room on the disk of the project, or on that of its database where it is less.
+    fn free_bytes(&self) -> Option<u64> {
+        let folder = self.project().folder();
+        let places = [folder.to_owned(), folder.join(HOME)];
+        places.iter().filter_map(|place| free_bytes(place)).min()
+    }
+
     /// Asks the database and the disk how they are.
     ///
     /// # Errors
@@ -25,7 +33,7 @@ impl App {
         let tables = self.database().has_current_tables().await;
         Ok(AppHealth {
             has_current_tables: tables.map_err(explained)?,
-            free_bytes: free_bytes(self.project().folder()),
+            free_bytes: self.free_bytes(),
         })
     }
 }

@@ -382,6 +382,7 @@ impl From<StoreError> for Error {
         let code = match error.kind {
             StoreErrorKind::NoSuchWorkflow => AppErrorCode::NotFound,
             StoreErrorKind::Unavailable => AppErrorCode::DatabaseAway,
+            StoreErrorKind::NoRoom => AppErrorCode::DiskFull,
             _ => AppErrorCode::Database,
         };
         Error::new(code, error.message)

@@ -215,7 +215,7 @@ impl<'o> WorkerLoop<'o> {
             rates: self.rates.clone(),
         };
         let claimed = match self.store.turn(shift.unreported.clone(), claim).await {
-            Err(error) if error.kind == StoreErrorKind::NotKept => {
+            Err(error) if is_not_kept(error.kind) => {
                 self.report_singly(shift).await?;
                 return Err(error);
             }
@@ -499,5 +499,9 @@ fn has_passed(last: &mut Option<Instant>, span: Duration) -> bool {
 
 /// Returns true if waiting may help: the server may come back, or the disk may get space.
 fn is_passing(kind: StoreErrorKind) -> bool {
-    matches!(kind, StoreErrorKind::Unavailable | StoreErrorKind::NotKept)
+    kind == StoreErrorKind::Unavailable || is_not_kept(kind)
+}
+
+fn is_not_kept(kind: StoreErrorKind) -> bool {
+    matches!(kind, StoreErrorKind::NotKept | StoreErrorKind::NoRoom)
 }

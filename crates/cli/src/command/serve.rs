@@ -7,7 +7,8 @@ use app::ai::AiOverrides;
 use app::settings::{ADMIN_EMAIL, ADMIN_PASSWORD_FILE, LogFormat, ServeSettings};
 use app::{AccessControl, App};
 use clap::Args;
-use server::{ServeError, ServeOptions, ServerHandle, ServerLimits, TlsFiles, TrustedProxies};
+use server::{NOTIFY_VARIABLE, SystemdSocket, TlsFiles, TrustedProxies};
+use server::{ServeError, ServeOptions, ServerHandle, ServerLimits};
 use tokio::runtime::Runtime;
 use workspace::{ExistingFile, RelPath};
 
@@ -93,6 +94,10 @@ impl ServeArgs {
             has_worker: !self.no_worker,
             proxies: proxies(settings)?,
             tls: tls_files(session, settings)?,
+            systemd: session
+                .surroundings
+                .variable(NOTIFY_VARIABLE)
+                .and_then(|name| SystemdSocket::read(&name)),
             limits: ServerLimits::default(),
         };
         let access = app.access_control();

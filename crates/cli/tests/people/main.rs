@@ -19,10 +19,14 @@ mod cluster;
 #[path = "../../../server/tests/api/certificate.rs"]
 mod certificate;
 
+#[path = "../postgres/small.rs"]
+mod small;
+
 mod added;
 mod agents;
 mod attempts;
 mod encrypted;
+mod operating;
 mod schedules;
 mod server;
 mod serving;

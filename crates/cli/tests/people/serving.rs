@@ -86,7 +86,7 @@ impl ServeProcess {
 }
 
 #[track_caller]
-fn has_status(answer: &str, status: &str) {
+pub(crate) fn has_status(answer: &str, status: &str) {
     assert!(
         answer.starts_with(&format!("HTTP/1.1 {status}")),
         "{answer}"

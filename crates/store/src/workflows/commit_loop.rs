@@ -443,6 +443,7 @@ impl From<Error> for StoreError {
             }
             DatabaseErrorKind::Corrupt | DatabaseErrorKind::Missing => StoreErrorKind::Corrupt,
             DatabaseErrorKind::Newer => StoreErrorKind::TooNew,
+            DatabaseErrorKind::Full => StoreErrorKind::NoRoom,
             _ => StoreErrorKind::NotKept,
         };
         StoreError {

@@ -26,7 +26,7 @@ async fn a_full_disk_says_so_and_loses_nothing() {
         assert!(kept < 10_000, "the limit was never met");
     };
     assert!(kept > 10);
-    assert_eq!(error.kind, StoreErrorKind::NotKept);
+    assert_eq!(error.kind, StoreErrorKind::NoRoom);
     assert!(
         error.message.contains("is full (bytes_max = 1048576)"),
         "{error}"
@@ -35,7 +35,7 @@ async fn a_full_disk_says_so_and_loses_nothing() {
     assert_eq!(store.runs(None, 10_000).await.unwrap().len(), kept);
     let start = RunStart::new("again", json!({ "text": "x".repeat(40_000) }));
     let again = store.start(&hash, start).await.unwrap_err();
-    assert_eq!(again.kind, StoreErrorKind::NotKept);
+    assert_eq!(again.kind, StoreErrorKind::NoRoom);
     drop(store);
 
     // With room again it goes on where it was.
