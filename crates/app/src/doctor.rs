@@ -1,5 +1,7 @@
 //! Checks that everything Drawloom needs is there and in order, with one finding per thing.
 
+mod outside;
+
 use std::path::Path;
 
 use exec::sandbox::SandboxKind;
@@ -11,6 +13,8 @@ use crate::project::{self, HOME};
 use crate::settings::{self, ProjectSettings};
 use crate::surroundings::PREFIX;
 use crate::{Error, ProcessEnvironment, Project, ai, builds, recipes, tasks, trust};
+
+pub use outside::examine_server;
 
 /// The result of one check.
 #[derive(Debug)]

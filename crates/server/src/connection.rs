@@ -23,16 +23,16 @@ use crate::proxies::EncryptedConnection;
 use crate::state::ServerState;
 use crate::tls::HTTP2_NAME;
 
-/// How often a client that has not finished its first words is looked at.
+/// How often the server looks whether a client has finished its first words.
 const LOOK: Duration = Duration::from_millis(50);
 /// The first bytes of a client that speaks HTTP/2.
 const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 /// The first byte of a handshake.
 const HANDSHAKE: u8 = 0x16;
-/// What a client is told that speaks without a handshake.
+/// The text for a client that speaks without a handshake.
 const NOT_ENCRYPTED: &str = "this server speaks https: ask for https://\n";
 
-/// What every connection is served with.
+/// The parts with which every connection is served.
 #[derive(Clone)]
 pub(crate) struct ConnectionPlan {
     router: Router,
@@ -83,12 +83,12 @@ impl ConnectionPlan {
                 }
             }
             Some(acceptor) => {
-                let shaken = tokio::time::timeout(self.wait, shake_hands(acceptor, stream));
-                let shaken = tokio::select! {
-                    shaken = shaken => shaken.ok().flatten(),
+                let shaking = tokio::time::timeout(self.wait, shake_hands(acceptor, stream));
+                let encrypted = tokio::select! {
+                    shaken = shaking => shaken.ok().flatten(),
                     () = closing => None,
                 };
-                if let Some(encrypted) = shaken {
+                if let Some(encrypted) = encrypted {
                     self.answer_encrypted(encrypted, peer, watcher).await;
                 }
             }
@@ -96,8 +96,8 @@ impl ConnectionPlan {
     }
 
     async fn answer_plain(self, stream: TcpStream, peer: SocketAddr, watcher: Watcher) {
-        let service = Extension(ConnectInfo(peer)).layer(self.router);
-        let service = TowerToHyperService::new(service);
+        let answering = Extension(ConnectInfo(peer)).layer(self.router);
+        let service = TowerToHyperService::new(answering);
         let connection = self.builder.serve_connection(TokioIo::new(stream), service);
         let _ = watcher.watch(connection.into_owned()).await;
     }
@@ -109,16 +109,17 @@ impl ConnectionPlan {
         watcher: Watcher,
     ) {
         let is_http2 = stream.get_ref().1.alpn_protocol() == Some(HTTP2_NAME);
-        let builder = match is_http2 {
-            true => self.builder.http2_only(),
-            false => self.builder.http1_only(),
+        let builder = if is_http2 {
+            self.builder.http2_only()
+        } else {
+            self.builder.http1_only()
         };
         let asked = Arc::new(Notify::new());
-        let service = Extension(ConnectInfo(peer)).layer(self.router);
-        let service = Extension(EncryptedConnection(Arc::clone(&asked))).layer(service);
-        let service = TowerToHyperService::new(service);
-        let connection = builder.serve_connection(TokioIo::new(stream), service);
-        let mut connection = pin!(watcher.watch(connection.into_owned()));
+        let answering = Extension(ConnectInfo(peer)).layer(self.router);
+        let telling = Extension(EncryptedConnection(Arc::clone(&asked))).layer(answering);
+        let service = TowerToHyperService::new(telling);
+        let serving = builder.serve_connection(TokioIo::new(stream), service);
+        let mut connection = pin!(watcher.watch(serving.into_owned()));
         let silent = async {
             if tokio::time::timeout(self.wait, asked.notified())
                 .await

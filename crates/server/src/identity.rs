@@ -102,9 +102,10 @@ impl CallerIdentity {
 }
 
 fn cookie_name(is_secure: bool) -> &'static str {
-    match is_secure {
-        true => SECURE_COOKIE,
-        false => LOCAL_COOKIE,
+    if is_secure {
+        SECURE_COOKIE
+    } else {
+        LOCAL_COOKIE
     }
 }
 
@@ -130,9 +131,6 @@ fn cookie_text(
 ) -> String {
     let is_secure = state.shared.address.is_secure_for(headers);
     let name = cookie_name(is_secure);
-    let secure = match is_secure {
-        true => "; Secure",
-        false => "",
-    };
+    let secure = if is_secure { "; Secure" } else { "" };
     format!("{name}={secret}; Path=/; HttpOnly; SameSite=Lax; Max-Age={age_seconds}{secure}")
 }

@@ -1,6 +1,7 @@
 //! The address that the server is reached at, and requests that come from other sites.
 
 use axum::http::{HeaderMap, Method, header};
+use serde_json::json;
 
 use crate::problem::{ApiProblem, ProblemCode};
 use crate::proxies::came_by_https;
@@ -92,18 +93,19 @@ impl PublicAddress {
         headers: &HeaderMap,
         authority: Option<&str>,
     ) -> Result<(), ApiProblem> {
-        let host = headers
+        let named = headers
             .get(header::HOST)
             .and_then(|host| host.to_str().ok());
-        let host = host.or(authority).unwrap_or_default().to_ascii_lowercase();
-        match self.hosts.contains(&host) {
-            true => Ok(()),
-            false => Err(ApiProblem::new(
-                ProblemCode::WrongHost,
-                "this server does not answer to the name in the header Host",
-            )
-            .hint("start it with `--public-url` and the name that people use")),
+        let host = named.or(authority).unwrap_or_default().to_ascii_lowercase();
+        if self.hosts.contains(&host) {
+            return Ok(());
         }
+        Err(ApiProblem::new(
+            ProblemCode::WrongHost,
+            "this server does not answer to the name in the header Host",
+        )
+        .with("host", json!(host))
+        .hint("start it with `--public-url` and the name that people use"))
     }
 
     /// Refuses a change that a page of another site asks for. Programs send neither header.
@@ -133,8 +135,8 @@ impl PublicAddress {
 
     fn is_own_origin(&self, origin: &str) -> bool {
         let host = origin.split_once("://").map(|(_, host)| host);
-        let host = host.unwrap_or_default().to_ascii_lowercase();
-        self.hosts.contains(&host)
+        self.hosts
+            .contains(&host.unwrap_or_default().to_ascii_lowercase())
     }
 }
 

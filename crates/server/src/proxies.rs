@@ -2,7 +2,7 @@
 //!
 //! Every request passes here first. Behind this place `Host` is the name that the client asked for,
 //! `ConnectInfo` has the client's address, and `X-Forwarded-Proto` is the server's own word: it is there,
-//! and `https`, only for a client that came by https. What anybody else has written there is gone.
+//! and `https`, only for a client that came by https. Values that others have written are removed.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::state::ServerState;
 
 /// The server's own word about the scheme of a request.
 const SCHEME_HEADER: &str = "x-forwarded-proto";
-/// What clients and proxies may send, and nothing behind this place reads.
+/// Headers that clients and proxies may send, and that no code behind this place reads.
 const FORWARDED_HEADERS: [&str; 5] = [
     "forwarded",
     "x-forwarded-for",
@@ -39,7 +39,7 @@ pub struct TrustedProxies {
 #[derive(Clone, Debug)]
 pub(crate) struct EncryptedConnection(pub(crate) Arc<Notify>);
 
-/// What one proxy tells about the one that asked it.
+/// A proxy's statement about its own client.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct ProxyWord {
     client: Option<IpAddr>,
@@ -83,7 +83,7 @@ impl TrustedProxies {
             known.scheme = word.scheme.or(known.scheme);
             match word.client {
                 Some(client) => (known.client, teller) = (Some(client), client),
-                // What cannot be read as an address ends what is known.
+                // Without a readable address, nothing further out is known.
                 None => break,
             }
         }
@@ -97,14 +97,15 @@ impl TrustedProxies {
             asked.notify_one();
         }
         let is_encrypted = encrypted.is_some();
-        let peer = request.extensions().get::<ConnectInfo<SocketAddr>>();
-        let peer = peer.map(|ConnectInfo(peer)| *peer);
-        let known = peer.map(|peer| self.client_of(request.headers(), peer.ip()));
+        let connection = request.extensions().get::<ConnectInfo<SocketAddr>>();
+        let peer = connection.map(|ConnectInfo(peer)| *peer);
+        let known = peer
+            .map(|peer| self.client_of(request.headers(), peer.ip()))
+            .unwrap_or_default();
         let headers = request.headers_mut();
         for name in FORWARDED_HEADERS {
             headers.remove(name);
         }
-        let known = known.unwrap_or_default();
         let is_https = known
             .scheme
             .map_or(is_encrypted, |scheme| scheme.eq_ignore_ascii_case("https"));
@@ -278,7 +279,7 @@ mod tests {
     const TWO: &[&str] = &["10.0.0.0/8"];
 
     #[test]
-    fn nobody_is_believed_unless_the_settings_say_so() {
+    fn forwarded_headers_are_ignored_unless_the_settings_name_the_proxy() {
         let lie = [
             (FOR, "127.0.0.1"),
             (HOST, "evil"),
@@ -300,7 +301,7 @@ mod tests {
             (&[(FOR, "2001:db8::7")], "2001:db8::7 own http"),
             (&[(FOR, "[2001:db8::7]:99")], "2001:db8::7 own http"),
             (&[(FOR, "::ffff:192.0.2.7")], "192.0.2.7 own http"),
-            // What the client has sent itself stands further left.
+            // The client's own entry is on the left.
             (&[(FOR, "127.0.0.1, 192.0.2.7")], "192.0.2.7 own http"),
             (
                 &[(FOR, "127.0.0.1"), (FOR, "192.0.2.7")],
@@ -373,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_address_is_named() {
+    fn an_entry_that_is_not_an_address_is_named() {
         for wrong in ["proxy.example.org", "10.0.0.0/33", "10.0.0.1:80", ""] {
             let list = ["10.0.0.1".to_owned(), wrong.to_owned()];
             let read = TrustedProxies::read(&list, ForwardedKind::Separate);

@@ -25,7 +25,7 @@ use crate::tls::{CertificateProblem, ServedCertificate, TlsFiles};
 const LOOK: Duration = Duration::from_millis(50);
 /// How often ended sessions and old keys are removed.
 const SWEEP: Duration = Duration::from_secs(600);
-/// How often the files of the certificate are looked at.
+/// How often the files of the certificate are compared with the certificate in use.
 const CERTIFICATE_LOOK: Duration = Duration::from_secs(2);
 
 /// How the server is wanted.
@@ -97,8 +97,10 @@ impl ServerHandle {
     /// Takes the address, before anything is answered.
     pub async fn open(app: App, options: &ServeOptions) -> Result<ServerHandle, ServeError> {
         check(options)?;
-        let certificate = options.tls.as_ref().map(ServedCertificate::read);
-        let certificate = certificate.transpose()?;
+        let certificate = match &options.tls {
+            Some(files) => Some(ServedCertificate::read(files)?),
+            None => None,
+        };
         let address = options.listen;
         let listen = |cause| ServeError::Listen { address, cause };
         let listener = TcpListener::bind(address).await.map_err(listen)?;

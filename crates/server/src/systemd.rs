@@ -1,4 +1,4 @@
-//! What systemd is told about the server (`Type=notify`): when it is ready, and that it stops.
+//! Tells systemd about the server (`Type=notify`): when it is ready, and that it stops.
 
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 
@@ -20,7 +20,7 @@ impl SystemdSocket {
         address.map(SystemdSocket)
     }
 
-    /// Tells a state such as `READY=1`. A service goes on when nobody listens.
+    /// Tells a state such as `READY=1`. The server goes on when systemd does not listen.
     pub(crate) fn tell(&self, state: &str) {
         let told = UnixDatagram::unbound()
             .and_then(|socket| socket.send_to_addr(state.as_bytes(), &self.0));

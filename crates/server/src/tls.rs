@@ -34,7 +34,7 @@ pub struct CertificateProblem {
     pub hint: &'static str,
 }
 
-/// What both files said when they were last read.
+/// The contents of both files when they were last read.
 type FileContents = (Vec<u8>, Vec<u8>);
 
 /// The certificate that clients are shown.
@@ -130,14 +130,14 @@ impl TlsFiles {
     }
 
     fn parse(&self, (certificate, key): &FileContents) -> Result<CertifiedKey, CertificateProblem> {
-        let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(certificate).collect();
-        let chain = chain.map_err(|cause| self.problem(&self.certificate, &cause))?;
+        let read: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(certificate).collect();
+        let chain = read.map_err(|cause| self.problem(&self.certificate, &cause))?;
         if chain.is_empty() {
             return Err(self.problem(&self.certificate, &"it has no certificate in the form PEM"));
         }
-        let key = PrivateKeyDer::from_pem_slice(key)
+        let private = PrivateKeyDer::from_pem_slice(key)
             .map_err(|_| self.problem(&self.key, &"it has no private key in the form PEM"))?;
-        CertifiedKey::from_der(chain, key, &provider()).map_err(|cause| match cause {
+        CertifiedKey::from_der(chain, private, &provider()).map_err(|cause| match cause {
             rustls::Error::InconsistentKeys(_) => {
                 let other = self.certificate.display();
                 self.problem(&self.key, &format!("it is not the key of {other}"))

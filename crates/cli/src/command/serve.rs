@@ -102,8 +102,8 @@ impl ServeArgs {
         };
         let access = app.access_control();
         let link_file = RelPath::parse(LINK_FILE)?;
-        let serving = ServerHandle::open(app.clone(), &options).await;
-        let serving = serving.map_err(refused)?;
+        let opened = ServerHandle::open(app.clone(), &options).await;
+        let serving = opened.map_err(refused)?;
         let root = &app.project().root;
         claim_by_settings(session, &access).await?;
         let address = match access.make_claim_link().await? {
@@ -186,9 +186,10 @@ async fn claim_by_settings(session: &CliSession, access: &AccessControl) -> Resu
 
 /// Opens the browser; who has none reads the link.
 fn open_browser(address: &str) {
-    let program = match cfg!(target_os = "macos") {
-        true => "open",
-        false => "xdg-open",
+    let program = if cfg!(target_os = "macos") {
+        "open"
+    } else {
+        "xdg-open"
     };
     let opening = exec::Invocation::new(program).args([address]);
     std::thread::spawn(move || {

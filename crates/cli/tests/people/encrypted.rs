@@ -1,6 +1,7 @@
 //! `drawloom serve` with a certificate of its own, asked by `curl`.
 
 use std::io::{BufRead as _, BufReader};
+use std::net::TcpListener;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -54,7 +55,7 @@ fn a_server_with_a_certificate_speaks_https_and_nothing_else() {
         "{}",
         server.link
     );
-    let ready = format!("{}/readyz", server.link);
+    let ready = format!("https://{}/readyz", server.host);
     let versions = ["--write-out", "\n%{http_version} %{http_code}", &ready];
     let (told, code) = ask(&files, &versions);
     assert_eq!(code, Some(0));
@@ -75,7 +76,7 @@ fn a_server_with_a_certificate_speaks_https_and_nothing_else() {
     assert!(told.contains("https"), "{told}");
     let body =
         "{\"email\": \"root@example.org\", \"password\": \"five words that no one puts together\"}";
-    let session = format!("{}/api/v1/session", server.link);
+    let session = format!("https://{}/api/v1/session", server.host);
     let json = "Content-Type: application/json";
     let (told, _) = ask(&files, &["--include", "-H", json, "-d", body, &session]);
     let told = told.to_ascii_lowercase();
@@ -87,10 +88,16 @@ fn a_server_with_a_certificate_speaks_https_and_nothing_else() {
     // Of a name that every machine has, nothing is promised for other servers on it.
     assert!(!told.contains("strict-transport-security"), "{told}");
     assert_eq!(server.stop(), Some(0));
-    let named = "--no-worker --log off --public-url https://drawloom.example.org";
-    let server = ServeProcess::start(&project, named);
-    let port = server.port();
-    let to = format!("drawloom.example.org:443:127.0.0.1:{port}");
+    // A port that is free now: the link has the public name.
+    let probe = TcpListener::bind("127.0.0.1:0").unwrap();
+    let own = probe.local_addr().unwrap();
+    drop(probe);
+    let line = format!(
+        "serve --no-worker --log off --listen {own} --public-url https://drawloom.example.org"
+    );
+    let server = ServeProcess::of(project.command(&line));
+    assert_eq!(server.link, "https://drawloom.example.org");
+    let to = format!("drawloom.example.org:443:{own}");
     let asked = [
         "--include",
         "--insecure",
@@ -115,7 +122,7 @@ fn events_are_read_over_https_until_the_server_stops() {
     let made = document(&project, "tokens add ci --user ada --role viewer --json");
     let bearer = format!("Authorization: Bearer {}", made["secret"].as_str().unwrap());
     let server = ServeProcess::start(&project, "--log off");
-    let events = format!("{}/api/v1/events", server.link);
+    let events = format!("https://{}/api/v1/events", server.host);
     let mut reader = curl(&files)
         .args(["--no-buffer", "-H", &bearer, &events])
         .stdout(Stdio::piped())
@@ -142,7 +149,7 @@ fn a_certificate_that_is_replaced_is_shown_from_then_on() {
     std::fs::copy(&files.certificate, &first.certificate).unwrap();
     let project = with_certificate(project, &files);
     let server = ServeProcess::start(&project, "--no-worker --log off");
-    let alive = format!("{}/healthz", server.link);
+    let alive = format!("https://{}/healthz", server.host);
     assert_eq!(ask(&first, &[&alive]).1, Some(0));
     // Half of a change is no change.
     std::fs::copy(&next.certificate, &files.certificate).unwrap();
@@ -163,7 +170,7 @@ fn a_certificate_that_is_replaced_is_shown_from_then_on() {
 
 #[test]
 fn files_that_are_no_certificate_are_named_with_the_reason() {
-    use std::os::unix::fs::PermissionsExt as _;
+    use std::os::unix::fs::PermissionsExt;
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
     let files = TestCertificate::make(folder.path(), "own");

@@ -4,6 +4,7 @@
     clippy::disallowed_methods,
     clippy::disallowed_types,
     clippy::panic,
+    clippy::print_stdout,
     clippy::unwrap_used,
     reason = "tests build their own fixtures, start the binary as a user would, and fail by panicking"
 )]
@@ -27,6 +28,7 @@ mod agents;
 mod attempts;
 mod encrypted;
 mod operating;
+mod outside;
 mod schedules;
 mod server;
 mod serving;

@@ -17,7 +17,7 @@ pub(crate) struct ServeProcess {
     pub(crate) child: Child,
     pub(crate) link: String,
     /// `HOST:PORT`.
-    host: String,
+    pub(crate) host: String,
 }
 
 impl ServeProcess {
