@@ -8,13 +8,16 @@ use std::process::Command;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
+use rustix::io::FdFlags;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
 
 use super::filter;
+use super::landlock::{can_close_pipes, open_pipes};
 use super::limits::limit_process;
 use super::message::{MountStep, SandboxPlan};
 use super::mountinfo::known_mounts;
 use super::namespaces::{self, is_alive, memory_file, try_out, wait_until_gone};
+use super::stages::{StatusFile, fence_words, open_stage_program};
 use super::verify::{ExpectedMounts, READY};
 use super::view::{SandboxView, refused};
 use super::{NetworkAccess, ResourceLimits, Sandbox, SandboxAvailability, SandboxRequirement};
@@ -45,6 +48,8 @@ const SETUP_TICK: Duration = Duration::from_micros(200);
 pub(crate) struct BubblewrapPlan {
     program: &'static Path,
     args: Vec<OsString>,
+    /// The stage that becomes the command, if there is one.
+    fence: Vec<OsString>,
     /// Inherited by `bwrap`; closed here once it has started.
     inherited: Vec<OwnedFd>,
     progress: BubblewrapProgress,
@@ -61,7 +66,7 @@ impl BubblewrapPlan {
         invocation: &Invocation,
         sandbox: &Sandbox,
         view: &SandboxView,
-        cwd: &Path,
+        (cwd, launch): (&Path, &StatusFile),
     ) -> Result<Self, Error> {
         let program = program().ok_or_else(|| refused("`bwrap` is not installed".to_owned()))?;
         let plan = namespaces::plan(invocation, sandbox, view, cwd)?;
@@ -91,9 +96,17 @@ impl BubblewrapPlan {
         let args = memory_file(&args.joined()).map_err(unusable)?;
         let words = ["--args".to_owned(), args.as_raw_fd().to_string()];
         inherited.extend([barrier, args]);
+        let mut fence = Vec::new();
+        if let Some(stage) = open_stage_program() {
+            rustix::io::fcntl_setfd(&stage, FdFlags::empty())
+                .map_err(|errno| unusable(errno.into()))?;
+            fence = fence_words(&stage, launch, plan.writable());
+            inherited.push(stage);
+        }
         Ok(Self {
             program,
             args: words.map(OsString::from).to_vec(),
+            fence,
             inherited,
             progress,
             gate,
@@ -109,6 +122,7 @@ impl BubblewrapPlan {
         command
             .args(&self.args)
             .arg("--")
+            .args(&self.fence)
             .arg(&invocation.program)
             .args(&invocation.args)
             .env_clear()
@@ -123,7 +137,7 @@ impl BubblewrapPlan {
     /// begin, `bwrap` is therefore killed while the gate is still open.
     pub(crate) fn release(mut self, child: u32) -> Result<BubblewrapProgress, Error> {
         self.inherited.clear();
-        rustix::io::fcntl_setfd(&self.progress.0, rustix::io::FdFlags::CLOEXEC).ok();
+        rustix::io::fcntl_setfd(&self.progress.0, FdFlags::CLOEXEC).ok();
         let pid = i32::try_from(child).ok().and_then(Pid::from_raw);
         let is_mounted = self.await_mounts(pid);
         if matches!(is_mounted, Ok(true)) {
@@ -179,7 +193,7 @@ impl BubblewrapPlan {
 /// Makes a pipe of which the child inherits the reading end only.
 fn gate() -> io::Result<(OwnedFd, OwnedFd)> {
     let (barrier, gate) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
-    rustix::io::fcntl_setfd(&barrier, rustix::io::FdFlags::empty())?;
+    rustix::io::fcntl_setfd(&barrier, FdFlags::empty())?;
     Ok((barrier, gate))
 }
 
@@ -356,12 +370,20 @@ pub(super) fn probe() -> SandboxAvailability {
     match try_out(SandboxRequirement::Bubblewrap) {
         Ok(()) => SandboxAvailability::Held {
             what: format!("{}, {}, started", version(program), program.display()),
-            limits: vec![
-                "when a command renames directories while another one starts, `bwrap` may leave an empty file behind before it is stopped".to_owned(),
-            ],
+            limits: limits(),
         },
         Err(error) => unavailable(explain(&error)),
     }
+}
+
+fn limits() -> Vec<String> {
+    let mut limits = vec![
+        "when a command renames directories while another one starts, `bwrap` may leave an empty file behind before it is stopped".to_owned(),
+    ];
+    limits.extend(open_pipes(
+        can_close_pipes() && open_stage_program().is_some(),
+    ));
+    limits
 }
 
 fn version(program: &Path) -> String {

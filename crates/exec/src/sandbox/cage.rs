@@ -59,8 +59,9 @@ impl Cage {
         if let Some(report) = &self.0.report {
             return report.mishap(program, outcome);
         }
-        if let Some(launch) = &self.0.launch {
-            return launch.mishap(program);
+        let launch = self.0.launch.as_ref();
+        if let Some(error) = launch.and_then(|launch| launch.mishap(program)) {
+            return Some(error);
         }
         let progress = self.0.progress.as_ref()?;
         let ended_by_itself = matches!(outcome.status, crate::CommandStatus::Exited(_));
@@ -139,7 +140,8 @@ fn start_in_bubblewrap(
     let _alone = STARTING.write().unwrap_or_else(PoisonError::into_inner);
     // Closes files that this process inherited and never meant to pass on.
     close_fds::set_fds_cloexec_threadsafe(3, &[]);
-    let plan = BubblewrapPlan::new(invocation, sandbox, &view, &cwd)?;
+    let launch = LaunchReport::new()?;
+    let plan = BubblewrapPlan::new(invocation, sandbox, &view, (&cwd, launch.file()))?;
     let mut command = plan.command(invocation);
     connect(invocation, &mut command);
     // The kernel ends `bwrap` with the thread that started it, so the thread must stay.
@@ -153,6 +155,7 @@ fn start_in_bubblewrap(
         Cage(CageParts {
             keeper: Some(keeper),
             progress: Some(progress),
+            launch: Some(launch.keep_to_ourselves()),
             placeholders,
             ..CageParts::default()
         }),

@@ -31,6 +31,8 @@ use crate::Error;
 /// The oldest kernel interface that keeps a sandbox's promises: before it, a file could be
 /// truncated without being opened for writing.
 const ABI_MIN: ABI = ABI::V3;
+/// Since this one, a domain can allow files to be moved to other directories.
+const ABI_MOVES: ABI = ABI::V2;
 /// Since this one, signals stay inside.
 const ABI_SIGNALS: ABI = ABI::V6;
 /// Since this one, devices are not controlled.
@@ -129,6 +131,18 @@ pub(crate) fn enter_outer_domain() -> Result<bool, Error> {
         Ok(status) => Err(refused(format!("Landlock did not hold: {status:?}"))),
         Err(error) => Err(refused(format!("Landlock did not hold: {error}"))),
     }
+}
+
+/// Lists the limit of a sandbox of mounts that has no help of Landlock.
+pub(super) fn open_pipes(are_closed: bool) -> Vec<String> {
+    let limit = "named pipes of other programs can be written to, as far as you can write to them";
+    let limits = (!are_closed).then(|| limit.to_owned());
+    limits.into_iter().collect()
+}
+
+/// Returns whether Landlock can keep a command from writing where mounts do not.
+pub(super) fn can_close_pipes() -> bool {
+    newest_abi() >= ABI_MOVES
 }
 
 fn ruleset(sandbox: &Sandbox, view: &SandboxView, signals: bool) -> Result<RulesetCreated, Error> {

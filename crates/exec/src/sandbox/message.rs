@@ -2,7 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::filter::FilterOpenings;
 use super::handles::FileIdentity;
@@ -63,6 +63,14 @@ const STEPS: [MountStep; 6] = [
 ];
 
 impl SandboxPlan {
+    /// Returns the places below which the command may write.
+    pub(crate) fn writable(&self) -> impl Iterator<Item = &Path> {
+        let is_writable = |step| matches!(step, MountStep::Fresh | MountStep::Writable);
+        let places = self.mounts.iter();
+        let places = places.filter(move |(step, _)| is_writable(*step));
+        places.map(|(_, path)| path.as_path())
+    }
+
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut out = FieldWriter(Vec::new());
         out.number(self.parent.into());

@@ -12,6 +12,7 @@ use rustix::fs::MemfdFlags;
 use rustix::process::Pid;
 
 use super::filter::FilterOpenings;
+use super::landlock::{can_close_pipes, open_pipes};
 use super::message::{MountStep, SandboxPlan, SandboxedCommand};
 use super::stages::{StageEnd, StatusFile, start_stages};
 use super::view::{PlaceAccess, SandboxView, TMP, refused};
@@ -204,7 +205,7 @@ pub(super) fn probe() -> SandboxAvailability {
     match try_out(SandboxRequirement::Namespaces) {
         Ok(()) => SandboxAvailability::Held {
             what: "user, mount, process, IPC and network namespaces of our own, started".to_owned(),
-            limits: Vec::new(),
+            limits: open_pipes(can_close_pipes()),
         },
         Err(error) => SandboxAvailability::Unavailable {
             why: explain(&error),

@@ -161,6 +161,17 @@ pub(crate) fn holds_signals(kind: SandboxRequirement) -> bool {
     }
 }
 
+/// Returns true if pipes of other programs cannot be written; without Landlock, mounts do not do that.
+pub(crate) fn holds_pipes(kind: SandboxRequirement) -> bool {
+    let availability = match kind {
+        SandboxRequirement::Bubblewrap => &probed().bubblewrap,
+        SandboxRequirement::Namespaces => &probed().namespaces,
+        _ => return true,
+    };
+    let is_limit = |limit: &String| limit.starts_with("named pipes");
+    !matches!(availability, SandboxAvailability::Held { limits, .. } if limits.iter().any(is_limit))
+}
+
 /// Every file below `dir` with its contents, mode and owner.
 pub(crate) fn snapshot(dir: &Path) -> FileSnapshot {
     snapshot_without(dir, Path::new("/nothing"))

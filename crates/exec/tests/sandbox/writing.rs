@@ -4,8 +4,9 @@ use std::path::Path;
 
 use exec::sandbox::{GitAccess, SandboxRequirement};
 use exec::{CommandStatus, ExecErrorKind, run, shell};
+use rustix::fs::{CWD, FileType, Mode, OFlags};
 
-use crate::test_sandbox::{TestSandbox, kinds, kinds_with_mounts, snapshot};
+use crate::test_sandbox::{TestSandbox, holds_pipes, kinds, kinds_with_mounts, snapshot};
 
 /// Nothing outside changes, whatever the script does.
 #[track_caller]
@@ -89,6 +90,39 @@ fn shared_places_are_private_or_refused() {
             );
             assert!(!path.exists(), "{kind}: {}", path.display());
         }
+    }
+}
+
+/// Runs a script beside a pipe that a program outside reads. Returns what the script said, and what the
+/// program was told.
+fn told_outside(kind: SandboxRequirement, script: &str) -> (String, Vec<u8>) {
+    let field = TestSandbox::new();
+    let pipe = field.outside.join("pipe");
+    let mode = Mode::RWXU;
+    rustix::fs::mknodat(CWD, &pipe, FileType::Fifo, mode, 0).unwrap();
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let reader = rustix::fs::open(&pipe, flags, Mode::empty()).unwrap();
+    let outcome = field.run(&field.sandbox(kind), script);
+    let mut told = vec![0; 64];
+    let count = rustix::io::read(&reader, &mut told).unwrap();
+    told.truncate(count);
+    (outcome.stdout_text().into_owned(), told)
+}
+
+/// A read-only mount does not hold that back: the pipe's file stays as it is.
+#[test]
+fn named_pipes_of_other_programs_are_not_written() {
+    let script = "echo order > $OUT/pipe; ln -s $OUT/pipe link; echo order > link; echo order >> ../../outside/pipe";
+    let (_, without) = told_outside(SandboxRequirement::None, script);
+    assert_ne!(without, b"", "the attack has no teeth");
+    for kind in kinds().into_iter().filter(|kind| holds_pipes(*kind)) {
+        assert_eq!(told_outside(kind, script).1, b"", "{kind}");
+        // Those of the command's own work, and so does everything else that is written.
+        let own = "mkfifo own && (echo one > own &) && cat own; mkfifo $TMPDIR/p && (echo two > $TMPDIR/p &) && \
+                   cat $TMPDIR/p; echo three > /dev/stdout; echo > /dev/null && mkdir a b && echo four > a/f && \
+                   mv a/f b/f && ln b/f a/g && cat a/g; sh -c 'cat <<END\nfive\nEND'";
+        let (said, _) = told_outside(kind, own);
+        assert_eq!(said, "one\ntwo\nthree\nfour\nfive\n", "{kind}");
     }
 }
 

@@ -1,5 +1,6 @@
-//! Stages for a command without namespaces: one limits itself and becomes the command, one stays
-//! and kills everything when the program that asked for the command is gone.
+//! Stages for a command without namespaces of our own: one limits itself and becomes the command, one
+//! stays and kills everything when the program that asked for the command is gone. In a sandbox of
+//! `bwrap`, another closes the pipes of other programs and becomes the command.
 
 use std::ffi::OsString;
 use std::os::fd::{AsRawFd as _, OwnedFd};
@@ -15,6 +16,7 @@ use rustix::process::Pid;
 use super::super::landlock::kill_domain;
 use super::super::limits::limit_ourselves;
 use super::super::spec::ResourceLimits;
+use super::pipes::close_pipes_outside;
 use super::{
     PROGRAM, STAGE_NAME, StageEnd, StatusFile, UNBUILT, die_with_parent, failed, inherited,
 };
@@ -23,6 +25,29 @@ use super::{
 pub(super) const LAUNCH: &str = "launch";
 /// The stage that outlives the program that asked for the command.
 pub(super) const REAPER: &str = "reaper";
+
+/// The stage that becomes the command in a sandbox of `bwrap`.
+pub(super) const FENCE: &str = "fence";
+
+/// Returns the words that stand before the command in a sandbox of `bwrap`. Both files must be
+/// inheritable.
+pub(crate) fn fence_words<'p>(
+    program: &OwnedFd,
+    status: &StatusFile,
+    writable: impl Iterator<Item = &'p Path>,
+) -> Vec<OsString> {
+    let places: Vec<OsString> = writable.map(|path| path.as_os_str().to_owned()).collect();
+    let mut words = vec![
+        inherited(&program.as_raw_fd().to_string()).into_os_string(),
+        // `bwrap` starts no program under another name, so the name follows.
+        STAGE_NAME.into(),
+        FENCE.into(),
+        status.as_raw_fd().to_string().into(),
+        places.len().to_string().into(),
+    ];
+    words.extend(places);
+    words
+}
 
 /// Returns the beginning of the command that starts [`LAUNCH`], to which the caller adds the
 /// program and its arguments; `None` if no program serves as a stage. The file must be inheritable.
@@ -83,7 +108,7 @@ pub(super) fn launch(words: &[OsString]) -> i32 {
     else {
         return UNBUILT;
     };
-    let Ok(mut status) = StatusFile::reopen(&inherited(&status.to_string())) else {
+    let Ok(status) = StatusFile::reopen(&inherited(&status.to_string())) else {
         return UNBUILT;
     };
     let limits = ResourceLimits {
@@ -91,7 +116,34 @@ pub(super) fn launch(words: &[OsString]) -> i32 {
         memory_bytes_max,
         file_bytes_max,
     };
-    let prepared = prepare(&limits, parent);
+    become_command(status, prepare(&limits, parent), (program, args))
+}
+
+/// Keeps this process from the pipes of other programs and becomes the command. Returns only if it
+/// cannot.
+pub(super) fn fence(words: &[OsString]) -> i32 {
+    let [status, count, rest @ ..] = words else {
+        return UNBUILT;
+    };
+    let number: Option<usize> = count.to_str().and_then(|count| count.parse().ok());
+    let split = number.and_then(|number| rest.split_at_checked(number));
+    let (Some((writable, [program, args @ ..])), Ok(status)) = (
+        split,
+        StatusFile::reopen(&inherited(&status.to_string_lossy())),
+    ) else {
+        return UNBUILT;
+    };
+    let closed = close_pipes_outside(writable.iter().map(Path::new));
+    close_fds::set_fds_cloexec(3, &[]);
+    become_command(status, closed, (program, args))
+}
+
+/// Becomes the command, or reports why not.
+fn become_command(
+    mut status: StatusFile,
+    prepared: Result<(), String>,
+    (program, args): (&OsString, &[OsString]),
+) -> i32 {
     let end = match prepared {
         Err(why) => StageEnd::Failed(why),
         Ok(()) => {

@@ -12,6 +12,7 @@
 mod launch;
 mod mounts;
 mod network;
+mod pipes;
 mod status;
 
 use std::ffi::OsString;
@@ -34,7 +35,7 @@ use super::filter;
 use super::limits::limit_ourselves;
 use super::message::{SandboxPlan, SandboxedCommand};
 
-pub(crate) use launch::{launch_command, open_stage_program, reaper_command};
+pub(crate) use launch::{fence_words, launch_command, open_stage_program, reaper_command};
 pub(crate) use status::{StageEnd, StatusFile};
 
 /// The name under which this program is a stage. No user types it.
@@ -54,14 +55,16 @@ static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
 /// Enables the calling program to sandbox commands with namespaces. Must be called first in `main`:
 /// if the program was started as a stage, this does the work of the stage and does not return.
 pub fn serve_stages() {
-    let mut words = std::env::args_os();
-    if words.next().is_none_or(|name| name != STAGE_NAME) {
+    let mut words = std::env::args_os().peekable();
+    let is_stage = words.next().is_some_and(|name| name == STAGE_NAME);
+    if !is_stage && words.next_if(|word| word == STAGE_NAME).is_none() {
         PROGRAM.set(PathBuf::from(THIS_PROGRAM)).ok();
         return;
     }
     let words: Vec<OsString> = words.collect();
     let code = match words.split_first() {
         Some((stage, rest)) if stage == launch::LAUNCH => launch::launch(rest),
+        Some((stage, rest)) if stage == launch::FENCE => launch::fence(rest),
         Some((stage, rest)) if stage == launch::REAPER => launch::reap(rest),
         // The status file, if there is one, tells the starting program why.
         _ => run_stage(&words).unwrap_or(UNBUILT),
@@ -241,6 +244,7 @@ fn inner(plan: &SandboxPlan, status: &mut StatusFile, alive: &str) -> Result<i32
     )))?;
     limit_ourselves(&plan.limits).map_err(failed("setting limits"))?;
     give_up_rights(plan)?;
+    pipes::close_pipes_outside(plan.writable())?;
     // The command inherits no open files.
     close_fds::set_fds_cloexec(3, &[]);
     rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)
