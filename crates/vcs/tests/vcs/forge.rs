@@ -399,22 +399,6 @@ async fn cancelling_ends_a_request_and_a_wait() {
     }
 }
 
-#[tokio::test]
-async fn long_titles_and_bodies_are_cut_to_githubs_limits() {
-    let new = NewPullRequest {
-        title: format!("feat:\n{}", "ä".repeat(400)),
-        body: format!("Errors:\n```\n{}\n```\n", "é ".repeat(60_000)),
-        ..pull()
-    };
-    let (_, forge) = publish(vec![list(""), reply(201, PULL)], &new).await;
-    let sent = &forge.received()[1].body;
-    let count = |field: &str| sent[field].as_str().unwrap().chars().count();
-    assert_eq!(count("title"), 256);
-    assert_eq!(count("body"), 65_536);
-    let body = sent["body"].as_str().unwrap();
-    assert!(body.ends_with("characters._\n") && body.matches("```").count() == 2);
-}
-
 #[test]
 fn bases_and_tokens_that_are_unsafe_are_refused() {
     let check = |base: &str, token: &str, kind: VcsErrorKind| {

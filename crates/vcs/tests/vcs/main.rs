@@ -15,6 +15,7 @@ mod scripted;
 #[allow(dead_code, reason = "tests of other crates use the rest")]
 mod stateful;
 
+mod alike;
 mod branches;
 mod commits;
 mod crashes;
