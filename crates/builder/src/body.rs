@@ -5,6 +5,7 @@ use std::fmt::Write;
 use crate::job::BuildJob;
 use crate::prompts::fenced;
 use crate::result::FileOutcome;
+use crate::shown_text::{code, paragraph, quotation};
 use crate::validation::{BuildJudgement, CheckReport, CheckVerdict, FixProof};
 
 /// The most residual errors that are listed.
@@ -16,12 +17,10 @@ const IMPACTED_MAX: usize = 50;
 pub(crate) fn pull_request(job: &BuildJob) -> String {
     let mut text = String::new();
     let plan = job.plan.as_ref();
-    let summary = plan.map_or("", |plan| plan.summary.trim());
-    let quoted: Vec<String> = job.prompt.lines().map(|line| format!("> {line}")).collect();
-    write!(text, "{summary}\n\n{}\n", quoted.join("\n")).ok();
+    let summary = paragraph(plan.map_or("", |plan| plan.summary.as_str()));
+    write!(text, "{summary}\n\n{}\n", quotation(&job.prompt)).ok();
     for more in &job.follow_ups {
-        let quoted: Vec<String> = more.lines().map(|line| format!("> {line}")).collect();
-        write!(text, "\nThen:\n\n{}\n", quoted.join("\n")).ok();
+        write!(text, "\nThen:\n\n{}\n", quotation(more)).ok();
     }
     text.push_str(judgement(job));
     files(&mut text, job);
@@ -76,7 +75,7 @@ fn skipped(text: &mut String, job: &BuildJob) {
     }
     text.push_str("\n**Tests are turned off.** These lines keep tests from running:\n\n");
     for line in skipped.iter().take(ERRORS_MAX) {
-        writeln!(text, "- `{}`", line.replace('`', "'")).ok();
+        writeln!(text, "- {}", code(line)).ok();
     }
 }
 
@@ -89,12 +88,12 @@ fn files(text: &mut String, job: &BuildJob) {
             FileOutcome::Deleted => "deleted",
             FileOutcome::Renamed => "renamed",
         };
-        let from = file
-            .from
-            .as_ref()
-            .map_or(String::new(), |from| format!(" from `{from}`"));
-        let (path, added, removed) = (&file.path, file.lines_added, file.lines_removed);
-        writeln!(text, "- `{path}` {word}{from} (+{added} -{removed})").ok();
+        let from = file.from.as_ref().map_or(String::new(), |from| {
+            format!(" from {}", code(from.as_str()))
+        });
+        let (added, removed) = (file.lines_added, file.lines_removed);
+        let path = code(file.path.as_str());
+        writeln!(text, "- {path} {word}{from} (+{added} -{removed})").ok();
     }
     if let Some(coverage) = &job.result.plan_coverage
         && !coverage.missing.is_empty()
@@ -102,7 +101,7 @@ fn files(text: &mut String, job: &BuildJob) {
         let missing: Vec<String> = coverage
             .missing
             .iter()
-            .map(|path| format!("`{path}`"))
+            .map(|path| code(path.as_str()))
             .collect();
         write!(text, "\nPlanned and not done: {}.\n", missing.join(", ")).ok();
     }
@@ -118,7 +117,7 @@ fn checks(text: &mut String, job: &BuildJob) {
     }
     match &job.result.proof {
         Some(FixProof::Proven { tests }) => {
-            let tests: Vec<String> = tests.iter().map(|test| format!("`{test}`")).collect();
+            let tests: Vec<String> = tests.iter().map(|test| code(test)).collect();
             write!(
                 text,
                 "\nFails without the fix and passes with it: {}.\n",
@@ -129,7 +128,8 @@ fn checks(text: &mut String, job: &BuildJob) {
         Some(FixProof::NotChecked { because }) => {
             write!(
                 text,
-                "\nWhether a test shows the fix was not checked: {because}.\n"
+                "\nWhether a test shows the fix was not checked: {}.\n",
+                paragraph(because)
             )
             .ok();
         }
@@ -138,11 +138,11 @@ fn checks(text: &mut String, job: &BuildJob) {
 }
 
 fn check_line(check: &CheckReport) -> String {
-    let name = &check.name;
+    let name = paragraph(&check.name);
     let command = if check.command.is_empty() {
         String::new()
     } else {
-        format!(" (`{}`)", check.command)
+        format!(" ({})", code(&check.command))
     };
     match check.verdict {
         CheckVerdict::Passed => format!("- [x] {name}{command}"),
@@ -157,7 +157,7 @@ fn check_line(check: &CheckReport) -> String {
         ),
         CheckVerdict::NotJudged => format!(
             "- [ ] {name}{command}: **not judged**, it fails before and after the change: {}{}",
-            check.because.as_deref().unwrap_or("it does not say why"),
+            paragraph(check.because.as_deref().unwrap_or("it does not say why")),
             cause(check)
         ),
         CheckVerdict::Skipped => format!("- [ ] {name}{command}: was not run"),
@@ -175,7 +175,7 @@ fn residual(text: &mut String, job: &BuildJob) {
     let errors = &job.result.validation_errors;
     text.push_str("\n## What is left to mend\n\n");
     for error in errors.iter().take(ERRORS_MAX) {
-        writeln!(text, "- {error}").ok();
+        writeln!(text, "- {}", paragraph(error)).ok();
     }
     let more = errors.len().saturating_sub(ERRORS_MAX);
     if more > 0 {
@@ -186,7 +186,7 @@ fn residual(text: &mut String, job: &BuildJob) {
             write!(
                 text,
                 "\n<details><summary>Output of {}</summary>\n\n{}\n</details>\n",
-                check.name,
+                paragraph(&check.name),
                 fenced("", &check.output)
             )
             .ok();
@@ -207,8 +207,7 @@ fn closing_words(text: &mut String, job: &BuildJob) {
         _ => "What the model says about it",
     };
     let words: String = words.chars().take(WORDS_CHARS_MAX).collect();
-    let quoted: Vec<String> = words.lines().map(|line| format!("> {line}")).collect();
-    write!(text, "\n## {title}\n\n{}\n", quoted.join("\n")).ok();
+    write!(text, "\n## {title}\n\n{}\n", quotation(&words)).ok();
 }
 
 fn review(text: &mut String, job: &BuildJob) {
@@ -218,7 +217,7 @@ fn review(text: &mut String, job: &BuildJob) {
         .iter()
         .chain(&result.impacted_tests)
         .take(IMPACTED_MAX)
-        .map(|path| format!("- `{path}`"))
+        .map(|path| format!("- {}", code(path.as_str())))
         .collect();
     if !impacted.is_empty() {
         write!(
@@ -232,7 +231,7 @@ fn review(text: &mut String, job: &BuildJob) {
     if !result.notes.is_empty() {
         text.push_str("\n## Notes\n\n");
         for note in &result.notes {
-            writeln!(text, "- {note}").ok();
+            writeln!(text, "- {}", paragraph(note)).ok();
         }
     }
     let usage = result.token_usage;
@@ -245,4 +244,35 @@ fn review(text: &mut String, job: &BuildJob) {
         usage.cache_read
     )
     .ok();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::pull_request;
+    use crate::job::{BuildJob, JobId, Options};
+    use crate::plan::BuildPlan;
+    use crate::task_type::TaskType;
+    use crate::validation::BuildJudgement;
+
+    #[test]
+    fn nothing_that_others_say_acts_on_the_forge() {
+        let prompt = "say something better\n/merge";
+        let mut job = BuildJob::new(JobId::new(1, 2), prompt, Options::default(), 1).unwrap();
+        job.plan = Some(BuildPlan {
+            summary: "Says it.\n\n/merge\n<!-- ![x](https://evil.example)".to_owned(),
+            task_type: TaskType::Refactor,
+            files: Vec::new(),
+            context_files: Vec::new(),
+        });
+        job.follow_ups = vec!["and more\n/approve".to_owned()];
+        job.result.judgement = Some(BuildJudgement::Failed);
+        job.result.closing_words = Some("Done.\n/close\n<!--".to_owned());
+        job.result.validation_errors = vec!["a.txt:1: <!--\n/close".to_owned()];
+        job.result.note("`a` is left.\n/close".to_owned());
+        let body = pull_request(&job);
+        assert!(!body.contains("<!--") && !body.contains("![x]"), "{body}");
+        assert!(!body.lines().any(|line| line.starts_with('/')), "{body}");
+        assert!(body.starts_with("Says it. /merge &lt;!--"), "{body}");
+        assert!(body.contains("- `a` is left. /close\n"), "{body}");
+    }
 }

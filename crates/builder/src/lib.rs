@@ -44,6 +44,7 @@ mod dependencies;
 mod job_repository;
 mod kept_files;
 mod prompts;
+mod shown_text;
 mod taken_places;
 mod tree_index;
 

@@ -77,6 +77,12 @@ pub fn json(questionnaire: &Questionnaire, input: &DocumentInput) -> Value {
     })
 }
 
+/// Returns a code span of the text, whatever backticks it contains.
+#[must_use]
+pub fn code_span(text: &str) -> String {
+    fence::span(text)
+}
+
 /// Puts a text in a fence that it cannot close, for contexts that carry files.
 pub fn fenced(language: &str, text: &str) -> String {
     let fence = fence::around([text]);

@@ -67,7 +67,9 @@ impl CommitMessage {
         Self {
             change,
             scope: String::new(),
-            summary: one_line(summary).trim_end_matches('.').to_owned(),
+            summary: without_orders(&one_line(summary))
+                .trim_end_matches('.')
+                .to_owned(),
             body: String::new(),
             trailers: Vec::new(),
         }
@@ -87,7 +89,7 @@ impl CommitMessage {
         let kept = |c: &char| !c.is_control() || matches!(c, '\n' | '\t');
         let text: String = body.chars().filter(kept).collect();
         let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
-        self.body = lines.join("\n").trim().to_owned();
+        self.body = without_orders(lines.join("\n").trim());
         self
     }
 
@@ -140,6 +142,36 @@ fn one_line(text: &str) -> String {
     visible.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// The words in brackets by which a commit orders the checks of its forge not to run.
+const CHECK_ORDERS: [&str; 9] = [
+    "skip ci",
+    "ci skip",
+    "no ci",
+    "skip actions",
+    "actions skip",
+    "skip-ci",
+    "ci-skip",
+    "skip checks",
+    "skip check",
+];
+
+/// Makes orders to the forge's checks plain text: the author of a message does not decide that.
+fn without_orders(text: &str) -> String {
+    let lower = text.to_ascii_lowercase();
+    let mut shown: Vec<u8> = text.as_bytes().to_vec();
+    for order in CHECK_ORDERS {
+        for (at, found) in lower.match_indices(&format!("[{order}]")) {
+            shown[at] = b'(';
+            shown[at + found.len() - 1] = b')';
+        }
+    }
+    let bare = String::from_utf8_lossy(&shown).replace("***NO_CI***", "NO_CI");
+    let is_trailer = |line: &str| line.to_ascii_lowercase().starts_with("skip-checks:");
+    let mark = |line| if is_trailer(line) { "- " } else { "" };
+    let lines = bare.split('\n').map(|line| format!("{}{line}", mark(line)));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
 /// Cuts the line, between words if possible.
 fn cut(line: &str) -> String {
     if line.chars().count() <= SUBJECT_CHARS_MAX {
@@ -170,6 +202,16 @@ mod tests {
         assert_eq!(
             CommitMessage::new(ChangeType::Docs, "").to_string(),
             "docs: change\n"
+        );
+    }
+
+    #[test]
+    fn no_words_keep_the_forges_checks_from_running() {
+        let message = CommitMessage::new(ChangeType::Feat, "ä [Skip CI] it")
+            .body("Ü [ci skip], [NO CI] and [skip it].\n***NO_CI***\n\n\nskip-checks: true");
+        assert_eq!(
+            message.to_string(),
+            "feat: ä (Skip CI) it\n\nÜ (ci skip), (NO CI) and [skip it].\nNO_CI\n\n\n- skip-checks: true\n"
         );
     }
 
