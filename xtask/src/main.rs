@@ -36,6 +36,9 @@ Usage: cargo xtask COMMAND
   bench agent       what a turn of the agent loop costs, with a conversation of one megabyte
   bench generators  drawloom beside hygen, plop, copier and cookiecutter: CPU and memory
   bench index       drawloom's index beside ctags, madge, dependency-cruiser and aider's map
+  bench pages [[quick] --drawloom PATH]
+                    bytes and CPU of each page with 100 000 runs in the database; with `quick` a hundredth
+                    of them, to see that all of it works; with a PATH that program instead of a fresh build
   bench sandbox [--drawloom PATH]
                     a command that does nothing in a project of 5 000 files, with and without each kind
                     of sandbox; with a PATH that program builds them instead of this one
@@ -71,6 +74,7 @@ fn main() -> Result<ExitCode> {
         ["bench", "agent"] => bench::agent::run(&root),
         ["bench", "generators"] => bench::generators::run(&root),
         ["bench", "index"] => bench::index::run(&root),
+        ["bench", "pages", words @ ..] => bench::pages::run(&root, words),
         ["bench", "sandbox"] => bench::sandbox::run(),
         ["bench", "sandbox", "--drawloom", _] => bench::sandbox::run(),
         ["bench", "search"] => bench::search::run(&root),

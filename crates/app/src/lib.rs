@@ -58,6 +58,7 @@ pub use application::{FileState, NamedWorkflow, RestoreReport, TextMove, restore
 pub use application::{INBOX_COUNT_MAX, INBOX_PAGE_MAX, InboxGroup, InboxPage, InboxRequest};
 pub use application::{InboxScope, InboxTask, StepView};
 pub use application::{ListedKind, ListedRun, RUNS_COUNTED_MAX, RunListPage, RunListRequest};
+pub use application::{ProposedAnswers, RecipeUpdateInput, RecipeUpdateOutcome};
 pub use application::{ResultKind, SEARCH_PAGE_MAX, SearchRequest, SearchResult, SearchResults};
 pub use diagnostics::nearest;
 pub use error::{AppErrorCode, AppFailure, Error, FilePosition};

@@ -16,6 +16,11 @@ impl Secret {
         Secret(Arc::new(Zeroizing::new(text.trim().to_owned())))
     }
 
+    /// Returns the name of the variable that has the key, where the text is such a name (`$NAME`).
+    pub fn variable(&self) -> Option<&str> {
+        self.0.strip_prefix('$')
+    }
+
     /// Returns the key itself, for the request's header and nothing else.
     pub fn expose(&self) -> &str {
         &self.0

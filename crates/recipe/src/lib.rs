@@ -71,7 +71,9 @@ pub use run_journal::{
 };
 pub use scaffold::{ScaffoldFiles, scaffold, scaffold_from};
 pub use step::{StepReport, StepStatus};
-pub use update::{UpdateOutcome, UpdateReport, UpdateStatus, UpdatedFile, update};
+pub use update::{
+    SettledConflict, UpdateOutcome, UpdateReport, UpdateStatus, UpdatedFile, has_generated, update,
+};
 pub use validate::validate;
 pub use variables::GivenValues;
 pub use yaml::{YamlEntry, read_entries};

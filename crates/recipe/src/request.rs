@@ -9,6 +9,7 @@ use crate::conflict::{FileConflict, OnConflict};
 use crate::effect::FileStatus;
 use crate::perform::{CommandReport, OwnRecipes, RecipeTrust};
 use crate::step::StepReport;
+use crate::update::SettledConflict;
 use crate::variables::GivenValues;
 
 /// The variable that carries a run's writer token to the commands it starts.
@@ -46,6 +47,8 @@ pub struct RecipeRunRequest {
     pub cancel: Option<exec::CommandCancel>,
     /// Policy of an update for answers whose questions have changed.
     pub changed_questions: ChangedQuestions,
+    /// Texts of a person for files in which an update conflicts.
+    pub resolutions: Vec<SettledConflict>,
     /// Identity of this writer, and the time it waits for another one.
     pub writer: WriterRequest,
 }

@@ -57,6 +57,19 @@ pub struct UpdatedFile {
     /// The difference to the current file, as a unified diff.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub diff: String,
+    /// The whole text with conflict marks, where this update conflicts.
+    #[serde(skip)]
+    pub marked: Option<String>,
+}
+
+/// A file in which an update conflicts, as a person has settled it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SettledConflict {
+    pub path: RelPath,
+    /// The text with conflict marks that the person saw. If the file or the recipe has changed since, the
+    /// resolution does not count.
+    pub marked: String,
+    pub text: String,
 }
 
 /// Result of the update for one generated file.
@@ -87,6 +100,11 @@ const LABELS: ConflictLabels<'static> = ConflictLabels {
     base: "generated before",
     theirs: "generated now",
 };
+
+/// Tells whether a recipe has generated files here that an update could merge into.
+pub fn has_generated(recipe: &Recipe, root: &Root) -> Result<bool, Error> {
+    Ok(GenerationRecord::read(root, recipe)?.is_some())
+}
 
 /// Merges the recipe's new output into the files it generated before.
 pub fn update(
@@ -128,6 +146,7 @@ struct PreparedUpdate {
     report: UpdateReport,
     changes: ChangeSet,
     observed: ObservedFiles,
+    resolutions: Vec<SettledConflict>,
 }
 
 fn prepare(
@@ -147,6 +166,7 @@ fn prepare(
         },
         changes: ChangeSet::new(),
         observed: ObservedFiles::default(),
+        resolutions: request.resolutions.clone(),
     };
     let mut guarded: Vec<FileWrite> = Vec::new();
     let path = GenerationRecord::path(recipe)?;
@@ -309,6 +329,7 @@ fn merge_run(
         report,
         changes,
         observed,
+        resolutions,
     } = prepared;
     for write in writes {
         let Ok(new) = String::from_utf8(write.content) else {
@@ -327,12 +348,14 @@ fn merge_run(
                 path: write.path.clone(),
                 status: UpdateStatus::Conflicted,
                 diff: String::new(),
+                marked: None,
             });
             let base = base.map_or(new, str::to_owned);
             run.files.insert(write.path, base);
             continue;
         }
         let mut merged = merge(base, current.as_deref(), &new)?;
+        merged.settle(&write.path, resolutions);
         if let (Some(was), Some(text)) = (was, &current) {
             merged.text.get_or_insert_with(|| text.clone());
             if merged.status == UpdateStatus::Unchanged {
@@ -341,6 +364,8 @@ fn merge_run(
             changes.put(was.clone(), PathChange::Delete);
         }
         report.conflicts += merged.conflicts;
+        let is_conflicted = merged.status == UpdateStatus::Conflicted;
+        let marked = merged.text.clone().filter(|_| is_conflicted);
         let mut diff = String::new();
         if let Some(text) = merged.text {
             let old = current.as_deref().map(str::as_bytes);
@@ -358,6 +383,7 @@ fn merge_run(
             path: write.path.clone(),
             status: merged.status,
             diff,
+            marked,
         });
         if merged.status != UpdateStatus::Exists {
             run.files.insert(write.path, new);
@@ -382,6 +408,7 @@ fn note_no_longer_generated(before: &RecordedRun, run: &RecordedRun, report: &mu
             path: path.clone(),
             status,
             diff: String::new(),
+            marked: None,
         });
     }
 }
@@ -397,6 +424,30 @@ struct MergedFile {
     /// The new text, if the file changes.
     text: Option<String>,
     conflicts: usize,
+}
+
+impl MergedFile {
+    /// Takes the text of a person who has settled exactly these conflicts.
+    fn settle(&mut self, path: &RelPath, resolutions: &[SettledConflict]) {
+        let Some(marked) = self.text.as_ref().filter(|_| self.conflicts > 0) else {
+            return;
+        };
+        // Forms send lines with other endings than the file may have.
+        let fits =
+            |one: &&SettledConflict| one.path == *path && one.marked.lines().eq(marked.lines());
+        let Some(found) = resolutions.iter().find(fits) else {
+            return;
+        };
+        let text = match marked.contains("\r\n") {
+            true => found.text.replace("\r\n", "\n").replace('\n', "\r\n"),
+            false => found.text.clone(),
+        };
+        self.conflicts = conflict_marks(&text);
+        if self.conflicts == 0 {
+            self.status = UpdateStatus::Merged;
+        }
+        self.text = Some(text);
+    }
 }
 
 fn merge(base: Option<&str>, current: Option<&str>, new: &str) -> Result<MergedFile, Error> {

@@ -26,6 +26,17 @@ function say(state) {
   mark.textContent = state === "stale" ? `stale since ${since}` : state;
 }
 
+/** Tells whether a person is typing, or has a question open: nothing is moved then. @param {Element} main */
+function isBusy(main) {
+  const field = document.activeElement;
+  return main.querySelector("[data-task]") !== null || (main.contains(field) && /^(INPUT|TEXTAREA|SELECT)$/.test(field?.tagName ?? ""));
+}
+
+/** The names of the parts of a page that stay up to date. @param {Element} root */
+function partsOf(root) {
+  return [...root.querySelectorAll("[data-live]")].map((part) => part.getAttribute("data-live")).join();
+}
+
 /** Fetches the page that is shown and puts its live parts in place. */
 async function refresh() {
   planned = undefined;
@@ -35,6 +46,9 @@ async function refresh() {
   const answer = await fetch(here, { headers: { accept: "text/html" } }).catch(() => undefined);
   if (!answer?.ok || new URL(answer.url).pathname !== here.pathname) return;
   const fresh = parse(await answer.text());
+  const [main, newer] = [document.querySelector("main"), fresh.querySelector("main")];
+  // A part that was not there before, such as the changes of a build: the whole page is put in place.
+  if (main && newer && !isBusy(main) && partsOf(main) !== partsOf(newer)) patch(main, newer);
   for (const old of document.querySelectorAll("[data-live]")) {
     const next = fresh.querySelector(`[data-live="${old.getAttribute("data-live")}"]`);
     if (next && next.getAttribute("data-task") === old.getAttribute("data-task")) patch(old, next);

@@ -4,11 +4,15 @@ import { startKeys } from "./keys.js";
 import { startBuilder } from "./builder.js";
 import { startForms } from "./form.js";
 import { startReview } from "./review.js";
+import { startCopy } from "./copy.js";
+import { startSettling } from "./settle.js";
 
 document.documentElement.classList.add("js");
 startKeys();
 startForms();
 startReview();
+startCopy();
+startSettling();
 startBuilder();
 if (document.getElementById("live")) startLive();
 

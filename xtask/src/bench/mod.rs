@@ -6,6 +6,7 @@
 pub(crate) mod agent;
 pub(crate) mod generators;
 pub(crate) mod index;
+pub(crate) mod pages;
 pub(crate) mod sandbox;
 pub(crate) mod search;
 pub(crate) mod templates;

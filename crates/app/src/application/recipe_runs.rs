@@ -13,6 +13,8 @@ use workspace::WriterRequest;
 
 use super::UseCases;
 use super::access::Permission;
+use super::recipe_answers::{self, ProposedAnswers};
+use super::recipe_updates::{self, RecipeUpdateInput, RecipeUpdateOutcome};
 use crate::{AppErrorCode, Error, recipes, templates, trust};
 
 /// The part of a recipe run to carry out.
@@ -113,6 +115,35 @@ impl UseCases {
         })?
     }
 
+    /// Lets the model of the settings answer what the wish leaves open. Nothing is written.
+    pub async fn propose_answers(&self, wish: &RecipeRunInput) -> Result<ProposedAnswers, Error> {
+        self.permit(Permission::RunRecipes)?;
+        let (use_cases, wish) = (self.clone(), wish.clone());
+        // Rendering and waiting for the model block; a recipe stays on the thread that has read it.
+        let asked = move || recipe_answers::ask_model(&use_cases, &wish);
+        tokio::task::spawn_blocking(asked).await.map_err(ended)?
+    }
+
+    /// Tells if a recipe has generated files in this project.
+    pub async fn has_generated(&self, name: &str) -> Result<bool, Error> {
+        self.permit(Permission::Look)?;
+        let (use_cases, name) = (self.clone(), name.to_owned());
+        let found = move || recipe_updates::find_record(&use_cases, &name);
+        tokio::task::spawn_blocking(found).await.map_err(ended)?
+    }
+
+    /// Merges the recipe of today into what it generated before, as far as the pass goes.
+    pub async fn update_from_recipe(
+        &self,
+        wish: &RecipeUpdateInput,
+        pass: RecipePass,
+    ) -> Result<RecipeUpdateOutcome, Error> {
+        self.permit(Permission::RunRecipes)?;
+        let (use_cases, wish) = (self.clone(), wish.clone());
+        let merged = move || recipe_updates::merge_today(&use_cases, wish, pass);
+        tokio::task::spawn_blocking(merged).await.map_err(ended)?
+    }
+
     /// Renders the text of a template by itself: no partials, no commands, nothing written.
     pub async fn render_template(
         &self,
@@ -139,7 +170,7 @@ impl UseCases {
         })?
     }
 
-    fn named_recipe(&self, name: &str) -> Result<Recipe, Error> {
+    pub(super) fn named_recipe(&self, name: &str) -> Result<Recipe, Error> {
         let catalog = recipes::catalog(self.project())?;
         if !catalog.all().any(|listing| listing.id == name) {
             let names = catalog.all().map(|listing| listing.id.as_str());
@@ -154,7 +185,7 @@ impl UseCases {
         Ok(found.recipe)
     }
 
-    fn recipe_request(
+    pub(super) fn recipe_request(
         &self,
         wish: &RecipeRunInput,
         (recipe, pass): (&Recipe, RecipePass),
@@ -193,6 +224,10 @@ impl UseCases {
             ..RecipeRunRequest::default()
         })
     }
+}
+
+fn ended(cause: tokio::task::JoinError) -> Error {
+    Error::new(AppErrorCode::Command, format!("the recipe ended: {cause}"))
 }
 
 /// Returns the words of a value on a command line: a list is several words, `true` is a bare flag.

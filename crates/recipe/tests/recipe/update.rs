@@ -3,9 +3,11 @@
 use std::path::Path;
 
 use crate::check::{Case, Person, Ran, recipe, write};
-use recipe::{RecipeRunMode, RecipeRunRequest, UpdateOutcome, UpdateReport, load, update};
+use recipe::{
+    RecipeRunMode, RecipeRunRequest, SettledConflict, UpdateOutcome, UpdateReport, load, update,
+};
 use serde_json::json;
-use workspace::Root;
+use workspace::{RelPath, Root};
 
 const MANIFEST: &str = "name: it\nvariables:\n  name: { type: string, position: 0 }\nsteps:\n  - template: files\n  - command: touch ran-{{ name }}\n";
 
@@ -113,6 +115,40 @@ fn lines_changed_by_both_get_marks() {
         "{text}"
     );
     assert!(text.ends_with("tail a\nmore\n"), "{text}");
+}
+
+#[test]
+fn conflicts_that_a_person_has_settled_are_written_as_they_say() {
+    let settled = |marked: &str| SettledConflict {
+        path: RelPath::parse("a.txt").unwrap(),
+        marked: marked.to_owned(),
+        text: "head\n\none\ntwo\nboth\n\ntail a\nmore\n".to_owned(),
+    };
+    let ran = first().run();
+    newer(ran.path());
+    write(ran.path(), "a.txt", "head\n\none\ntwo\nmine\n\ntail a\n");
+    let shown = report(updated(&ran, |request| request.mode = RecipeRunMode::DryRun).unwrap());
+    let marked = shown
+        .files
+        .iter()
+        .find_map(|file| file.marked.clone())
+        .unwrap();
+    assert!(marked.contains("<<<<<<< your file\nmine\n"), "{marked}");
+    // Another text was settled: the marks stay.
+    let dry = |request: &mut RecipeRunRequest, one: SettledConflict| {
+        request.mode = RecipeRunMode::DryRun;
+        request.resolutions = vec![one];
+    };
+    let stale = report(updated(&ran, |request| dry(request, settled("other"))).unwrap());
+    assert_eq!(stale.conflicts, 1);
+    // A form sends lines that end with CR LF.
+    let sent = settled(&marked.replace('\n', "\r\n"));
+    let done = report(updated(&ran, |request| request.resolutions = vec![sent.clone()]).unwrap());
+    assert_eq!(
+        (done.conflicts, statuses(&done).as_str()),
+        (0, "unchanged a.asked, merged a.txt")
+    );
+    assert_eq!(ran.text("a.txt"), settled("").text);
 }
 
 #[test]

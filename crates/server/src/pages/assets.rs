@@ -10,7 +10,7 @@ use sha2::{Digest as _, Sha256};
 /// A file: its name, its type, its text.
 type AssetFile = (&'static str, &'static str, &'static str);
 
-const FILES: [AssetFile; 11] = [
+const FILES: [AssetFile; 13] = [
     (
         "style.css",
         "text/css; charset=utf-8",
@@ -33,6 +33,8 @@ const FILES: [AssetFile; 11] = [
     ("keys.js", MODULE, include_str!("../../assets/keys.js")),
     ("form.js", MODULE, include_str!("../../assets/form.js")),
     ("review.js", MODULE, include_str!("../../assets/review.js")),
+    ("settle.js", MODULE, include_str!("../../assets/settle.js")),
+    ("copy.js", MODULE, include_str!("../../assets/copy.js")),
     (
         "builder.js",
         MODULE,

@@ -11,7 +11,7 @@ use super::builds::build_state;
 use super::diff::{DiffLayout, columns, counts, head_row, hunks, rows};
 use super::form::FormData;
 use super::frame::{NavPage, page};
-use super::parts::{count, is_web_link, line, money, span, state, text_block, when};
+use super::parts::{copy, count, is_web_link, line, money, span, state, text_block, when};
 use super::visit::{PageProblem, PageResult, PageVisit};
 use crate::api::builder::go_on;
 use crate::problem::{ApiProblem, ProblemCode};
@@ -33,6 +33,9 @@ pub(super) async fn show(visit: PageVisit) -> PageResult {
             Some(DraftReason::NotJudged) => "A draft: no check could judge it".to_owned(),
             Some(DraftReason::ChecksFailed) | None => "A draft: some checks fail".to_owned(),
         },
+        JobStatus::Failed => "The build has failed".to_owned(),
+        JobStatus::Cancelled => "The build was cancelled".to_owned(),
+        JobStatus::Rejected => "The plan was rejected".to_owned(),
         status => format!("The build is {}", status.as_str().replace('_', " ")),
     };
     let result = &job.result;
@@ -41,7 +44,7 @@ pub(super) async fn show(visit: PageVisit) -> PageResult {
     let body = html! {
         div class="head" data-live="head" data-build=(job.id.as_str()) {
             div {
-                p class="small muted" { a href="/builds" { "Builds" } " / " code { (job.id.as_str()) } }
+                p class="small muted" { a href="/builds" { "Builds" } " / " code { (job.id.as_str()) } (copy(job.id.as_str(), "the id")) }
                 h1 { (title) }
                 p dir="auto" { (job.prompt) }
                 @for wish in &job.follow_ups { p class="small" dir="auto" { "Then: " (wish) } }
@@ -50,14 +53,15 @@ pub(super) async fn show(visit: PageVisit) -> PageResult {
                     " · " (count(result.files.len(), "file changed", "files changed"))
                     @if result.cost.calls > 0 { " · " (money(result.cost.micro_usd)) ", " (count(usize::try_from(result.cost.calls).unwrap_or(usize::MAX), "call", "calls")) }
                 }
-                @if let Some(error) = &job.error { p class="why bad" dir="auto" { (line(&error.message)) } }
+                @if let Some(error) = &job.error { p class="why bad said-by" dir="auto" { (error.message) } }
             }
             (acts(&visit, job, shown.is_interrupted()))
         }
-        div class="split split-build" {
+        @let has_work = job.plan.is_some() || !result.diffs.is_empty();
+        div class=(if has_work { "split split-build" } else { "narrow" }) {
             div {
                 (plan(&visit, job))
-                @if reviews { form method="post" action={ "/builds/" (job.id.as_str()) } id="review" { (changes) (closing(job)) } }
+                @if reviews { form method="post" action={ "/builds/" (job.id.as_str()) } id="review" data-live="review" { (changes) (closing(job)) } }
                 @else { div data-live="diffs" { (changes) } }
             }
             div data-live="checks" {

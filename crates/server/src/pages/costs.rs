@@ -102,7 +102,7 @@ fn chart(daily: &CostReport) -> Markup {
         false => day.sum.tokens,
     };
     let most = days.iter().map(|day| amount(day)).max().unwrap_or(0).max(1);
-    let wide = 480 / days.len().clamp(8, 90);
+    let wide = 480 / days.len().clamp(30, 90);
     html! {
         @if !days.is_empty() {
             section class="card" {
@@ -115,7 +115,7 @@ fn chart(daily: &CostReport) -> Markup {
                     }
                     @if let (Some(first), Some(last)) = (days.first(), days.last()) {
                         text x="2" y="146" { (first.title) }
-                        @if days.len() > 8 { text class="end" x=(days.len() * wide) y="146" { (last.title) } }
+                        @if days.len() > 12 { text class="end" x=(days.len() * wide) y="146" { (last.title) } }
                     }
                 }
             }

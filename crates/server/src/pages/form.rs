@@ -170,7 +170,7 @@ impl FormField {
                 FieldKind::Number { is_whole } => input class="num" id=(id) name=(key) type="number"
                     step=(if *is_whole { "1" } else { "any" }) value=(value) required[self.is_required];,
                 FieldKind::Secret => input id=(id) name=(key) type="password" autocomplete="off" required[self.is_required];,
-                _ => textarea id=(id) name=(key) rows="2" dir="auto" required[self.is_required] data-proposed=[self.proposed()] { "\n" (value) },
+                _ => textarea id=(id) name=(key) rows="1" class="grows" dir="auto" required[self.is_required] data-proposed=[self.proposed()] { "\n" (value) },
             }
         }
     }

@@ -160,7 +160,7 @@ pub(super) async fn page_with(
             (head(title))
             body {
                 a class="skip" href="#main" { "Skip to the page" }
-                (top(visit))
+                (top(visit, here, counts.0))
                 (navigation(here, counts))
                 main id="main" {
                     @if let Some(said) = said { p class="said" role="status" { (said) } }
@@ -197,7 +197,7 @@ fn head(title: &str) -> Markup {
     }
 }
 
-fn top(visit: &PageVisit) -> Markup {
+fn top(visit: &PageVisit, here: NavPage, waiting: usize) -> Markup {
     let name = &visit.identity.display_name;
     let initials: String = name
         .split(|c: char| !c.is_alphanumeric())
@@ -207,6 +207,11 @@ fn top(visit: &PageVisit) -> Markup {
         .collect();
     html! {
         header class="top" {
+            // On a narrow screen the navigation folds behind this button.
+            button class="fold-nav" type="button" popovertarget="side" aria-label={ "Pages; this is " (here.link().0) } {
+                span aria-hidden="true" { "☰" }
+                @if waiting > 0 { span class="count" aria-hidden="true" { (badge(waiting)) } }
+            }
             a class="logo" href="/inbox" { (PreEscaped(LOGO)) span { "Drawloom" } }
             form class="search" role="search" action="/search" {
                 input type="search" name="q" placeholder="Search runs, tasks and workflows" aria-label="Search"
@@ -225,14 +230,18 @@ fn top(visit: &PageVisit) -> Markup {
     }
 }
 
-fn navigation(here: NavPage, (waiting, running): (usize, usize)) -> Markup {
-    let badge = |number: usize| match number {
+/// A number of the navigation, which is not counted to its end.
+fn badge(number: usize) -> String {
+    match number {
         0 => String::new(),
         number if number > COUNTED_MAX => format!("{COUNTED_MAX}+"),
         number => number.to_string(),
-    };
+    }
+}
+
+fn navigation(here: NavPage, (waiting, running): (usize, usize)) -> Markup {
     html! {
-        nav class="side" aria-label="Main" id="side" data-live="side" {
+        nav class="side" aria-label="Main" id="side" data-live="side" popover {
             @for one in NavPage::ALL {
                 @let (word, link) = one.link();
                 @if one == NavPage::People { hr; }

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use store::{AuditEntry, AuditFilter, RunFilter, TaskCursor, TaskDetails, TaskUrgency};
 
 use super::answers::answer_form;
+use super::builds;
 use super::frame::{NavPage, page_with};
 use super::parts::{
     count, empty, line, state, task_state, text_block, value, value_line, waits_for_person, when,
@@ -203,7 +204,11 @@ pub(super) async fn respond(
     wrong: Option<&ApiProblem>,
 ) -> Result<Response, ApiProblem> {
     let view = InboxView::of(visit, chosen).await?;
-    let title = view.title();
+    let builds = builds::waiting(visit).await?;
+    let title = match (view.total, builds.len()) {
+        (0, number) if number > 0 => builds::waiting_words(number),
+        _ => view.title(),
+    };
     let decided = decided(visit).await?;
     let is_new = view.rows.is_empty()
         && visit
@@ -216,14 +221,15 @@ pub(super) async fn respond(
             div {
                 h1 { (title) }
                 @if let Some(first) = view.rows.first() {
-                    p class="muted" { "The oldest came " (when(first.task.created_ms, visit.now_ms)) "." }
+                    p class="muted" { "The oldest came " (when(first.task.created_ms, visit.now_ms)) "."
+                        @if !builds.is_empty() { " " (builds::waiting_words(builds.len())) ", too." } }
                 }
             }
         }
         (chips(visit))
         @if view.rows.is_empty() && view.open.is_none() {
             @if is_new { (super::welcome::card(visit)) }
-            (nothing_waits())
+            @if builds.is_empty() { (nothing_waits()) } @else { (builds::waiting_list(visit, &builds)) }
             (decided_card(visit, &decided))
         } @else {
             @let is_chosen = visit.query.get("task").or_else(|| visit.query.get("next")).is_some() || wrong.is_some();
@@ -231,6 +237,7 @@ pub(super) async fn respond(
                 div {
                     nav class="list" data-live="list" data-keys="list" aria-label="Questions" { (list(visit, &view)) }
                     @if let Some(next) = &view.next { p class="more" { a class="btn" rel="next" href={ "/inbox?for=" (scope_word(scope(visit))) "&after=" (encoded(&next.to_string())) } { "Newer ones" } } }
+                    (builds::waiting_list(visit, &builds))
                     (decided_card(visit, &decided))
                 }
                 @if let Some(open) = &view.open { (card(visit, open, (&view.rows, wrong)).await?) }

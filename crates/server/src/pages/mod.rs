@@ -22,16 +22,19 @@ mod parts;
 mod people;
 mod person;
 mod picture;
+mod recipe_update;
 mod recipes;
 mod run;
 mod run_acts;
 mod runs;
 mod samples;
 mod search;
+mod settings;
 mod sign_in;
 mod task;
 mod tasks;
 mod timeline;
+mod tree;
 mod trying;
 mod views;
 mod visit;
@@ -81,6 +84,10 @@ fn work() -> Router<ServerState> {
         .route("/builds/{build}", get(build::show).post(build::act))
         .route("/recipes", get(recipes::list))
         .route("/recipes/{name}", get(recipes::show).post(recipes::run))
+        .route(
+            "/recipes/{name}/update",
+            get(recipe_update::show).post(recipe_update::act),
+        )
 }
 
 /// Workflows and the builder.
@@ -116,8 +123,8 @@ fn around() -> Router<ServerState> {
         .route("/people/tokens/revoke", post(people::revoke_token))
         .route("/costs", get(costs::show))
         .route("/activity", get(overview::activity))
-        .route("/settings", get(overview::settings))
-        .route("/settings/schedules", post(overview::switch_schedule))
+        .route("/settings", get(settings::show))
+        .route("/settings/schedules", post(settings::switch_schedule))
         .route("/health", get(overview::health))
         .route("/search", get(search::show))
 }

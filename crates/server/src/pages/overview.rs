@@ -1,21 +1,19 @@
-//! Pages that tell: activity, settings and health.
+//! Pages that tell: activity and health.
 
 use app::Permission;
 use flow::engine::{RunStatus, TaskStatus};
-use maud::{Markup, html};
+use maud::html;
 use std::collections::BTreeMap;
-use store::{AuditFilter, AuditOutcome, DeliveryStatus, RunFilter, TaskFilter};
+use store::{AuditFilter, AuditOutcome, RunFilter, TaskFilter};
 
 use super::frame::{NavPage, page};
 use super::parts::{count, empty, line, state, when};
 use super::runs;
 use super::visit::{PageResult, PageVisit};
-use crate::problem::{ApiProblem, ProblemCode};
+use crate::problem::ApiProblem;
 
 /// How many entries of the audit log are shown.
 const ENTRIES_MAX: usize = 100;
-/// How many messages of a webhook are shown.
-const DELIVERIES_MAX: usize = 5;
 /// Number of tasks in progress that are searched for their workers.
 const HELD_MAX: usize = 500;
 /// How far counts on the health page go.
@@ -47,108 +45,13 @@ pub(super) async fn activity(visit: PageVisit) -> PageResult {
                 ul class="plain" {
                     @for entry in &entries {
                         @let outcome = match entry.entry.outcome { AuditOutcome::Done => ("ok", "done"), AuditOutcome::Refused => ("bad", "refused"), AuditOutcome::Failed => ("hold", "failed") };
-                        li class="small" { (when(entry.at_ms, visit.now_ms)) " " (state(outcome.0, outcome.1)) " " strong { (entry.entry.actor) } " " code { (entry.entry.action) } " " span dir="auto" { (line(&entry.entry.object)) } }
+                        li class="small" { (when(entry.at_ms, visit.now_ms)) " " (state(outcome.0, outcome.1)) " " strong { (entry.entry.actor) } " " code { (entry.entry.action) } @if !entry.entry.action.ends_with(&entry.entry.object) { " " span dir="auto" { (line(&entry.entry.object)) } } }
                     }
                 }
             }
         }
     };
     Ok(page(&visit, NavPage::Activity, title, &body).await)
-}
-
-pub(super) async fn settings(visit: PageVisit) -> PageResult {
-    let schedules = visit.use_cases.schedules().await?;
-    let webhooks = webhook_card(&visit).await?;
-    let title = format!(
-        "{} and the limits of this server",
-        count(schedules.len(), "schedule", "schedules")
-    );
-    let limits = visit.state.limits();
-    let facts = [
-        ("body_bytes_max", limits.body_bytes_max.to_string()),
-        ("page_items_max", limits.page_items_max.to_string()),
-        ("runs_at_once_max", limits.runs_at_once_max.to_string()),
-        (
-            "streams_per_user_max",
-            limits.streams_per_user_max.to_string(),
-        ),
-        (
-            "requests_per_second_max",
-            limits.requests_per_second_max.to_string(),
-        ),
-        (
-            "sign_ins_per_minute_max",
-            limits.sign_ins_per_minute_max.to_string(),
-        ),
-    ];
-    let body = html! {
-        div class="head" { div { h1 { (title) } p class="muted" { "Settings are in " code { "drawloom.toml" } "; keys are named there, never shown." } } }
-        div class="split split-run" {
-            section class="card" {
-                h2 { "Schedules" }
-                @if schedules.is_empty() { p class="muted" { "None. Add one with" } pre { "drawloom schedules add NAME WORKFLOW '0 6 * * *'" } }
-                @for schedule in &schedules {
-                    form class="inline" method="post" action="/settings/schedules" {
-                        input type="hidden" name="slug" value=(schedule.slug.as_str());
-                        @if schedule.is_enabled { (state("ok", "on")) } @else { (state("idle", "off")) } " "
-                        strong { (schedule.slug.as_str()) } " " code { (schedule.cron) } " "
-                        span class="small muted" { (schedule.workflow) " · " (schedule.time_zone) @if let Some(next) = schedule.next_ms { " · next " (when(next, visit.now_ms)) } }
-                        @if visit.may(Permission::ManageSchedules) { " " button class="quiet" name="on" value=(!schedule.is_enabled) { @if schedule.is_enabled { "Switch off" } @else { "Switch on" } } }
-                    }
-                }
-            }
-            div {
-                (webhooks)
-                section class="card" { h2 { "Limits" } dl class="facts" { @for (name, number) in &facts { dt { code { (name) } } dd class="num" { (number) } } } }
-            }
-        }
-    };
-    Ok(page(&visit, NavPage::Settings, &title, &body).await)
-}
-
-/// The webhooks with their last messages, for those who may change them.
-async fn webhook_card(visit: &PageVisit) -> Result<Markup, ApiProblem> {
-    if !visit.may(Permission::ManageWebhooks) {
-        return Ok(html! {});
-    }
-    let mut shown = Vec::new();
-    for webhook in visit.use_cases.webhooks().await? {
-        let sent = visit
-            .use_cases
-            .webhook_deliveries(webhook.id, None, DELIVERIES_MAX)
-            .await?;
-        shown.push((webhook, sent));
-    }
-    Ok(html! {
-        section class="card" {
-            h2 { "Webhooks" }
-            @if shown.is_empty() { p class="muted" { "None. Programs add them with " code { "POST /api/v1/webhooks" } "." } }
-            @for (webhook, sent) in &shown {
-                div class="check" {
-                    p { @if webhook.is_enabled { (state("ok", "on")) } @else { (state("idle", "off")) } " " code dir="auto" { (line(&webhook.url)) } " " span class="small muted" dir="auto" { (line(&webhook.description)) @if !webhook.events.is_empty() { " · " (webhook.events.join(", ")) } } }
-                    ul class="plain" {
-                        @for one in sent {
-                            @let class = match one.status { DeliveryStatus::Delivered => "ok", DeliveryStatus::Waiting => "wait", DeliveryStatus::Failed => "bad" };
-                            li class="small" { (state(class, one.status.as_str())) " " (when(one.created_ms, visit.now_ms)) " · " (count(usize::try_from(one.attempts).unwrap_or(usize::MAX), "attempt", "attempts"))
-                                @if let Some(status) = one.last_status { " · HTTP " (status) }
-                                @if let Some(error) = &one.last_error { " · " span dir="auto" { (line(error)) } } }
-                        }
-                    }
-                }
-            }
-        }
-    })
-}
-
-pub(super) async fn switch_schedule(visit: PageVisit) -> PageResult {
-    let name = visit.form.required("slug")?.to_owned();
-    let invalid = |cause: store::Error| ApiProblem::new(ProblemCode::Invalid, cause.to_string());
-    let slug = name.parse().map_err(invalid)?;
-    let is_on = visit.form.get("on") == Some("true");
-    visit.use_cases.enable_schedule(&slug, is_on).await?;
-    visit
-        .done(("schedules.switch", &name), "/settings", "switched")
-        .await
 }
 
 pub(super) async fn health(visit: PageVisit) -> PageResult {
@@ -200,7 +103,7 @@ pub(super) async fn health(visit: PageVisit) -> PageResult {
     let workers = workers(&visit).await?;
     let body = html! {
         div class="head" data-live="head" { div { h1 { (title) } p class="muted" { "The database answers. " (super::inbox::waiting_words(waiting)) "." } } }
-        div class="split split-run" data-live="counts" {
+        div class="cards" data-live="counts" {
             section class="card" { h2 { "Runs" } dl class="facts" { @for (name, number) in &runs { dt { (name) } dd class="num" { (number) } } } }
             section class="card" { h2 { "Tasks" } dl class="facts" {
                 @for (name, number) in &tasks { dt { (name.replace('_', " ")) } dd class="num" { (number) } }

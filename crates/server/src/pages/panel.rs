@@ -158,7 +158,7 @@ impl StepPanel<'_> {
                 details { summary class="small muted" { (rare.len()) " more settings" }
                     @for field in rare { (self.field(field, &settings)) } }
                 div class="actions" {
-                    button class="primary" formaction="/builder/draw" formnovalidate name="act" value="apply" { "Put into the text" }
+                    button formaction="/builder/draw" formnovalidate name="act" value="apply" { "Put into the text" }
                     button class="quiet" formaction="/builder/draw" formnovalidate name="act" value="delete" { "Delete the step" }
                 }
             }
@@ -305,7 +305,7 @@ fn edge_panel(diagram: &Diagram, at: usize, edge: &DiagramEdge) -> Markup {
             input type="hidden" name="edge" value=(at);
             div class="field" { label for="label" { (word) } input id="label" name="label" class="mono" value=(edge.label.text); div class="hint" { (hint) } }
             div class="actions" {
-                button class="primary" formaction="/builder/draw" formnovalidate name="act" value="relabel" { "Put into the text" }
+                button formaction="/builder/draw" formnovalidate name="act" value="relabel" { "Put into the text" }
                 button class="quiet" formaction="/builder/draw" formnovalidate name="act" value="disconnect" { "Remove the edge" }
             }
         }

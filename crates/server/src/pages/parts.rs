@@ -4,10 +4,11 @@ use flow::engine::{HoldKind, RunStatus, SpentAmount, TaskRow, TaskStatus};
 use maud::{Markup, html};
 use serde_json::Value;
 
+use super::tree;
 use crate::problem::{ApiProblem, ProblemCode};
 
 /// How much of a value a page shows, in bytes.
-const VALUE_BYTES_MAX: usize = 8_000;
+pub(super) const VALUE_BYTES_MAX: usize = 8_000;
 /// How much of a line in a list is shown, in characters.
 const LINE_CHARS_MAX: usize = 140;
 
@@ -133,80 +134,25 @@ pub(super) fn short_id(id: &str) -> &str {
     id.get(at..).unwrap_or(id)
 }
 
-/// How many entries a tree shows before the rest is left to the raw text.
-const ENTRIES_MAX: usize = 200;
-/// How deep a tree is open at first.
-const OPEN_DEPTH: usize = 2;
+/// An id as people compare it, with the whole of it on hover and a button that copies it.
+pub(super) fn id(id: &str) -> Markup {
+    html! { code title=(id) { (short_id(id)) } (copy(id, "the id")) }
+}
+
+/// A button that copies a text; pages without scripts have none.
+pub(super) fn copy(text: &str, what: &str) -> Markup {
+    let label = format!("Copy {what}");
+    html! { button class="copy needs-js" type="button" data-copy=(text) aria-label=(label) title=(label) {} }
+}
 
 /// A value in full, up to a limit: text as text, everything else as a tree that folds, with its JSON below.
 pub(super) fn value(value: &Value) -> Markup {
     match value {
         Value::String(text) => text_block(text),
         Value::Null => html! { span class="muted" { "nothing" } },
-        Value::Object(map) if !map.is_empty() => with_raw(value),
-        Value::Array(items) if !items.is_empty() => with_raw(value),
+        Value::Object(map) if !map.is_empty() => tree::markup(value),
+        Value::Array(items) if !items.is_empty() => tree::markup(value),
         other => text_block(&other.to_string()),
-    }
-}
-
-fn with_raw(value: &Value) -> Markup {
-    let raw = serde_json::to_string_pretty(value).unwrap_or_default();
-    let mut left = ENTRIES_MAX;
-    html! {
-        div class="tree" { (branch(value, 0, &mut left)) }
-        @if left == 0 { p class="hint" { "The first " (ENTRIES_MAX) " entries. The JSON has more." } }
-        details class="raw" { summary class="small muted" { "JSON" } (text_block(&raw)) }
-    }
-}
-
-/// The entries of an object or an array, each with its value or with a branch that folds.
-fn branch(value: &Value, depth: usize, left: &mut usize) -> Markup {
-    let entries: Vec<(String, &Value)> = match value {
-        Value::Object(map) => map
-            .iter()
-            .map(|(name, inner)| (name.clone(), inner))
-            .collect(),
-        Value::Array(items) => items
-            .iter()
-            .enumerate()
-            .map(|(at, inner)| (at.to_string(), inner))
-            .collect(),
-        _ => Vec::new(),
-    };
-    html! {
-        ul {
-            @for (name, inner) in &entries {
-                @if take_one(left) { li { (leaf(name, inner, (depth, &mut *left))) } }
-            }
-        }
-    }
-}
-
-fn take_one(left: &mut usize) -> bool {
-    let has_one = *left > 0;
-    *left = left.saturating_sub(1);
-    has_one
-}
-
-fn leaf(name: &str, value: &Value, (depth, left): (usize, &mut usize)) -> Markup {
-    let size = match value {
-        Value::Object(map) => map.len(),
-        Value::Array(items) => items.len(),
-        _ => 0,
-    };
-    html! {
-        @if size > 0 {
-            details open[depth < OPEN_DEPTH && size <= 12] {
-                summary { span class="key" { (name) } " " span class="muted small" { (size) } }
-                (branch(value, depth + 1, left))
-            }
-        } @else {
-            span class="key" { (name) } " "
-            @match value {
-                Value::String(text) => span dir="auto" class="said-by" { (head(text, VALUE_BYTES_MAX)) },
-                other => code { (other.to_string()) },
-            }
-        }
     }
 }
 
@@ -247,7 +193,7 @@ pub(super) fn line(text: &str) -> String {
     written
 }
 
-fn head(text: &str, max: usize) -> &str {
+pub(super) fn head(text: &str, max: usize) -> &str {
     let mut end = max.min(text.len());
     while !text.is_char_boundary(end) {
         end -= 1;

@@ -7,7 +7,7 @@ use maud::{Markup, html};
 use store::{AccessToken, User, UserFilter, UserKind, UserRole};
 
 use super::frame::{NavPage, page};
-use super::parts::{count, line, state, text_block, when};
+use super::parts::{copy, count, line, state, text_block, when};
 use super::visit::{PageResult, PageVisit};
 use crate::api::encoded;
 use crate::problem::{ApiProblem, ProblemCode};
@@ -27,9 +27,12 @@ async fn respond(visit: &PageVisit, secret: Option<&str>) -> PageResult {
         count(agents, "agent", "agents")
     );
     let body = html! {
-        div class="head" { div { h1 { (title) } } }
+        div class="head" {
+            div { h1 { (title) } }
+            @if visit.may(Permission::ManagePeople) { div class="actions" { (add_form()) } }
+        }
         @if let Some(secret) = secret {
-            section class="card" role="status" { h2 { "Your new token, shown this once" } pre { (secret) } p class="hint" { "Copy it now: it cannot be shown again." } }
+            section class="card" role="status" { h2 { "Your new token, shown this once " (copy(secret, "the token")) } pre { (secret) } p class="hint" { "Copy it now: it cannot be shown again." } }
         }
         div class="split split-run" {
             div {
@@ -37,7 +40,6 @@ async fn respond(visit: &PageVisit, secret: Option<&str>) -> PageResult {
                 (declared(visit))
             }
             div {
-                @if visit.may(Permission::ManagePeople) { (add_form()) }
                 (token_card(visit, &tokens))
             }
         }
@@ -51,7 +53,7 @@ fn row(visit: &PageVisit, user: &User) -> Markup {
     html! {
         a class="row" href={ "/people/" (encoded(user.slug.as_str())) } {
             strong dir="auto" { (user.display_name) " " span class="mono muted small" { (user.slug.as_str()) } }
-            @if user.is_active { (state("ok", user.role.as_str())) } @else { (state("idle", "deactivated")) }
+            @if user.is_active { span class="small" { (user.role.as_str()) } } @else { (state("idle", "deactivated")) }
             @match &user.nature {
                 UserKind::Person { email } => { @if sees_address { span class="small muted" { (email) } } span class="small muted" { "person" } },
                 UserKind::Agent { prompt } => { span class="small muted" dir="auto" { (line(prompt)) } span class="small muted" { "agent" } },
@@ -77,16 +79,16 @@ fn declared(visit: &PageVisit) -> Markup {
 
 fn add_form() -> Markup {
     html! {
-        details class="card" {
-            summary { "Add a person or an agent" }
-            form method="post" action="/people" {
+        details class="pop" {
+            summary class="btn primary" { "Add a person or an agent" }
+            form class="menu" method="post" action="/people" {
                 div class="field" { label for="slug" { "Name in workflows" } input id="slug" name="slug" required pattern="[a-z0-9\\-]+" placeholder="code-reviewer"; }
                 div class="field" { label for="display" { "Name for people" } input id="display" name="display" required; }
                 div class="field" { label for="role" { "Role" } select id="role" name="role" { @for role in UserRole::ALL { option value=(role.as_str()) selected[role == UserRole::Reviewer] { (role.as_str()) } } } }
                 div class="field" { label class="flag" for="is-agent" { input id="is-agent" type="checkbox" name="agent" value="true"; " Is an agent" } div class="hint" { "An agent is a model in a role. It needs a prompt; a person needs an e-mail address." } }
                 div class="field of-person" { label for="email" { "E-mail address, of a person" } input id="email" name="email" type="email"; }
                 div class="field of-agent" { label for="prompt" { "Prompt, of an agent" } textarea id="prompt" name="prompt" rows="4" {} }
-                button class="primary" { "Add" }
+                button { "Add" }
             }
         }
     }

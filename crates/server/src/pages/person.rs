@@ -125,7 +125,7 @@ fn session_card(visit: &PageVisit, user: &User, sessions: &[WebSession]) -> Mark
                     li {
                         form class="inline" method="post" action={ "/people/" (encoded(user.slug.as_str())) } {
                             input type="hidden" name="session" value=(session.id.0);
-                            span dir="auto" { (line(&session.user_agent)) } " " span class="small muted" { (session.address) " · last " (when(session.seen_ms, visit.now_ms)) } " "
+                            span dir="auto" title=(session.user_agent) { (browser(&session.user_agent)) } " " span class="small muted" { (session.address) " · last " (when(session.seen_ms, visit.now_ms)) } " "
                             button class="quiet" name="act" value="sign-out" { "Sign out" }
                         }
                     }
@@ -134,6 +134,33 @@ fn session_card(visit: &PageVisit, user: &User, sessions: &[WebSession]) -> Mark
             @if sessions.len() > 1 { p class="small" { (state("hold", "several places")) " Sign out those that you do not know." } }
             p class="hint" { "A forgotten password: " code { "drawloom users reset-password " (user.slug.as_str()) } " prints a link." }
         }
+    }
+}
+
+/// A browser and its system, as people call them.
+fn browser(agent: &str) -> String {
+    let known = |names: &[(&str, &'static str)]| {
+        let found = names.iter().find(|(mark, _)| agent.contains(mark));
+        found.map(|(_, name)| *name)
+    };
+    let program = known(&[
+        ("Firefox/", "Firefox"),
+        ("Edg/", "Edge"),
+        ("OPR/", "Opera"),
+        ("Chrome/", "Chrome"),
+        ("Safari/", "Safari"),
+    ]);
+    let system = known(&[
+        ("Android", "Android"),
+        ("iPhone", "iPhone"),
+        ("iPad", "iPad"),
+        ("Windows", "Windows"),
+        ("Mac OS X", "macOS"),
+        ("Linux", "Linux"),
+    ]);
+    match (program, system) {
+        (Some(program), Some(system)) => format!("{program} on {system}"),
+        _ => line(agent),
     }
 }
 
@@ -180,6 +207,28 @@ pub(super) async fn act(visit: PageVisit) -> PageResult {
             };
             visit.use_cases.edit_user(&user).await?;
             visit.done(("users.edit", &name), &back, "edited").await
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn browsers_are_called_by_their_names() {
+        for (agent, words) in [
+            (
+                "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/156.0 Safari/537.36",
+                "Chrome on Linux",
+            ),
+            (
+                "Mozilla/5.0 (iPhone; CPU iPhone OS 19_0 like Mac OS X) Version/19.0 Safari/604.1",
+                "Safari on iPhone",
+            ),
+            ("curl/8.9", "curl/8.9"),
+        ] {
+            assert_eq!(browser(agent), words);
         }
     }
 }

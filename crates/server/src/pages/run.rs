@@ -15,7 +15,7 @@ use super::form::shown;
 use super::frame::{NavPage, page};
 use super::items::{self, ItemsPanel};
 use super::parts::{
-    line, run_state, short_id, span, spent, state, task_state, task_words, value, value_line,
+    id, line, run_state, span, spent, state, task_state, task_words, value, value_line,
     waits_for_person, when,
 };
 use super::picture::{DiagramMarks, diagram};
@@ -116,7 +116,7 @@ pub(super) async fn show(visit: PageVisit) -> PageResult {
                     (run_state(run.status)) " · began " (when(run.created_ms, visit.now_ms)) " · "
                     @if run.ended_ms.is_some() { "took " } @else { "for " } span class="num" { (span(until.saturating_sub(run.created_ms))) }
                     @if let Some(words) = spent(run.spent) { " · " (words) }
-                    " · " code { (short_id(run.id.as_str())) }
+                    " · " (id(run.id.as_str()))
                     @for tag in &run.tags { " · " (tag) }
                     @if let Some(parent) = &run.parent { " · started by " a href={ "/tasks/" (encoded(&parent.to_string())) } { (parent) } }
                 }

@@ -12,7 +12,8 @@ use super::form::FormData;
 use super::frame::{NavPage, page};
 use super::inbox::OpenQuestion;
 use super::parts::{
-    count, day_text, line, read_day, span, spent, state, text_block, value, waits_for_person, when,
+    copy, count, day_text, line, read_day, span, spent, state, text_block, value, waits_for_person,
+    when,
 };
 use super::tasks::words;
 use super::visit::{PageResult, PageVisit};
@@ -79,7 +80,7 @@ fn head(visit: &PageVisit, open: &OpenQuestion, title: &str) -> Markup {
                 p class="small muted" { a href="/runs" { "Runs" } " / " a href={ "/runs/" (encoded(run)) } { (line(open.run_name())) } }
                 h1 dir="auto" { (title) }
                 p class="small muted" {
-                    code { (task.id) } " · since " (when(task.created_ms, visit.now_ms))
+                    code { (task.id) } (copy(&task.id.to_string(), "the id")) " · since " (when(task.created_ms, visit.now_ms))
                     @if let Some(name) = &task.assignee { " · " (name) }
                     @if let Some(words) = spent(task.spent) { " · " (words) }
                 }

@@ -213,8 +213,8 @@ pub(super) async fn list(visit: PageVisit) -> PageResult {
     let body = html! {
         div class="head" {
             div { h1 { (title) } p class="muted" { "Everything that people, agents and workers do in runs." } }
+            @if visit.may(Permission::ManageTasks) { div class="actions" { (add_form(&people)) } }
         }
-        @if visit.may(Permission::ManageTasks) { (add_form(&people)) }
         (views)
         (filters(&visit))
         @if rows.is_empty() {
@@ -302,9 +302,9 @@ fn picking(visit: &PageVisit, rows: &[TaskRow], names: &TaskNames) -> Markup {
 
 fn add_form(people: &[String]) -> Markup {
     html! {
-        details class="card" {
-            summary { "Add a task" }
-            form method="post" action="/tasks/new" {
+        details class="pop" {
+            summary class="btn primary" { "Add a task" }
+            form class="menu" method="post" action="/tasks/new" {
                 div class="field" { label for="title" { "What is to be done, in a line" } input id="title" name="title" required maxlength=(store::TASK_TITLE_CHARS_MAX); }
                 div class="field" { label for="summary" { "More about it (optional)" } textarea id="summary" name="summary" rows="2" dir="auto" {} }
                 div class="pair" {
@@ -312,7 +312,7 @@ fn add_form(people: &[String]) -> Markup {
                     div class="field" { label for="urgency" { "Urgency" } (urgencies(TaskUrgency::Normal)) }
                     div class="field" { label for="due" { "Until (optional)" } input id="due" name="due" type="date"; }
                 }
-                button class="primary" { "Add it" }
+                button { "Add it" }
                 @if people.is_empty() { p class="hint" { "Left open, everyone can do it." } } @else { p class="hint" { "An agent does it by itself; left open, everyone can do it." } }
             }
         }

@@ -15,10 +15,10 @@ const BARS_MAX: usize = 40;
 const ITEMS_MAX: usize = 4;
 /// How many items a grid shows.
 const CELLS_MAX: usize = 300;
-/// The width of the bars' part, in units of the picture.
-const WIDTH: u64 = 320;
-/// The height of a bar with the room around it.
-const ROW: usize = 20;
+/// The width of a bar's picture, in its own units.
+const WIDTH: u64 = 1_000;
+/// The least width of a bar.
+const BAR_MIN: u64 = 6;
 
 /// Draws when each task began and ended.
 pub(super) fn bars(
@@ -39,29 +39,23 @@ pub(super) fn bars(
     }
     shown.sort_by_key(|task| task.created_ms);
     shown.truncate(BARS_MAX);
-    let height = shown.len() * ROW + 4;
     html! {
-        svg class="bars" viewBox={ "0 0 560 " (height) } role="img" aria-label={ "When each of " (count(shown.len(), "task", "tasks")) " began and ended" } {
-            @for (row, task) in shown.iter().enumerate() {
+        ol class="timeline" aria-label={ "When each of " (count(shown.len(), "task", "tasks")) " began and ended" } {
+            @for task in &shown {
                 @let begin = at(task.created_ms);
                 @let end = at(task.ended_ms.unwrap_or(until_ms));
                 @let (class, word) = task_words(task);
-                @let took = task.ended_ms.unwrap_or(until_ms).saturating_sub(task.created_ms);
-                @let top = row * ROW;
-                text x="0" y=(top + 14) { (short(&name(&task.id.step))) }
-                rect class=(class) x=(170 + begin) y=(top + 4) width=((end - begin).max(2)) height="12" rx="2" { title { (word) ", " (span(took)) } }
-                text class="took" x=(176 + end.max(begin + 2)) y=(top + 14) { (span(took)) }
+                @let took = span(task.ended_ms.unwrap_or(until_ms).saturating_sub(task.created_ms));
+                li {
+                    span class="small" dir="auto" { (line(&name(&task.id.step))) }
+                    svg class="bars" viewBox={ "0 0 " (WIDTH) " 10" } preserveAspectRatio="none" aria-hidden="true" {
+                        rect class=(class) x=(begin.min(WIDTH - BAR_MIN)) y="0" width=((end - begin).max(BAR_MIN)) height="10" { title { (word) ", " (took) } }
+                    }
+                    span class="small muted num" { (took) span class="visually-hidden" { ", " (word) } }
+                }
             }
         }
         @if tasks.len() > shown.len() { p class="hint" { (shown.len()) " of " (tasks.len()) " tasks: of each step inside of a loop the first " (ITEMS_MAX) "." } }
-    }
-}
-
-fn short(name: &str) -> String {
-    let shown: String = name.chars().take(24).collect();
-    match shown.len() < name.len() {
-        true => format!("{shown}…"),
-        false => shown,
     }
 }
 

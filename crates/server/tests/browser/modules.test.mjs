@@ -43,3 +43,21 @@ test("edits of a proposal are words taken out and put in", async () => {
   const long = "word ".repeat(300);
   assert.equal(compare(long, `${long}x`).length, 2);
 });
+
+test("conflicts are settled by taking a side of each", async () => {
+  const { settle, open } = await load("settle.js");
+  const marked = "a\n<<<<<<< your file\nmine\n||||||| generated before\nold\n=======\nnew\n>>>>>>> generated now\nb\n<<<<<<< your file\n=======\nx\n>>>>>>> generated now\n";
+  assert.equal(open(marked), 2);
+  const cases = [["ours", "a\nmine\nb\n"], ["theirs", "a\nnew\nb\nx\n"], ["both", "a\nmine\nnew\nb\nx\n"]];
+  for (const [side, expected] of cases) assert.equal(settle(marked, side), expected, side);
+  const plain = "Title\n=======\n\ntext\n";
+  assert.equal(settle(plain, "ours"), plain);
+  assert.equal(open(plain), 0);
+});
+
+test("an entry of a tree is found by a part of its text", async () => {
+  const { fits } = await load("copy.js");
+  assert.ok(fits("host Web-1", " web"));
+  assert.ok(fits("anything", ""));
+  assert.ok(!fits("host", "port"));
+});

@@ -6,6 +6,9 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { chromium } from "playwright-core";
 
+/** How much of the server's log is kept, in characters. */
+const LOG_MAX = 200_000;
+
 function freePort() {
   return new Promise((found) => {
     const server = createServer().listen(0, "127.0.0.1", () => {
@@ -15,20 +18,28 @@ function freePort() {
   });
 }
 
-/** Starts the program's server on a new project with these files, and waits until it can be claimed. */
-export async function openStage(program, files = {}) {
+/**
+ * Starts the program's server on a new project with these files, and waits until it can be claimed.
+ * `environment` is added to that of the program, `prepare` is called before the server starts.
+ */
+export async function openStage(program, files = {}, { environment: more = {}, prepare } = {}) {
   const folder = mkdtempSync(join(tmpdir(), "drawloom-story-"));
   for (const [name, text] of Object.entries({ ".drawloom/keep": "", ...files })) {
     mkdirSync(dirname(join(folder, name)), { recursive: true });
     writeFileSync(join(folder, name), text);
   }
+  const environment = { ...process.env, HOME: folder, ...more };
+  prepare?.(folder, environment);
   const wrong = [];
   const port = await freePort();
   const origin = `http://127.0.0.1:${port}`;
   let server;
+  let log = "";
   const start = () => new Promise((found, failed) => {
-    server = spawn(program, ["serve", "--listen", origin.slice(7)], { cwd: folder, env: { ...process.env, HOME: folder } });
+    server = spawn(program, ["serve", "--listen", origin.slice(7)], { cwd: folder, env: environment });
     let said = "";
+    // Read, or the server would wait for room in the pipe; errors are shown at the end.
+    server.stderr.on("data", (text) => { log = (log + text).slice(-LOG_MAX); });
     server.stdout.on("data", (text) => {
       said += text;
       const link = said.match(/http\S+/);
@@ -64,7 +75,8 @@ export async function openStage(program, files = {}) {
     await stop();
     rmSync(folder, { recursive: true, force: true });
     for (const line of wrong) console.error(line);
+    if (wrong.length > 0) console.error(log.split("\n").filter((line) => / 5\d\d |ERROR/.test(line)).join("\n"));
     process.exitCode = wrong.length === 0 ? 0 : 1;
   };
-  return { origin, claim, folder, wrong, openWindow, start, stop, close };
+  return { origin, claim, folder, environment, wrong, openWindow, start, stop, close };
 }

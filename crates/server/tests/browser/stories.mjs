@@ -206,7 +206,7 @@ async function goneAndBack(context) {
 async function patches(context) {
   const page = await context.newPage();
   await page.goto(`${origin}/health`);
-  const address = await page.evaluate(() => document.querySelector('script[type="module"]').src.replace("main.js", "patch.js"));
+  const module = await page.evaluate(() => document.querySelector('script[type="module"]').src.replace("main.js", "patch.js"));
   const failed = await page.evaluate(async ([address, rounds]) => {
     const { patch } = await import(address);
     let seed = 20261118;
@@ -253,7 +253,7 @@ async function patches(context) {
       } else if (!old.isEqualNode(fresh)) found.push(`round ${round}: ${old.outerHTML} is not ${fresh.outerHTML}`);
     }
     return found;
-  }, [address, 3000]);
+  }, [module, 3000]);
   for (const line of failed) wrong.push(line.slice(0, 800));
   await page.close();
 }

@@ -18,6 +18,7 @@ mod test_server;
 mod forms;
 mod injection;
 mod postgres;
+mod recipes;
 mod work;
 
 use app::ClientPlace;
