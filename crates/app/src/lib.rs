@@ -59,6 +59,7 @@ pub use application::{INBOX_COUNT_MAX, INBOX_PAGE_MAX, InboxGroup, InboxPage, In
 pub use application::{InboxScope, InboxTask, StepView};
 pub use application::{ListedKind, ListedRun, RUNS_COUNTED_MAX, RunListPage, RunListRequest};
 pub use application::{ProposedAnswers, RecipeUpdateInput, RecipeUpdateOutcome};
+pub use application::{RerunRequest, RerunText, TaskBulkAct, TaskBulkRequest};
 pub use application::{ResultKind, SEARCH_PAGE_MAX, SearchRequest, SearchResult, SearchResults};
 pub use diagnostics::nearest;
 pub use error::{AppErrorCode, AppFailure, Error, FilePosition};

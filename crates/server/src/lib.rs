@@ -9,6 +9,7 @@ mod api;
 mod connection;
 mod cursor;
 mod dispatch;
+mod fields;
 mod headers;
 mod idempotency;
 mod identity;

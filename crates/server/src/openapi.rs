@@ -3,6 +3,7 @@
 use axum::http::Method;
 use serde_json::{Map, Value, json};
 
+use crate::fields::answer_schema;
 use crate::problem::ProblemCode;
 use crate::state::ServerLimits;
 use crate::table::{ApiRoute, RouteAccess, routes};
@@ -121,6 +122,7 @@ fn parameter_schema(route: &ApiRoute, name: &str) -> Value {
         "from" | "to" => json!({ "type": "integer", "minimum": 1, "maximum": u64::MAX }),
         "since" | "until" => json!({ "type": "string", "format": "date" }),
         "list" => words(&["runs", "tasks"]),
+        "kind" if route.resource() == "questions" => words(&crate::api::questions::KINDS),
         "kind" => words(&app::ResultKind::ALL.map(app::ResultKind::as_str)),
         "by" => words(&store::CostKind::ALL.map(store::CostKind::as_str)),
         "all" | "anybody" | "count" | "ended" | "top" | "waiting" => json!({ "type": "boolean" }),
@@ -203,14 +205,6 @@ fn problems(route: &ApiRoute) -> Vec<ProblemCode> {
         }
     };
     ProblemCode::ALL.into_iter().filter(fits).collect()
-}
-
-fn answer_schema(route: &ApiRoute) -> Value {
-    let mut schema = json!({ "type": "object" });
-    if !route.fields.is_empty() {
-        schema["required"] = json!(route.fields);
-    }
-    schema
 }
 
 fn problem_schema() -> Value {

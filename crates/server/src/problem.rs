@@ -4,6 +4,7 @@ use app::AppErrorCode;
 use axum::body::Body;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::Response;
+use recipe::RecipeErrorKind;
 use serde_json::{Map, Value, json};
 
 use crate::request_log::FailureCause;
@@ -236,6 +237,9 @@ impl From<app::Error> for ApiProblem {
                     Some(hint) => problem.hint(hint.clone()),
                     None => problem,
                 }
+            }
+            app::Error::Recipe(cause) if cause.kind() == RecipeErrorKind::NotFound => {
+                ApiProblem::new(ProblemCode::NotFound, error.to_string())
             }
             app::Error::Recipe(_) | app::Error::Template(_) | app::Error::Definition(_) => {
                 ApiProblem::new(ProblemCode::Invalid, error.to_string())

@@ -110,6 +110,14 @@ impl ApiRequest {
         })
     }
 
+    /// Refuses to remove what was edited since the caller has seen it.
+    pub(crate) fn require_revision(&self, now: u64) -> Result<(), ApiProblem> {
+        if self.if_match_revision()? == now {
+            return Ok(());
+        }
+        Err(ApiProblem::new(ProblemCode::Stale, "it was edited meanwhile").hint("GET it again"))
+    }
+
     /// The number that an edit has seen.
     pub(crate) fn if_match_revision(&self) -> Result<u64, ApiProblem> {
         let tag = self.if_match()?;

@@ -42,6 +42,8 @@ pub(crate) struct ApiRoute {
     pub(crate) answer: (u16, &'static str),
     /// Fields that the answer has.
     pub(crate) fields: &'static [&'static str],
+    /// Fields that every item of a list has.
+    pub(crate) item_fields: &'static [&'static str],
     /// `true` if an edit has to say which version it has seen.
     pub(crate) needs_match: bool,
     /// `true` if a repetition with the same key is answered as the first was.
@@ -72,6 +74,7 @@ impl ApiRoute {
             has_optional_body: false,
             answer,
             fields: &[],
+            item_fields: &[],
             needs_match: false,
             handler,
         }
@@ -99,6 +102,12 @@ impl ApiRoute {
     pub(crate) fn answers(mut self, status: u16, fields: &'static [&'static str]) -> ApiRoute {
         self.answer.0 = status;
         self.fields = fields;
+        self
+    }
+
+    #[must_use]
+    pub(crate) fn items(mut self, fields: &'static [&'static str]) -> ApiRoute {
+        self.item_fields = fields;
         self
     }
 
@@ -145,6 +154,8 @@ pub(crate) fn routes() -> Vec<ApiRoute> {
     routes.extend(api::runs::routes());
     routes.extend(api::tasks::routes());
     routes.extend(api::task_notes::routes());
+    routes.extend(api::task_acts::routes());
+    routes.extend(api::questions::routes());
     routes.extend(api::workflows::routes());
     routes.extend(api::people::routes());
     routes.extend(api::schedules::routes());

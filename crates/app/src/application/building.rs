@@ -20,8 +20,19 @@ impl UseCases {
         status: Option<JobStatus>,
         max: usize,
     ) -> Result<Vec<BuildSnapshot>, Error> {
+        self.builds_after(status, None, max).await
+    }
+
+    /// Lists the newest builds from behind one.
+    pub async fn builds_after(
+        &self,
+        status: Option<JobStatus>,
+        after: Option<JobId>,
+        max: usize,
+    ) -> Result<Vec<BuildSnapshot>, Error> {
         self.permit(Permission::Look)?;
-        builds::list(self.project(), self.app().surroundings(), status, max).await
+        let around = (self.project(), self.app().surroundings());
+        builds::list_after(around, status, after, max).await
     }
 
     /// Returns the build of this id, and what happened to it.

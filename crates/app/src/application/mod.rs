@@ -51,6 +51,7 @@ pub use added_tasks::{AddTaskRequest, AddedTask, TaskActivity, TaskEdit, TaskSto
 pub use all_runs::{ListedKind, ListedRun, RUNS_COUNTED_MAX, RunListPage, RunListRequest};
 pub use backups::{RestoreReport, restore_database};
 pub use bulk::{BULK_RUNS_MAX, BulkAct, BulkReport, BulkRequest};
+pub use bulk::{RerunRequest, RerunText, TaskBulkAct, TaskBulkRequest};
 pub use calendar::ScheduleRequest;
 pub use callbacks::CallbackSignature;
 pub use costs::{COST_DAYS_MAX, COST_PAGE_MAX, CostLine, CostReport, CostRequest};

@@ -23,7 +23,7 @@ const EVENTS_MAX: usize = 5_000;
 /// Name of the newest run.
 const LAST: &str = "last";
 /// The beginning of the tag that names the agent which started a run.
-const STARTED_BY: &str = "started-by:";
+pub(super) const STARTED_BY: &str = "started-by:";
 
 /// A run to begin.
 #[derive(Clone, Debug, Default)]
@@ -129,7 +129,7 @@ impl UseCases {
 
     /// Refuses an agent that would answer for a person, or for a run of its own: agents may do only the
     /// tasks assigned to them, in runs that others have started.
-    async fn refuse_own_approval(&self, task: &TaskId) -> Result<(), Error> {
+    pub(super) async fn refuse_own_approval(&self, task: &TaskId) -> Result<(), Error> {
         if !self.actor().is_agent() {
             return Ok(());
         }

@@ -6,7 +6,7 @@ use builder::review::BuildReview;
 use builder::{JobId, JobStatus};
 
 use super::{BuildNeeds, BuildOutcome, BuildRequest, work};
-use crate::Error;
+use crate::{AppErrorCode, Error};
 
 /// A person's decision about a build whose work is there.
 #[derive(Clone, Debug)]
@@ -24,6 +24,15 @@ pub(crate) async fn decide_on(
     id: &JobId,
     decision: BuildDecision,
 ) -> Result<BuildOutcome, Error> {
+    let job = super::show(order.project, order.surroundings, id)
+        .await?
+        .job;
+    if matches!(decision, BuildDecision::Review(_)) && job.status() != JobStatus::ReviewReady {
+        let status = job.status();
+        let message =
+            format!("the build `{id}` is `{status}`, and no work of it waits for a review");
+        return Err(Error::new(AppErrorCode::Conflict, message));
+    }
     let needs = match &decision {
         BuildDecision::Review(review) if review.has_comments() => BuildNeeds::Builder,
         BuildDecision::Review(_) | BuildDecision::Publish => BuildNeeds::Publisher,

@@ -293,9 +293,19 @@ pub async fn list(
     status: Option<JobStatus>,
     count: usize,
 ) -> Result<Vec<BuildSnapshot>, Error> {
+    list_after((project, surroundings), status, None, count).await
+}
+
+/// Lists builds that are older than `after`, the newest first.
+pub(crate) async fn list_after(
+    (project, surroundings): (&Project, &ProcessEnvironment),
+    status: Option<JobStatus>,
+    after: Option<JobId>,
+    count: usize,
+) -> Result<Vec<BuildSnapshot>, Error> {
     let listed = look(project, surroundings, async |store| {
         let mut listed = Vec::new();
-        for job in store.jobs().list(status, None, count).await? {
+        for job in store.jobs().list(status, after, count).await? {
             listed.push(shown(store, job).await?);
         }
         Ok(listed)

@@ -30,7 +30,7 @@ const READ: Duration = Duration::from_secs(2);
 /// Length of a chain of runs that triggered each other, at which no further one is started.
 pub const TRIGGER_DEPTH_MAX: u32 = 20;
 /// The tag that counts them.
-const DEPTH_TAG: &str = "trigger-depth:";
+pub(crate) const DEPTH_TAG: &str = "trigger-depth:";
 
 /// A trigger and the workflow that declares it.
 #[derive(Clone, Debug)]

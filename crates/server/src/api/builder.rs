@@ -1,10 +1,11 @@
-//! The builder's routes: asked for (202), looked at, approved, rejected and cancelled.
+//! The builder's routes: asked for (202), looked at, approved, rejected, reviewed, published and cancelled.
 //!
 //! A build is a record: the answer comes at once, and the work goes on in the background. Where no model is
 //! set up to do it, the answer is 503; if the build's status does not allow the act, 409.
 
 use app::{Permission, UseCases};
 use axum::http::Method;
+use builder::review::BuildReview;
 use builder::{JobId, JobStatus, Options};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -16,9 +17,13 @@ use crate::request::{ApiReply, ApiRequest};
 use crate::state::ServerState;
 use crate::table::{ApiRoute, RouteAccess, schema};
 
-/// Number of builds that are searched for one list.
-const LISTED_MAX: usize = 10_000;
+/// The fields of an answer about an act.
+const ACTED: &[&str] = &["jobId", "status"];
 
+#[expect(
+    clippy::too_many_lines,
+    reason = "one table of routes: splitting it would hide gaps"
+)]
 pub(crate) fn routes() -> Vec<ApiRoute> {
     let looks = RouteAccess::Needs(Permission::Look);
     let starts = RouteAccess::Needs(Permission::StartBuilds);
@@ -32,7 +37,7 @@ pub(crate) fn routes() -> Vec<ApiRoute> {
             |asked| Box::pin(generate(asked)),
         )
         .body(schema::<GenerateBody>)
-        .answers(202, &["jobId", "status"]),
+        .answers(202, ACTED),
         ApiRoute::new(
             Method::GET,
             "/builder/jobs",
@@ -62,7 +67,7 @@ pub(crate) fn routes() -> Vec<ApiRoute> {
             |asked| Box::pin(approve(asked)),
         )
         .optional_body(schema::<ApproveBody>)
-        .answers(200, &["jobId", "status"]),
+        .answers(200, ACTED),
         ApiRoute::new(
             Method::POST,
             "/builder/jobs/{job}/reject",
@@ -70,7 +75,49 @@ pub(crate) fn routes() -> Vec<ApiRoute> {
             "Ends a build without building it.",
             |asked| Box::pin(reject(asked)),
         )
-        .answers(200, &["jobId", "status"]),
+        .answers(200, ACTED),
+        ApiRoute::new(
+            Method::GET,
+            "/builder/jobs/{job}/events",
+            looks,
+            "Lists what happened to a build, in order.",
+            |asked| Box::pin(events(asked)),
+        )
+        .answers(200, &["items"]),
+        ApiRoute::new(
+            Method::GET,
+            "/builder/jobs/{job}/diff",
+            looks,
+            "Returns what a build has changed, file by file.",
+            |asked| Box::pin(diff(asked)),
+        )
+        .answers(200, &["items"]),
+        ApiRoute::new(
+            Method::POST,
+            "/builder/jobs/{job}/review",
+            decides,
+            "Decides about work that waits for a review; it goes on in the background.",
+            |asked| Box::pin(review(asked)),
+        )
+        .body(review_schema)
+        .answers(202, ACTED),
+        ApiRoute::new(
+            Method::POST,
+            "/builder/jobs/{job}/publish",
+            decides,
+            "Pushes the work of a build and opens its pull request, in the background.",
+            |asked| Box::pin(publish(asked)),
+        )
+        .answers(202, ACTED),
+        ApiRoute::new(
+            Method::POST,
+            "/builder/jobs/{job}/follow-up",
+            starts,
+            "Asks for more in the branch of a build that has come to its end.",
+            |asked| Box::pin(follow_up(asked)),
+        )
+        .body(schema::<FollowUpBody>)
+        .answers(202, ACTED),
         ApiRoute::new(
             Method::POST,
             "/builder/jobs/{job}/cancel",
@@ -78,7 +125,7 @@ pub(crate) fn routes() -> Vec<ApiRoute> {
             "Ends a build wherever it is.",
             |asked| Box::pin(cancel(asked)),
         )
-        .answers(200, &["jobId", "status"]),
+        .answers(200, ACTED),
         ApiRoute::new(
             Method::POST,
             "/builder/jobs/{job}/retry",
@@ -86,7 +133,7 @@ pub(crate) fn routes() -> Vec<ApiRoute> {
             "Goes on with a build that failed or was left.",
             |asked| Box::pin(retry(asked)),
         )
-        .answers(202, &["jobId", "status"]),
+        .answers(202, ACTED),
     ]
 }
 
@@ -106,6 +153,35 @@ struct ApproveBody {
     /// The plan in place of the one that waits.
     #[serde(default)]
     plan: Option<Value>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct FollowUpBody {
+    /// The wish, in at least ten characters.
+    prompt: String,
+}
+
+/// The schema of a review, as `drawloom builds review` takes it.
+pub(super) fn review_schema() -> Value {
+    let remark = json!({
+        "type": "object",
+        "required": ["path", "decision"],
+        "properties": {
+            "path": { "type": "string" },
+            "number": { "type": "integer", "minimum": 1, "description": "the hunk; the whole file if left out" },
+            "decision": { "type": "string", "enum": ["accept", "reject", "comment"] },
+            "text": { "type": "string", "description": "the comment" },
+        },
+    });
+    json!({
+        "type": "object",
+        "additionalProperties": false,
+        "properties": {
+            "remarks": { "type": "array", "items": remark },
+            "comment": { "type": "string", "description": "about the work as a whole" },
+        },
+    })
 }
 
 async fn generate(asked: ApiRequest) -> Result<ApiReply, ApiProblem> {
@@ -135,14 +211,11 @@ async fn list(asked: ApiRequest) -> Result<ApiReply, ApiProblem> {
         None => None,
     };
     let use_cases = asked.use_cases()?;
-    let builds = use_cases.builds(status, LISTED_MAX).await?;
-    let after = cursor::read::<String>(&asked)?;
-    let behind = builds.into_iter().skip_while(|shown| match &after {
-        // Ids sort by time, and the newest come first.
-        Some(after) => shown.job.id.as_str() >= after.as_str(),
-        None => false,
-    });
-    let rows: Vec<_> = behind.take(max + 1).collect();
+    let after = match cursor::read::<String>(&asked)? {
+        Some(id) => Some(JobId::parse(&id).map_err(app::Error::from)?),
+        None => None,
+    };
+    let rows = use_cases.builds_after(status, after, max + 1).await?;
     let (rows, next) = super::cut(rows, max, |shown| shown.job.id.as_str().to_owned());
     let items = rows.iter().map(|shown| {
         let job = &shown.job;
@@ -179,6 +252,57 @@ async fn reject(asked: ApiRequest) -> Result<ApiReply, ApiProblem> {
     let id = find(&asked, &use_cases).await?;
     let status = use_cases.reject_build(&id).await?;
     Ok(stands(&id, status))
+}
+
+async fn events(asked: ApiRequest) -> Result<ApiReply, ApiProblem> {
+    let (_, progress) = asked.use_cases()?.build(asked.path("job")).await?;
+    let items = progress.iter().map(|event| {
+        json!({
+            "status": event.status.as_str(), "message": event.message, "detail": event.detail,
+            "atMs": event.at_ms,
+        })
+    });
+    Ok(ApiReply::json(
+        json!({ "items": items.collect::<Vec<_>>() }),
+    ))
+}
+
+async fn diff(asked: ApiRequest) -> Result<ApiReply, ApiProblem> {
+    let (shown, _) = asked.use_cases()?.build(asked.path("job")).await?;
+    let result = &shown.job.result;
+    Ok(ApiReply::json(json!({
+        "items": result.diffs, "commit": result.commit, "planCoverage": result.plan_coverage,
+    })))
+}
+
+async fn review(asked: ApiRequest) -> Result<ApiReply, ApiProblem> {
+    let review: BuildReview = asked.body()?;
+    let use_cases = asked.use_cases()?;
+    let id = find(&asked, &use_cases).await?;
+    let status = use_cases.review_build(&id, review).await?;
+    Ok(goes_on(&asked, use_cases, (id, status)))
+}
+
+async fn publish(asked: ApiRequest) -> Result<ApiReply, ApiProblem> {
+    let use_cases = asked.use_cases()?;
+    let id = find(&asked, &use_cases).await?;
+    let status = use_cases.publish_build(&id).await?;
+    Ok(goes_on(&asked, use_cases, (id, status)))
+}
+
+async fn follow_up(asked: ApiRequest) -> Result<ApiReply, ApiProblem> {
+    let FollowUpBody { prompt } = asked.body()?;
+    let use_cases = asked.use_cases()?;
+    let id = find(&asked, &use_cases).await?;
+    let status = use_cases.follow_up_build(&id, &prompt).await?;
+    Ok(goes_on(&asked, use_cases, (id, status)))
+}
+
+/// Says that a build is worked on from here.
+fn goes_on(asked: &ApiRequest, use_cases: UseCases, (id, status): (JobId, JobStatus)) -> ApiReply {
+    go_on(asked.state(), use_cases, id.clone());
+    let document = json!({ "jobId": id.as_str(), "status": status.as_str() });
+    ApiReply::accepted(document, &location(&id))
 }
 
 async fn cancel(asked: ApiRequest) -> Result<ApiReply, ApiProblem> {

@@ -1,12 +1,13 @@
 //! Users and agents. Agents are users with a prompt; each kind has routes of its own.
 
-use app::Permission;
 use app::people::{Slug, User, UserFilter, UserKind, UserRole};
+use app::{AddTaskRequest, Permission};
 use axum::http::Method;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::encoded;
 use crate::problem::{ApiProblem, ProblemCode};
 use crate::request::{ApiReply, ApiRequest};
 use crate::table::{ApiRoute, RouteAccess, schema};
@@ -21,6 +22,10 @@ const FIELDS: &[&str] = &[
     "revision",
 ];
 
+#[expect(
+    clippy::too_many_lines,
+    reason = "one table of routes: splitting it would hide gaps"
+)]
 pub(crate) fn routes() -> Vec<ApiRoute> {
     let looks = RouteAccess::Needs(Permission::Look);
     let manages = RouteAccess::Needs(Permission::ManagePeople);
@@ -28,7 +33,8 @@ pub(crate) fn routes() -> Vec<ApiRoute> {
         ApiRoute::new(Method::GET, "/users", looks, "Lists the people.", |asked| {
             Box::pin(list(asked, UserFilter::People))
         })
-        .answers(200, &["items"]),
+        .answers(200, &["items"])
+        .items(FIELDS),
         ApiRoute::new(Method::POST, "/users", manages, "Adds a person.", |asked| {
             Box::pin(add_person(asked))
         })
@@ -52,6 +58,21 @@ pub(crate) fn routes() -> Vec<ApiRoute> {
         .body(schema::<PersonEdit>)
         .needs_match()
         .answers(200, FIELDS),
+        ApiRoute::new(
+            Method::GET,
+            "/users/{slug}/sessions",
+            RouteAccess::Needs(Permission::ManageAccess),
+            "Lists the sessions of a person; one's own are at /sessions.",
+            |asked| Box::pin(sessions(asked)),
+        )
+        .answers(200, &["items"]),
+        ApiRoute::new(
+            Method::DELETE,
+            "/users/{slug}/sessions",
+            RouteAccess::Needs(Permission::ManageAccess),
+            "Ends all sessions of a person.",
+            |asked| Box::pin(end_sessions(asked)),
+        ),
         ApiRoute::new(
             Method::GET,
             "/agents",
@@ -87,6 +108,15 @@ pub(crate) fn routes() -> Vec<ApiRoute> {
         .body(schema::<AgentEdit>)
         .needs_match()
         .answers(200, FIELDS),
+        ApiRoute::new(
+            Method::POST,
+            "/agents/{slug}/test",
+            RouteAccess::Needs(Permission::ManageTasks),
+            "Tries an agent's prompt: adds a task for it, and shows the prompt that it gets.",
+            |asked| Box::pin(test(asked)),
+        )
+        .body(schema::<AgentTest>)
+        .answers(201, &["task", "layers"]),
     ]
 }
 
@@ -138,6 +168,13 @@ struct AgentEdit {
     role: Option<String>,
     #[serde(default)]
     is_active: Option<bool>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct AgentTest {
+    /// The text for the agent.
+    text: String,
 }
 
 /// The fields that can be changed for both kinds.
@@ -254,6 +291,51 @@ async fn change(
     user.is_active = edit.is_active.unwrap_or(user.is_active);
     let edited = use_cases.edit_user(&user).await?;
     Ok(ApiReply::json(document(asked, &edited)).etag(edited.revision))
+}
+
+async fn sessions(asked: ApiRequest) -> Result<ApiReply, ApiProblem> {
+    let listed = asked.use_cases()?.sessions(Some(&slug_of(&asked)?)).await?;
+    let items: Vec<Value> = listed.iter().map(super::session::document).collect();
+    Ok(ApiReply::json(json!({ "items": items })))
+}
+
+async fn end_sessions(asked: ApiRequest) -> Result<ApiReply, ApiProblem> {
+    let use_cases = asked.use_cases()?;
+    for session in use_cases.sessions(Some(&slug_of(&asked)?)).await? {
+        use_cases.end_session(session.id).await?;
+    }
+    Ok(ApiReply::nothing())
+}
+
+async fn test(asked: ApiRequest) -> Result<ApiReply, ApiProblem> {
+    let AgentTest { text } = asked.body()?;
+    let slug = slug_of(&asked)?;
+    let use_cases = asked.use_cases()?;
+    if text.trim().is_empty() {
+        let message = "an agent is told something";
+        return Err(ApiProblem::new(ProblemCode::Invalid, message).at("/text", message));
+    }
+    let agents = use_cases.users(UserFilter::Agents).await?;
+    let agent = agents.iter().find(|agent| agent.slug == slug);
+    let Some(agent) = agent.filter(|agent| agent.is_active) else {
+        let message = format!("there is no active agent `{slug}`");
+        return Err(ApiProblem::new(ProblemCode::NotFound, message));
+    };
+    let wish = AddTaskRequest {
+        title: format!("A try of {slug}"),
+        summary: text,
+        assignee: Some(slug.to_string()),
+        ..AddTaskRequest::default()
+    };
+    let added = use_cases.add_task(wish).await?;
+    let name = added.task.to_string();
+    let row = use_cases.task(&name).await?;
+    let shown = json!({
+        "task": name, "agentPrompt": agent.agent_prompt(),
+        "layers": use_cases.layers(&row).await?.layers,
+    });
+    let location = format!("/api/v1/tasks/{}", encoded(&name));
+    Ok(ApiReply::created(shown, &location))
 }
 
 fn slug_of(asked: &ApiRequest) -> Result<Slug, ApiProblem> {

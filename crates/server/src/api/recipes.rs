@@ -27,6 +27,8 @@ pub(crate) struct RecipeRun {
     /// The user who started it.
     by: String,
     begun_ms: u64,
+    /// The open questions, with a schema of the answers; `None` if the run can be applied.
+    questions: Option<Value>,
 }
 
 pub(crate) fn routes() -> Vec<ApiRoute> {
@@ -56,6 +58,15 @@ pub(crate) fn routes() -> Vec<ApiRoute> {
             runs,
             "Begins a run: `answers_needed` with questions, or `ready` with differences.",
             |asked| Box::pin(begin(asked)),
+        )
+        .optional_body(schema::<NewRecipeRun>)
+        .answers(201, RUN),
+        ApiRoute::new(
+            Method::POST,
+            "/recipes/{name}/update",
+            runs,
+            "Begins a three-way update of what the recipe generated before; it goes on as a run does.",
+            |asked| Box::pin(begin_update(asked)),
         )
         .optional_body(schema::<NewRecipeRun>)
         .answers(201, RUN),
@@ -156,6 +167,14 @@ async fn show(asked: ApiRequest) -> Result<ApiReply, ApiProblem> {
 }
 
 async fn begin(asked: ApiRequest) -> Result<ApiReply, ApiProblem> {
+    begin_as(asked, false).await
+}
+
+async fn begin_update(asked: ApiRequest) -> Result<ApiReply, ApiProblem> {
+    begin_as(asked, true).await
+}
+
+async fn begin_as(asked: ApiRequest, is_update: bool) -> Result<ApiReply, ApiProblem> {
     let new: NewRecipeRun = asked.body_or_default()?;
     let use_cases = asked.use_cases()?;
     let wish = RecipeRunInput {
@@ -163,11 +182,13 @@ async fn begin(asked: ApiRequest) -> Result<ApiReply, ApiProblem> {
         values: new.values,
         answers: new.answers,
         is_forced: false,
+        is_update,
     };
     let outcome = use_cases.run_recipe(&wish, RecipePass::Preview).await?;
     let run = RecipeRun {
         by: use_cases.person(),
         begun_ms: asked.state().app().now_ms(),
+        questions: questions_of(&outcome),
         wish,
     };
     let id = keep(asked.state(), None, run);
@@ -176,7 +197,7 @@ async fn begin(asked: ApiRequest) -> Result<ApiReply, ApiProblem> {
 }
 
 async fn look(asked: ApiRequest) -> Result<ApiReply, ApiProblem> {
-    let (use_cases, run) = find(&asked)?;
+    let (use_cases, run) = find(&asked, (asked.path("name"), asked.path("id")))?;
     // Only those who may run it may have it rendered; others see that it waits.
     let outcome = use_cases.run_recipe(&run.wish, RecipePass::Preview).await?;
     Ok(ApiReply::json(document(asked.path("id"), &outcome)))
@@ -184,16 +205,58 @@ async fn look(asked: ApiRequest) -> Result<ApiReply, ApiProblem> {
 
 async fn answer(asked: ApiRequest) -> Result<ApiReply, ApiProblem> {
     let AnswersBody { answers } = asked.body()?;
-    let (use_cases, mut run) = find(&asked)?;
+    let names = (asked.path("name"), asked.path("id"));
+    Ok(ApiReply::json(take_answers(&asked, names, answers).await?))
+}
+
+/// Adds answers to a run that waits, and says how far it is then.
+pub(super) async fn take_answers(
+    asked: &ApiRequest,
+    (name, id): (&str, &str),
+    answers: Map<String, Value>,
+) -> Result<Value, ApiProblem> {
+    let (use_cases, mut run) = find(asked, (name, id))?;
     run.wish.answers.extend(answers);
     let outcome = use_cases.run_recipe(&run.wish, RecipePass::Preview).await?;
-    keep(asked.state(), Some(asked.path("id")), run);
-    Ok(ApiReply::json(document(asked.path("id"), &outcome)))
+    run.questions = questions_of(&outcome);
+    keep(asked.state(), Some(id), run);
+    Ok(document(id, &outcome))
+}
+
+/// Lists the runs of the caller that wait for answers, the oldest first: recipe, id and questions.
+pub(super) fn waiting(asked: &ApiRequest) -> Result<Vec<(String, String, Value)>, ApiProblem> {
+    let by = asked.use_cases()?.person();
+    let now_ms = asked.state().app().now_ms();
+    let Ok(runs) = asked.state().shared.recipe_runs.lock() else {
+        return Ok(Vec::new());
+    };
+    let own = runs
+        .iter()
+        .filter(|(_, run)| run.by == by && run.is_kept(now_ms));
+    let open = own.filter_map(|(id, run)| {
+        let questions = run.questions.clone()?;
+        Some((run.wish.recipe.clone(), id.clone(), questions))
+    });
+    Ok(open.collect())
+}
+
+fn questions_of(outcome: &RecipeOutcome) -> Option<Value> {
+    match outcome {
+        RecipeOutcome::AnswersNeeded(questions) => Some(questions.clone()),
+        _ => None,
+    }
+}
+
+impl RecipeRun {
+    /// Returns whether it may still be taken up.
+    fn is_kept(&self, now_ms: u64) -> bool {
+        now_ms.saturating_sub(self.begun_ms) < WAIT_MS_MAX
+    }
 }
 
 async fn apply(asked: ApiRequest) -> Result<ApiReply, ApiProblem> {
     let ApplyBody { force } = asked.body_or_default()?;
-    let (use_cases, mut run) = find(&asked)?;
+    let (use_cases, mut run) = find(&asked, (asked.path("name"), asked.path("id")))?;
     run.wish.is_forced = force;
     let id = asked.path("id");
     match use_cases.run_recipe(&run.wish, RecipePass::Apply).await? {
@@ -216,17 +279,13 @@ async fn apply(asked: ApiRequest) -> Result<ApiReply, ApiProblem> {
     }
 }
 
-fn find(asked: &ApiRequest) -> Result<(UseCases, RecipeRun), ApiProblem> {
+fn find(asked: &ApiRequest, (name, id): (&str, &str)) -> Result<(UseCases, RecipeRun), ApiProblem> {
     let use_cases = asked.use_cases()?;
     let now_ms = asked.state().app().now_ms();
     let runs = asked.state().shared.recipe_runs.lock();
-    let found = runs
-        .ok()
-        .and_then(|runs| runs.get(asked.path("id")).cloned());
+    let found = runs.ok().and_then(|runs| runs.get(id).cloned());
     let fits = |run: &RecipeRun| {
-        run.wish.recipe == asked.path("name")
-            && run.by == use_cases.person()
-            && now_ms.saturating_sub(run.begun_ms) < WAIT_MS_MAX
+        run.wish.recipe == name && run.by == use_cases.person() && run.is_kept(now_ms)
     };
     match found.filter(fits) {
         Some(run) => Ok((use_cases, run)),

@@ -1,6 +1,6 @@
 //! Runs: started, listed, shown, controlled, followed.
 
-use app::{Permission, RunRequest, UseCases};
+use app::{Permission, RerunRequest, RerunText, RunRequest, UseCases};
 use axum::http::Method;
 use flow::engine::{EngineCommand, RunEvent, RunRow, RunStatus, TaskRow};
 use flow::{TaskId, TaskSelection};
@@ -19,6 +19,18 @@ use crate::table::{ApiRoute, RouteAccess, schema};
 const COUNT_MAX: usize = 100_000;
 /// The fields of a run that are always there.
 const FIELDS: &[&str] = &["id", "status", "workflow", "createdMs", "tags"];
+/// The fields of one that is shown whole.
+const SHOWN: &[&str] = &[
+    "id",
+    "status",
+    "workflow",
+    "createdMs",
+    "tags",
+    "input",
+    "output",
+    "steps",
+    "waiting",
+];
 
 #[expect(
     clippy::too_many_lines,
@@ -46,7 +58,8 @@ pub(crate) fn routes() -> Vec<ApiRoute> {
             ("limit", "how many, at most page_items_max"),
             ("cursor", "nextCursor of the page before"),
         ])
-        .answers(200, &["items", "nextCursor"]),
+        .answers(200, &["items", "nextCursor"])
+        .items(FIELDS),
         ApiRoute::new(
             Method::POST,
             "/runs",
@@ -83,7 +96,7 @@ pub(crate) fn routes() -> Vec<ApiRoute> {
             "Shows a run with its steps and what it waits for.",
             |asked| Box::pin(show(asked)),
         )
-        .answers(200, FIELDS),
+        .answers(200, SHOWN),
         ApiRoute::new(
             Method::GET,
             "/runs/{run}/events",
@@ -95,7 +108,8 @@ pub(crate) fn routes() -> Vec<ApiRoute> {
             ("afterSeq", "only events behind this number"),
             ("limit", "how many, at most page_items_max"),
         ])
-        .answers(200, &["items", "nextSeq"]),
+        .answers(200, &["items", "nextSeq"])
+        .items(&["run", "seq", "kind"]),
         ApiRoute::new(
             Method::GET,
             "/runs/{run}/explain",
@@ -134,7 +148,7 @@ pub(crate) fn routes() -> Vec<ApiRoute> {
             Method::POST,
             "/runs/{run}/rerun",
             controls,
-            "Runs a step again, and everything after it.",
+            "Runs a step again with everything after it, or the workflow as a new run.",
             |asked| Box::pin(rerun(asked)),
         )
         .body(schema::<RerunBody>)
@@ -189,8 +203,24 @@ struct ReasonBody {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct RerunBody {
-    /// The task, such as `B`, `B~2` or `C[2]/D`.
-    step: String,
+    /// The task, such as `B`, `B~2` or `C[2]/D`; left out, a new run begins.
+    #[serde(default)]
+    #[schemars(length(min = 1))]
+    step: Option<String>,
+    /// The input of the new run; that of this run if left out.
+    #[serde(default)]
+    input: Option<Value>,
+    /// With the text of this run, or with the one that the workflow has now.
+    #[serde(default)]
+    version: RerunVersion,
+}
+
+#[derive(Clone, Copy, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum RerunVersion {
+    #[default]
+    Pinned,
+    Current,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -379,13 +409,18 @@ async fn rerun(asked: ApiRequest) -> Result<ApiReply, ApiProblem> {
     let wanted: RerunBody = asked.body()?;
     let use_cases = asked.use_cases()?;
     let run = use_cases.find(asked.path("run")).await?;
-    let task = use_cases
-        .task(&format!("{}/{}", run.id, wanted.step))
-        .await?;
-    use_cases
-        .execute(EngineCommand::Rerun { task: task.id })
-        .await?;
-    shown_again(&use_cases, &run).await
+    let wish = RerunRequest {
+        step: wanted.step,
+        input: wanted.input,
+        text: match wanted.version {
+            RerunVersion::Pinned => RerunText::Pinned,
+            RerunVersion::Current => RerunText::Current,
+        },
+    };
+    let goes_on = use_cases.run_again(&run, wish).await?;
+    let run = use_cases.find(goes_on.as_str()).await?;
+    let location = format!("/api/v1/runs/{}", encoded(run.id.as_str()));
+    Ok(ApiReply::json(document(&run)).header("location", &location))
 }
 
 async fn signal(asked: ApiRequest) -> Result<ApiReply, ApiProblem> {

@@ -26,7 +26,8 @@ pub(crate) fn routes() -> Vec<ApiRoute> {
             "Lists schedules.",
             |asked| Box::pin(list(asked)),
         )
-        .answers(200, &["items"]),
+        .answers(200, &["items"])
+        .items(FIELDS),
         ApiRoute::new(
             Method::POST,
             "/schedules",

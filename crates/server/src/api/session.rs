@@ -205,7 +205,7 @@ async fn end(asked: ApiRequest) -> Result<ApiReply, ApiProblem> {
     Ok(ApiReply::nothing())
 }
 
-fn document(session: &WebSession) -> Value {
+pub(super) fn document(session: &WebSession) -> Value {
     json!({
         "id": session.id.0,
         "user": session.user.as_str(),

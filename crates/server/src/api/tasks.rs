@@ -9,7 +9,7 @@ use flow::{ExecutionMode, TaskId};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use store::{AttemptRecord, TaskFilter};
+use store::{AttemptRecord, TaskCursor, TaskFilter};
 
 use super::{cut, encoded, page};
 use crate::cursor;
@@ -17,8 +17,8 @@ use crate::problem::{ApiProblem, ProblemCode};
 use crate::request::{ApiReply, ApiRequest};
 use crate::table::{ApiRoute, RouteAccess, schema};
 
-/// Number of tasks that are searched for one list.
-const LISTED_MAX: usize = 20_000;
+/// The number up to which tasks are counted.
+const COUNT_MAX: usize = 100_000;
 /// The fields of a task that are always there.
 const FIELDS: &[&str] = &["id", "run", "step", "status", "execution", "createdMs"];
 
@@ -51,10 +51,12 @@ pub(crate) fn routes() -> Vec<ApiRoute> {
                 "true with `assignee`: also tasks that are not assigned",
             ),
             ("ended", "true for tasks that have ended, too"),
+            ("count", "true to count them all"),
             ("limit", "how many, at most page_items_max"),
             ("cursor", "nextCursor of the page before"),
         ])
-        .answers(200, &["items", "nextCursor"]),
+        .answers(200, &["items", "nextCursor"])
+        .items(FIELDS),
         ApiRoute::new(
             Method::GET,
             "/tasks/{task}",
@@ -113,7 +115,8 @@ pub(crate) fn routes() -> Vec<ApiRoute> {
             "Lists the comments on a task, the oldest first.",
             |asked| Box::pin(comments(asked)),
         )
-        .answers(200, &["items"]),
+        .answers(200, &["items"])
+        .items(&["author", "body"]),
         ApiRoute::new(
             Method::POST,
             "/tasks/{task}/comments",
@@ -122,15 +125,7 @@ pub(crate) fn routes() -> Vec<ApiRoute> {
             |asked| Box::pin(comment(asked)),
         )
         .body(schema::<CommentBody>)
-        .answers(201, &["id", "author", "body"]),
-        ApiRoute::new(
-            Method::GET,
-            "/questions",
-            looks,
-            "Lists what waits for an answer, with the schema of the answer.",
-            |asked| Box::pin(questions(asked)),
-        )
-        .answers(200, &["items"]),
+        .answers(201, &["author", "body"]),
     ]
 }
 
@@ -178,19 +173,25 @@ async fn list(asked: ApiRequest) -> Result<ApiReply, ApiProblem> {
         assignee: asked.query("assignee").map(str::to_owned),
         is_anybodys: flag("anybody")?.unwrap_or(false),
     };
-    let rows = use_cases.list_tasks(&filter, LISTED_MAX).await?;
-    let after = cursor::read::<String>(&asked)?;
-    let behind = match &after {
-        // One that has gone meanwhile leaves its place by time.
-        Some(after) => rows
-            .iter()
-            .position(|row| row.id.to_string() == *after)
-            .map_or(0, |at| at + 1),
-        None => 0,
+    let after: Option<TaskCursor> = match cursor::read::<String>(&asked)? {
+        Some(text) => Some(text.parse().map_err(|error: store::Error| {
+            ApiProblem::new(ProblemCode::Invalid, error.to_string())
+                .at("/query/cursor", "take `nextCursor` of an answer as it is")
+        })?),
+        None => None,
     };
-    let rest: Vec<TaskRow> = rows.into_iter().skip(behind).take(max + 1).collect();
-    let (rows, next) = cut(rest, max, |row| row.id.to_string());
-    Ok(page(&asked, rows.iter().map(document).collect(), next))
+    let rows = use_cases
+        .tasks_after(&filter, after.as_ref(), max + 1)
+        .await?;
+    let (rows, next) = cut(rows, max, |entry| entry.cursor.to_string());
+    let items = rows.iter().map(|entry| document(&entry.task)).collect();
+    let mut reply = page(&asked, items, next);
+    if flag("count")? == Some(true)
+        && let crate::request::ReplyBody::Json(body) = &mut reply.body
+    {
+        body["count"] = json!(use_cases.count_tasks(&filter, COUNT_MAX).await?);
+    }
+    Ok(reply)
 }
 
 fn status(asked: &ApiRequest) -> Result<Option<TaskStatus>, ApiProblem> {
@@ -230,7 +231,10 @@ async fn show(asked: ApiRequest) -> Result<ApiReply, ApiProblem> {
 }
 
 /// The schema that an answer must fit; null where any fits.
-async fn output_schema(use_cases: &UseCases, row: &TaskRow) -> Result<Value, ApiProblem> {
+pub(super) async fn output_schema(
+    use_cases: &UseCases,
+    row: &TaskRow,
+) -> Result<Value, ApiProblem> {
     let Some(run) = use_cases.run(&row.id.run).await? else {
         return Ok(Value::Null);
     };
@@ -337,28 +341,6 @@ fn comment_document(comment: &store::TaskComment) -> Value {
     })
 }
 
-async fn questions(asked: ApiRequest) -> Result<ApiReply, ApiProblem> {
-    let use_cases = asked.use_cases()?;
-    let filter = TaskFilter {
-        is_waiting: true,
-        ..TaskFilter::default()
-    };
-    let max = asked.state().limits().page_items_max;
-    let mut items = Vec::new();
-    for row in use_cases.list_tasks(&filter, max).await? {
-        let mut question = document(&row);
-        question["kind"] = json!("task");
-        question["prompt"] = json!(use_cases.prompt(&row).await?);
-        question["outputSchema"] = output_schema(&use_cases, &row).await?;
-        question["answer"] = json!(format!(
-            "/api/v1/tasks/{}/answer",
-            encoded(&row.id.to_string())
-        ));
-        items.push(question);
-    }
-    Ok(ApiReply::json(json!({ "items": items })))
-}
-
 /// Returns whether a task waits for a person.
 pub(crate) fn waits_for_people(row: &TaskRow) -> bool {
     match row.status {
@@ -393,7 +375,7 @@ pub(crate) fn document(row: &TaskRow) -> Value {
     })
 }
 
-fn attempt(attempt: &AttemptRecord) -> Value {
+pub(super) fn attempt(attempt: &AttemptRecord) -> Value {
     let end = attempt.end.as_ref();
     json!({
         "number": attempt.number,

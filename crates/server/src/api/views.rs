@@ -37,6 +37,14 @@ pub(crate) fn routes() -> Vec<ApiRoute> {
         .body(schema::<ViewBody>)
         .answers(201, FIELDS),
         ApiRoute::new(
+            Method::GET,
+            "/views/{view}",
+            own,
+            "Returns a view of one's own.",
+            |asked| Box::pin(show(asked)),
+        )
+        .answers(200, FIELDS),
+        ApiRoute::new(
             Method::PATCH,
             "/views/{view}",
             own,
@@ -52,7 +60,8 @@ pub(crate) fn routes() -> Vec<ApiRoute> {
             own,
             "Removes a view of one's own.",
             |asked| Box::pin(remove(asked)),
-        ),
+        )
+        .needs_match(),
     ]
 }
 
@@ -107,8 +116,13 @@ async fn add(asked: ApiRequest) -> Result<ApiReply, ApiProblem> {
     };
     let added = asked.state().app().views().add_view(&view).await;
     let added = added.map_err(refused)?;
-    let location = "/api/v1/views";
-    Ok(ApiReply::created(document(&added), location).etag(added.revision))
+    let location = format!("/api/v1/views/{}", added.id);
+    Ok(ApiReply::created(document(&added), &location).etag(added.revision))
+}
+
+async fn show(asked: ApiRequest) -> Result<ApiReply, ApiProblem> {
+    let view = own_view(&asked).await?;
+    Ok(ApiReply::json(document(&view)).etag(view.revision))
 }
 
 async fn edit(asked: ApiRequest) -> Result<ApiReply, ApiProblem> {
@@ -129,6 +143,7 @@ async fn edit(asked: ApiRequest) -> Result<ApiReply, ApiProblem> {
 
 async fn remove(asked: ApiRequest) -> Result<ApiReply, ApiProblem> {
     let view = own_view(&asked).await?;
+    asked.require_revision(view.revision)?;
     let removed = asked.state().app().views().remove_view(&view).await;
     removed.map_err(refused)?;
     Ok(ApiReply::nothing())

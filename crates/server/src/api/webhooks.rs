@@ -31,7 +31,8 @@ pub(crate) fn routes() -> Vec<ApiRoute> {
             "Lists webhooks, and the events that they can be told of.",
             |asked| Box::pin(list(asked)),
         )
-        .answers(200, &["items", "events"]),
+        .answers(200, &["items", "events"])
+        .items(FIELDS),
         ApiRoute::new(
             Method::POST,
             "/webhooks",
@@ -66,7 +67,8 @@ pub(crate) fn routes() -> Vec<ApiRoute> {
             manages,
             "Removes a webhook with its deliveries.",
             |asked| Box::pin(remove(asked)),
-        ),
+        )
+        .needs_match(),
         ApiRoute::new(
             Method::POST,
             "/webhooks/{webhook}/rotate",
@@ -173,7 +175,10 @@ async fn edit(asked: ApiRequest) -> Result<ApiReply, ApiProblem> {
 }
 
 async fn remove(asked: ApiRequest) -> Result<ApiReply, ApiProblem> {
-    asked.use_cases()?.remove_webhook(id_of(&asked)?).await?;
+    let (use_cases, id) = (asked.use_cases()?, id_of(&asked)?);
+    let webhook = use_cases.webhook(id).await?;
+    asked.require_revision(webhook.revision)?;
+    use_cases.remove_webhook(id).await?;
     Ok(ApiReply::nothing())
 }
 

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use app::workflows::LoadedWorkflow;
-use app::{Permission, TextSave};
+use app::{Permission, TextSave, UseCases};
 use axum::http::{Method, StatusCode};
 use flow::{EdgeCondition, StepId, TextHash, Workflow, WorkflowStep};
 use schemars::JsonSchema;
@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use store::WorkflowVersion;
 
 use super::encoded;
+use crate::pages::samples::RunSample;
 use crate::problem::{ApiProblem, ProblemCode};
 use crate::request::{ApiReply, ApiRequest};
 use crate::table::{ApiRoute, RouteAccess, schema};
@@ -34,12 +35,22 @@ pub(crate) fn routes() -> Vec<ApiRoute> {
             "Lists workflows by name.",
             |asked| Box::pin(list(asked)),
         )
-        .answers(200, &["items"]),
+        .answers(200, &["items"])
+        .items(&["name"]),
+        ApiRoute::new(
+            Method::POST,
+            "/workflows",
+            edits,
+            "Creates a workflow from a text.",
+            |asked| Box::pin(create(asked)),
+        )
+        .body(schema::<NewWorkflow>)
+        .answers(201, FIELDS),
         ApiRoute::new(
             Method::POST,
             "/workflows/check",
             looks,
-            "Checks a text: problems with their places, and the steps.",
+            "Checks a text: problems with their places, the steps, and what a step can refer to.",
             |asked| Box::pin(check(asked)),
         )
         .body(schema::<CheckText>)
@@ -51,7 +62,7 @@ pub(crate) fn routes() -> Vec<ApiRoute> {
             "Draws a text as SVG.",
             |asked| Box::pin(draw_text(asked)),
         )
-        .body(schema::<CheckText>)
+        .body(schema::<DrawText>)
         .media("image/svg+xml"),
         ApiRoute::new(
             Method::POST,
@@ -139,6 +150,28 @@ pub(crate) fn routes() -> Vec<ApiRoute> {
 #[serde(deny_unknown_fields)]
 struct CheckText {
     text: String,
+    /// The workflow's name, whose last run gives the samples of references.
+    #[serde(default)]
+    name: Option<String>,
+    /// The step whose references are wanted.
+    #[serde(default)]
+    step: Option<String>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct DrawText {
+    text: String,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct NewWorkflow {
+    name: String,
+    text: String,
+    /// A line that says why.
+    #[serde(default)]
+    message: String,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -170,14 +203,58 @@ async fn list(asked: ApiRequest) -> Result<ApiReply, ApiProblem> {
     Ok(ApiReply::json(json!({ "items": items })))
 }
 
+async fn create(asked: ApiRequest) -> Result<ApiReply, ApiProblem> {
+    let new: NewWorkflow = asked.body()?;
+    let use_cases = asked.use_cases()?;
+    let save = TextSave {
+        name: new.name,
+        source: new.text,
+        seen: None,
+        message: new.message,
+    };
+    let saved = use_cases.save_workflow(save).await;
+    let (sheet, version) = saved.map_err(|error| match ApiProblem::from(error) {
+        // The author has seen no text: the one that exists is not stale, it is in the way.
+        problem if problem.code == ProblemCode::Stale => {
+            ApiProblem::new(ProblemCode::Conflict, problem.detail())
+                .hint("PUT it with If-Match to save another version")
+        }
+        problem => problem,
+    })?;
+    let mut shown = document(&sheet);
+    shown["version"] = json!(version.number);
+    let location = format!("/api/v1/workflows/{}", encoded(&sheet.name));
+    let tag = TextHash::of(&sheet.source);
+    Ok(ApiReply::created(shown, &location).etag(tag.as_str()))
+}
+
 async fn check(asked: ApiRequest) -> Result<ApiReply, ApiProblem> {
-    let CheckText { text } = asked.body()?;
-    let sheet = asked.use_cases()?.check_text("text", text).await?;
-    Ok(ApiReply::json(document(&sheet)))
+    let CheckText { text, name, step } = asked.body()?;
+    let name = name.as_deref().unwrap_or("text");
+    let use_cases = asked.use_cases()?;
+    let sheet = use_cases.check_text(name, text).await?;
+    let mut shown = document(&sheet);
+    if let Some(step) = step {
+        shown["references"] = references(&use_cases, &sheet, &step).await?;
+    }
+    Ok(ApiReply::json(shown))
+}
+
+/// Lists the references that a step can use, each with its value in the last run.
+async fn references(
+    use_cases: &UseCases,
+    sheet: &LoadedWorkflow,
+    step: &str,
+) -> Result<Value, ApiProblem> {
+    let sample = RunSample::of(use_cases, sheet).await?;
+    let all = sample.references(sheet, step).into_iter();
+    Ok(all
+        .map(|(path, value)| json!({ "path": path, "sample": value }))
+        .collect())
 }
 
 async fn draw_text(asked: ApiRequest) -> Result<ApiReply, ApiProblem> {
-    let CheckText { text } = asked.body()?;
+    let DrawText { text } = asked.body()?;
     let sheet = asked.use_cases()?.check_text("text", text).await?;
     picture(&sheet)
 }
@@ -253,7 +330,8 @@ async fn export(asked: ApiRequest) -> Result<ApiReply, ApiProblem> {
 
 async fn show_step(asked: ApiRequest) -> Result<ApiReply, ApiProblem> {
     let (name, id) = (asked.path("name"), asked.path("step"));
-    let sheet = asked.use_cases()?.sheet(name).await?;
+    let use_cases = asked.use_cases()?;
+    let sheet = use_cases.sheet(name).await?;
     let Some(workflow) = &sheet.workflow else {
         return Err(unfit(&sheet));
     };
@@ -261,7 +339,9 @@ async fn show_step(asked: ApiRequest) -> Result<ApiReply, ApiProblem> {
         let message = format!("the workflow `{name}` has no step `{id}`");
         return Err(ApiProblem::new(ProblemCode::NotFound, message));
     };
-    Ok(ApiReply::json(step(workflow, found)))
+    let mut shown = step(workflow, found);
+    shown["references"] = references(&use_cases, &sheet, id).await?;
+    Ok(ApiReply::json(shown))
 }
 
 async fn versions(asked: ApiRequest) -> Result<ApiReply, ApiProblem> {

@@ -155,12 +155,11 @@ async fn decide(visit: &PageVisit, open: &OpenQuestion) -> Result<&'static str, 
     let by = use_cases.person();
     let (command, said) = match visit.form.get("act").unwrap_or_default() {
         "retry" => {
-            let reason = visit.form.text("reason");
-            if let Some(reason) = reason {
-                use_cases.comment_task(&task.to_string(), reason).await?;
+            if let Some(reason) = visit.form.text("reason") {
+                use_cases.send_back(&open.task, reason).await?;
+                return Ok("retried");
             }
-            let with = reason.and_then(|reason| sent_back(open, (&by, reason)));
-            (EngineCommand::Retry { task, with }, "retried")
+            (EngineCommand::Retry { task, with: None }, "retried")
         }
         "raise" => {
             let money = visit.form.required("money")?;
@@ -187,20 +186,6 @@ async fn decide(visit: &PageVisit, open: &OpenQuestion) -> Result<&'static str, 
 
 fn answered(task: TaskId, by: String, answer: TaskAnswer) -> EngineCommand {
     EngineCommand::Answer { task, by, answer }
-}
-
-/// The prompt of another try: the step's own, and what the person said about the answer before.
-fn sent_back(open: &OpenQuestion, (by, reason): (&str, &str)) -> Option<Map<String, Value>> {
-    let step = open.workflow.step_of(&open.task)?;
-    let prompt = step
-        .config
-        .prompt
-        .as_deref()
-        .filter(|_| open.task.attempt > 0)?;
-    // The person's words are data: braces in them are no references.
-    let reason = reason.replace("{{", "{ {");
-    let prompt = format!("{prompt}\n\n{by} has sent the last answer back:\n{reason}");
-    Some(Map::from_iter([("prompt".to_owned(), json!(prompt))]))
 }
 
 /// The step's budget with another amount of money.

@@ -27,7 +27,7 @@ mod recipes;
 mod run;
 mod run_acts;
 mod runs;
-mod samples;
+pub(crate) mod samples;
 mod search;
 mod settings;
 mod sign_in;

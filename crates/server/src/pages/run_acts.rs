@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use app::{Permission, RunRequest};
+use app::{Permission, RerunRequest, RerunText};
 use axum::response::IntoResponse as _;
 use flow::engine::{EngineCommand, RunRow, RunStatus, TaskRow};
 use maud::{Markup, html};
@@ -44,21 +44,15 @@ async fn start_again(visit: &PageVisit, run: &RunRow) -> Result<String, ApiProbl
             format!("the input cannot be read: {why}"),
         )
     })?;
-    let name = run.name.as_deref().unwrap_or("run");
-    let sheet = match visit.form.get("text") {
-        Some("pinned") => {
-            let text = use_cases.workflow(run).await?;
-            let text = text.document().source().to_owned();
-            use_cases.check_text(name, text).await?
-        }
-        _ => use_cases.sheet(name).await?,
+    let wish = RerunRequest {
+        step: None,
+        input: Some(input),
+        text: match visit.form.get("text") {
+            Some("pinned") => RerunText::Pinned,
+            _ => RerunText::Current,
+        },
     };
-    let begin = RunRequest {
-        input,
-        ..RunRequest::default()
-    };
-    let run = use_cases.start(&sheet, begin).await?;
-    Ok(run.to_string())
+    Ok(use_cases.run_again(run, wish).await?.to_string())
 }
 
 pub(super) fn acts(visit: &PageVisit, story: &RunStory) -> Markup {

@@ -18,14 +18,14 @@ const DEPTH_MAX: usize = 3;
 
 /// The values that a run had, by the step that gave them.
 #[derive(Debug, Default)]
-pub(super) struct RunSample {
+pub(crate) struct RunSample {
     input: Value,
     outputs: Map<String, Value>,
 }
 
 impl RunSample {
     /// Reads the last run of a workflow; `None` if it has never run.
-    pub(super) async fn of(
+    pub(crate) async fn of(
         use_cases: &UseCases,
         sheet: &LoadedWorkflow,
     ) -> Result<RunSample, ApiProblem> {
@@ -64,7 +64,7 @@ impl RunSample {
     }
 
     /// The references that a step can read, each with the value that it had last.
-    pub(super) fn references(&self, sheet: &LoadedWorkflow, step: &str) -> Vec<(String, String)> {
+    pub(crate) fn references(&self, sheet: &LoadedWorkflow, step: &str) -> Vec<(String, String)> {
         let mut found = Vec::new();
         take_apart("input", &self.input, 0, &mut found);
         for field in super::workflows::input_fields(sheet) {

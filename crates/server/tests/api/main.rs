@@ -13,6 +13,7 @@
 mod cluster;
 
 mod access;
+mod acts;
 mod attacks;
 mod builds;
 mod certificate;

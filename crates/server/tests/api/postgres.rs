@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::cluster::{Cluster, Flush};
 use crate::test_server::{TestServer, limits};
-use crate::{access, conventions, more_acts, people, runs, stream, webhooks, workflows};
+use crate::{access, acts, conventions, more_acts, people, runs, stream, webhooks, workflows};
 
 #[tokio::test]
 async fn the_api_is_the_same_on_a_server() {
@@ -19,6 +19,9 @@ async fn the_api_is_the_same_on_a_server() {
         TestServer::with(Some(&address), limits()).await
     };
     access::check_sessions(&shared("sessions").await).await;
+    acts::check_sending_back(&shared("back").await).await;
+    acts::check_many_tasks(&shared("many").await).await;
+    acts::check_running_again(&shared("again").await).await;
     conventions::check_repetition(&shared("repetition").await).await;
     conventions::check_pages(&shared("pages").await).await;
     more_acts::check_added_task(&shared("added").await).await;

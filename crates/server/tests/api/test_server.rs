@@ -1,6 +1,6 @@
 //! A server on a scratch database, asked without a socket.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use app::people::{User, UserKind, UserRole};
 use app::worker::{NoWatcher, StopCondition, WorkerOptions};
@@ -177,11 +177,13 @@ impl TestServer {
         let (status, headers) = (response.status(), response.headers().clone());
         let bytes = response.into_body().collect().await.unwrap().to_bytes();
         let text = String::from_utf8_lossy(&bytes).into_owned();
-        CheckedAnswer {
+        let answer = CheckedAnswer {
             status: status.as_u16(),
             headers,
             body: serde_json::from_str(&text).unwrap_or(Value::String(text)),
-        }
+        };
+        check_described(line, &answer);
+        answer
     }
 
     /// Sends a request of a user with this role, with JSON.
@@ -283,6 +285,47 @@ impl TestServer {
             .done(UserRole::Operator, "POST /api/v1/runs", body)
             .await;
         started["runs"][0].as_str().unwrap().to_owned()
+    }
+}
+
+/// Holds an answer against the description of its route: what generated clients rely on.
+fn check_described(line: &str, answer: &CheckedAnswer) {
+    static DOCUMENT: LazyLock<Value> = LazyLock::new(server::openapi_document);
+    let (method, path) = line.split_once(' ').unwrap();
+    let path = path.split('?').next().unwrap();
+    let words = |path: &str| path.split('/').map(str::to_owned).collect::<Vec<_>>();
+    let asked = words(path);
+    let fits = |template: &str| {
+        let template = words(template);
+        let is_same = |(one, word): (&String, &String)| one == word || one.starts_with('{');
+        template.len() == asked.len() && template.iter().zip(&asked).all(is_same)
+    };
+    let paths = DOCUMENT["paths"].as_object().unwrap();
+    // A path without parameters is meant before one with.
+    let mut found: Vec<&String> = paths.keys().filter(|path| fits(path)).collect();
+    found.sort_by_key(|path| path.matches('{').count());
+    let Some(found) = found.first() else {
+        return;
+    };
+    let operation = &paths[*found][method.to_lowercase()];
+    let described = &operation["responses"][answer.status.to_string()];
+    if operation.is_null() || answer.status == 304 {
+        return;
+    }
+    assert!(
+        !described.is_null(),
+        "{line}: {} is not described",
+        answer.status
+    );
+    let schema = &described["content"]["application/json"]["schema"];
+    if !schema.is_null()
+        && let Err(error) = jsonschema::validate(schema, &answer.body)
+    {
+        panic!(
+            "{line}: {error} at `{}`: {}",
+            error.instance_path(),
+            answer.body
+        );
     }
 }
 

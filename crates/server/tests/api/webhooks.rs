@@ -255,10 +255,16 @@ async fn addresses_inside_and_unknown_events_are_refused() {
     let stale = server.ask_with(UserRole::Admin, &line, &seen, off).await;
     assert_eq!(stale.status, 412, "{stale:?}");
     let line = format!("DELETE /api/v1/webhooks/{}", added.body["id"]);
-    let removed = server.ask(UserRole::Admin, &line, Value::Null).await;
-    assert_eq!(removed.status, 204);
-    let again = server.ask(UserRole::Admin, &line, Value::Null).await;
-    assert_eq!(again.status, 404);
+    let unseen = server.ask(UserRole::Admin, &line, Value::Null).await;
+    assert_eq!(unseen.status, 428, "{unseen:?}");
+    let now = [("if-match", edited.header("etag"))];
+    let remove = async || {
+        server
+            .ask_with(UserRole::Admin, &line, &now, Value::Null)
+            .await
+    };
+    assert_eq!(remove().await.status, 204);
+    assert_eq!(remove().await.status, 404);
 }
 
 #[tokio::test]
