@@ -6,7 +6,7 @@
 use prompt::Answers;
 use recipe::{
     AskMissing, GivenValues, OnConflict, Recipe, RecipeRunMode, RecipeRunOutcome, RecipeRunRequest,
-    SilentHost, UpdateOutcome,
+    SilentHost,
 };
 use serde_json::{Map, Value};
 use workspace::WriterRequest;
@@ -37,8 +37,6 @@ pub struct RecipeRunInput {
     pub answers: Map<String, Value>,
     /// `true` if files that exist and differ are overwritten.
     pub is_forced: bool,
-    /// `true` if what the recipe generated before is merged with what it generates now.
-    pub is_update: bool,
 }
 
 /// Result of a recipe run, as data.
@@ -65,15 +63,6 @@ pub struct TemplatePreview {
 }
 
 impl RecipeOutcome {
-    fn of_update(outcome: UpdateOutcome) -> RecipeOutcome {
-        let written = |report| serde_json::to_value(report).unwrap_or_default();
-        match outcome {
-            UpdateOutcome::AnswersNeeded(needed) => RecipeOutcome::AnswersNeeded(needed.json),
-            UpdateOutcome::Shown(report) => RecipeOutcome::Ready(written(report)),
-            UpdateOutcome::Done(report) => RecipeOutcome::Done(written(report)),
-        }
-    }
-
     fn of(outcome: RecipeRunOutcome) -> RecipeOutcome {
         let written = |value: serde_json::Result<Value>| value.unwrap_or_default();
         match outcome {
@@ -118,10 +107,6 @@ impl UseCases {
             let recipe = use_cases.named_recipe(&wish.recipe)?;
             let request = use_cases.recipe_request(&wish, (&recipe, pass))?;
             let root = &use_cases.project().root;
-            if wish.is_update {
-                let updated = recipe::update(&recipe, root, &request, &mut SilentHost)?;
-                return Ok(RecipeOutcome::of_update(updated));
-            }
             let outcome = recipe::run(&recipe, root, &request, &mut SilentHost)?;
             Ok(RecipeOutcome::of(outcome))
         });

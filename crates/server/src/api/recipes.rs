@@ -4,6 +4,7 @@
 //! the same request makes it again.
 
 use app::{Permission, RecipeOutcome, RecipePass, RecipeRunInput, UseCases};
+use app::{RecipeUpdateInput, RecipeUpdateOutcome};
 use axum::http::Method;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -182,10 +183,10 @@ async fn begin_as(asked: ApiRequest, is_update: bool) -> Result<ApiReply, ApiPro
         values: new.values,
         answers: new.answers,
         is_forced: false,
-        is_update,
     };
-    let outcome = use_cases.run_recipe(&wish, RecipePass::Preview).await?;
+    let outcome = carry_out(&use_cases, (&wish, is_update), RecipePass::Preview).await?;
     let run = RecipeRun {
+        is_update,
         by: use_cases.person(),
         begun_ms: asked.state().app().now_ms(),
         questions: questions_of(&outcome),
@@ -199,7 +200,7 @@ async fn begin_as(asked: ApiRequest, is_update: bool) -> Result<ApiReply, ApiPro
 async fn look(asked: ApiRequest) -> Result<ApiReply, ApiProblem> {
     let (use_cases, run) = find(&asked, (asked.path("name"), asked.path("id")))?;
     // Only those who may run it may have it rendered; others see that it waits.
-    let outcome = use_cases.run_recipe(&run.wish, RecipePass::Preview).await?;
+    let outcome = carry_out(&use_cases, (&run.wish, run.is_update), RecipePass::Preview).await?;
     Ok(ApiReply::json(document(asked.path("id"), &outcome)))
 }
 
@@ -217,7 +218,7 @@ pub(super) async fn take_answers(
 ) -> Result<Value, ApiProblem> {
     let (use_cases, mut run) = find(asked, (name, id))?;
     run.wish.answers.extend(answers);
-    let outcome = use_cases.run_recipe(&run.wish, RecipePass::Preview).await?;
+    let outcome = carry_out(&use_cases, (&run.wish, run.is_update), RecipePass::Preview).await?;
     run.questions = questions_of(&outcome);
     keep(asked.state(), Some(id), run);
     Ok(document(id, &outcome))
@@ -240,6 +241,27 @@ pub(super) fn waiting(asked: &ApiRequest) -> Result<Vec<(String, String, Value)>
     Ok(open.collect())
 }
 
+/// Runs a recipe, or updates what it generated before, as far as a pass goes.
+async fn carry_out(
+    use_cases: &UseCases,
+    (wish, is_update): (&RecipeRunInput, bool),
+    pass: RecipePass,
+) -> Result<RecipeOutcome, ApiProblem> {
+    if !is_update {
+        return Ok(use_cases.run_recipe(wish, pass).await?);
+    }
+    let update = RecipeUpdateInput {
+        run: wish.clone(),
+        ..RecipeUpdateInput::default()
+    };
+    let report = |report| serde_json::to_value(report).unwrap_or_default();
+    Ok(match use_cases.update_from_recipe(&update, pass).await? {
+        RecipeUpdateOutcome::AnswersNeeded(questions) => RecipeOutcome::AnswersNeeded(questions),
+        RecipeUpdateOutcome::Shown(shown) => RecipeOutcome::Ready(report(shown)),
+        RecipeUpdateOutcome::Done(done) => RecipeOutcome::Done(report(done)),
+    })
+}
+
 fn questions_of(outcome: &RecipeOutcome) -> Option<Value> {
     match outcome {
         RecipeOutcome::AnswersNeeded(questions) => Some(questions.clone()),
@@ -259,7 +281,7 @@ async fn apply(asked: ApiRequest) -> Result<ApiReply, ApiProblem> {
     let (use_cases, mut run) = find(&asked, (asked.path("name"), asked.path("id")))?;
     run.wish.is_forced = force;
     let id = asked.path("id");
-    match use_cases.run_recipe(&run.wish, RecipePass::Apply).await? {
+    match carry_out(&use_cases, (&run.wish, run.is_update), RecipePass::Apply).await? {
         RecipeOutcome::Conflicts(paths) => Err(ApiProblem::new(
             ProblemCode::Conflict,
             "files are there and differ; nothing was written",
