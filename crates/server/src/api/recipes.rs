@@ -25,6 +25,8 @@ const WAIT_MS_MAX: u64 = 24 * 60 * 60 * 1_000;
 #[derive(Clone)]
 pub(crate) struct RecipeRun {
     wish: RecipeRunInput,
+    /// True if it merges the former output of the recipe with its output of today.
+    is_update: bool,
     /// The user who started it.
     by: String,
     begun_ms: u64,
