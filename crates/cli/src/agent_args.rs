@@ -1,15 +1,17 @@
 //! The flags of commands that have a model work with tools, and the end of such a run.
 
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use app::Project;
 use app::ai::{AiOverrides, TransportMode};
-use app::tasks::{self, EndedRun, RunKind, StartMode, TaskRequest};
+use app::run_target::TargetKind;
+use app::tasks::{self, EndedRun, StartMode, TaskRequest};
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::agent_progress::AgentProgress;
+use crate::agent_progress::{AgentProgress, TaskProgress};
 use crate::exit::CliError;
 use crate::interrupt;
 use crate::output::{self, OutputFormat};
@@ -66,20 +68,21 @@ impl AgentArgs {
     pub(crate) fn watched<T>(
         &self,
         session: &CliSession,
-        project: &Project,
+        project: &Arc<Project>,
         work: impl AsyncFnOnce(TaskRequest<'_>) -> T,
     ) -> T {
-        let mut live = AgentProgress::new(self.form());
-        let _busy = interrupt::InterruptGuard::start();
+        let live = Arc::new(Mutex::new(AgentProgress::new(self.form())));
+        let _busy = interrupt::InterruptGuard::work();
+        let shared = Arc::clone(&live);
         let done = session.wait(work(TaskRequest {
-            project,
+            project: Arc::clone(project),
             surroundings: &session.surroundings,
             wish: self.hands.wish(),
             start: self.start(),
-            observer: &mut live,
+            observers: Arc::new(move || Box::new(TaskProgress::new(&shared))),
             cancel: interrupt::cancel(),
         }));
-        live.finish();
+        live.lock().unwrap_or_else(PoisonError::into_inner).finish();
         done
     }
 
@@ -87,17 +90,17 @@ impl AgentArgs {
     pub(crate) fn say_unfinished(
         &self,
         session: &CliSession,
-        project: &Project,
-        (kind, file): (RunKind, &Path),
+        project: &Arc<Project>,
+        (kind, file): (TargetKind, &Path),
     ) -> Result<(), CliError> {
         if self.start() == StartMode::Resume || self.form() == OutputFormat::Json {
             return Ok(());
         }
+        let project = Arc::clone(project);
         if let Some(run) = session.wait(tasks::unfinished(
             project,
             &session.surroundings,
-            kind,
-            file,
+            (kind, file),
         ))? {
             output::say(format!(
                 "note: run {run} of this file was not finished; `--resume` continues it"
@@ -142,7 +145,7 @@ pub(crate) fn quoted(path: &Path) -> String {
     }
 }
 
-/// Makes the last event of a run: its outcome, with the run's number and warnings in front.
+/// Makes the last event of a run: its outcome, with the run's id and warnings in front.
 pub(crate) fn result_event<T>(
     ended: &EndedRun<T>,
     status: Option<&str>,
@@ -150,7 +153,7 @@ pub(crate) fn result_event<T>(
 ) -> Value {
     let mut event = serde_json::Map::new();
     event.insert("event".to_owned(), "result".into());
-    event.insert("run".to_owned(), ended.run.0.into());
+    event.insert("run".to_owned(), ended.run.as_str().into());
     if let Some(status) = status {
         event.insert("status".to_owned(), status.into());
     }

@@ -4,6 +4,7 @@
 //! terminal a last line that is kept up to date.
 
 use std::io::IsTerminal as _;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use agent::handlers::{OverallStatus, TaskEvent, TaskObserver};
@@ -32,6 +33,8 @@ pub(crate) struct AgentProgress {
     form: OutputFormat,
     /// The task under way, which the loop's own events do not name.
     task: Option<String>,
+    /// The task that the last line was about: others may be under way beside it.
+    told: Option<String>,
     /// The status of the build under way.
     stage: Option<JobStatus>,
     line: Option<ProgressBar>,
@@ -45,6 +48,7 @@ impl AgentProgress {
         Self {
             form,
             task: None,
+            told: None,
             stage: None,
             line: on_terminal.then(spinner),
             doing: String::new(),
@@ -72,15 +76,32 @@ impl AgentProgress {
         let _ = output::json_line(&value);
     }
 
-    fn say(&self, text: &str) {
+    /// Prints a line; where it is about another task than the last one, names the task before.
+    fn say(&mut self, text: &str) {
+        if self.told != self.task
+            && let Some(task) = self.task.clone()
+        {
+            self.print(&format!("{HEADING}{task}{HEADING:#}"));
+            self.told = Some(task);
+        }
+        self.print(text);
+    }
+
+    fn print(&self, text: &str) {
         match &self.line {
             Some(line) => line.suspend(|| output::say(text)),
             None => output::say(text),
         }
     }
 
+    /// Prints the line that names a task.
+    fn head(&mut self, task: &str, rest: &str) {
+        self.told = Some(task.to_owned());
+        self.print(&format!("{HEADING}{task}{HEADING:#}{rest}"));
+    }
+
     /// Prints an action: a verb, then its object.
-    fn did(&self, word: &str, what: &str) {
+    fn did(&mut self, word: &str, what: &str) {
         self.say(&format!("  {DIMMED}{word:<9}{DIMMED:#} {what}"));
     }
 
@@ -103,7 +124,7 @@ impl AgentProgress {
         line.set_message(parts.join(" · "));
     }
 
-    fn show_deed(&self, deed: &ToolAction) {
+    fn show_deed(&mut self, deed: &ToolAction) {
         match deed {
             ToolAction::Read {
                 path,
@@ -202,7 +223,7 @@ impl AgentProgress {
         }
     }
 
-    fn show_check(&self, check: &str, passed: bool, exit_code: Option<i32>) {
+    fn show_check(&mut self, check: &str, passed: bool, exit_code: Option<i32>) {
         let (style, sign) = if passed { (GOOD, "✓") } else { (BAD, "✗") };
         let code = exit_code.filter(|_| !passed);
         let code = code.map_or(String::new(), |code| format!(" (exit {code})"));
@@ -221,9 +242,10 @@ impl AgentProgress {
                 } else {
                     format!(" {name}")
                 };
-                self.say(&format!(
-                    "{HEADING}{task}{HEADING:#}{title} {DIMMED}({kind}){DIMMED:#}"
-                ));
+                self.head(
+                    task.as_str(),
+                    &format!("{title} {DIMMED}({kind}){DIMMED:#}"),
+                );
             }
             TaskEvent::ContextNoted { note, .. } => {
                 self.did(
@@ -261,14 +283,10 @@ impl AgentProgress {
             TaskEvent::TaskSkipped { task, because } => {
                 let because: Vec<&str> = because.iter().map(|id| id.as_str()).collect();
                 let because = because.join(", ");
-                self.say(&format!(
-                    "{HEADING}{task}{HEADING:#} skipped: it depends on {because}"
-                ));
+                self.head(task.as_str(), &format!(" skipped: it depends on {because}"));
             }
             TaskEvent::TaskKept { task } => {
-                self.say(&format!(
-                    "{HEADING}{task}{HEADING:#} was done in an earlier run"
-                ));
+                self.head(task.as_str(), " was done in an earlier run");
             }
             _ => {}
         }
@@ -289,11 +307,48 @@ impl AgentObserver for AgentProgress {
     }
 }
 
-impl TaskObserver for AgentProgress {
+/// Prints the progress of one task; several may be under way, and share the terminal.
+pub(crate) struct TaskProgress {
+    shared: Arc<Mutex<AgentProgress>>,
+    task: Option<String>,
+}
+
+impl TaskProgress {
+    pub(crate) fn new(shared: &Arc<Mutex<AgentProgress>>) -> Self {
+        Self {
+            shared: Arc::clone(shared),
+            task: None,
+        }
+    }
+
+    fn shown(&self) -> MutexGuard<'_, AgentProgress> {
+        let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
+        shared.task.clone_from(&self.task);
+        shared
+    }
+}
+
+impl AgentObserver for TaskProgress {
+    fn wants_stream(&self) -> bool {
+        self.shown().wants_stream()
+    }
+
+    fn notice(&mut self, event: &AgentEvent<'_>) {
+        self.shown().notice(event);
+    }
+}
+
+impl TaskObserver for TaskProgress {
     fn notice_task(&mut self, event: &TaskEvent<'_>) {
         if let TaskEvent::TaskStarted { task, .. } = event {
             self.task = Some(task.to_string());
         }
+        self.shown().notice_task(event);
+    }
+}
+
+impl TaskObserver for AgentProgress {
+    fn notice_task(&mut self, event: &TaskEvent<'_>) {
         match self.form {
             OutputFormat::Json => self.emit(event),
             OutputFormat::Text => self.show_task(event),

@@ -161,18 +161,21 @@ pub enum StepHandler {
     Build,
     Command,
     Http,
+    /// A task as its file has it, which no value of the run changes.
+    Task,
 }
 
 impl StepHandler {
     /// The handlers that let an agent work, whose steps may name a model.
-    pub(crate) const AGENTS: [StepHandler; 3] = [
+    pub(crate) const AGENTS: [StepHandler; 4] = [
         StepHandler::CodeGeneration,
         StepHandler::Planning,
         StepHandler::Validation,
+        StepHandler::Task,
     ];
 
     /// All handlers.
-    pub const ALL: [StepHandler; 9] = [
+    pub const ALL: [StepHandler; 10] = [
         StepHandler::AiInteraction,
         StepHandler::CodeGeneration,
         StepHandler::Planning,
@@ -182,6 +185,7 @@ impl StepHandler {
         StepHandler::Build,
         StepHandler::Command,
         StepHandler::Http,
+        StepHandler::Task,
     ];
 
     /// The name as diagrams write it.
@@ -197,6 +201,7 @@ impl StepHandler {
             StepHandler::Build => "build",
             StepHandler::Command => "command",
             StepHandler::Http => "http",
+            StepHandler::Task => "task",
         }
     }
 }

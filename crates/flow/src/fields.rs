@@ -53,6 +53,7 @@ const HANDLERS: &[&str] = &[
     "build",
     "command",
     "http",
+    "task",
 ];
 
 const fn common(

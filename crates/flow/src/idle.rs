@@ -123,7 +123,7 @@ fn of_handler(step: &WorkflowStep) -> Vec<IdleSetting> {
     );
     let is_mute = matches!(
         handler,
-        StepHandler::Command | StepHandler::Http | StepHandler::NoOp
+        StepHandler::Command | StepHandler::Http | StepHandler::NoOp | StepHandler::Task
     );
     found.extend(listed(
         is_mute,
@@ -131,7 +131,7 @@ fn of_handler(step: &WorkflowStep) -> Vec<IdleSetting> {
             "prompt",
             config.prompt.is_some() && step.step_type == StepType::Task,
         )],
-        || "its handler asks no model".to_owned(),
+        || "its handler reads no prompt".to_owned(),
     ));
     found.extend(listed(
         handler != StepHandler::Http,

@@ -139,7 +139,11 @@ impl WorkflowStep {
         if !StepHandler::AGENTS.contains(&self.handler()) {
             return None;
         }
-        let preference = self.config.config.as_ref()?.get("model_preference")?;
+        let config = self.config.config.as_ref()?;
+        let preference = match self.handler() {
+            StepHandler::Task => config.get("task")?.get("model_preference")?,
+            _ => config.get("model_preference")?,
+        };
         preference.get("model")?.as_str()
     }
 

@@ -22,8 +22,11 @@ pub(crate) fn of(config: &StepConfig) -> Vec<NameReference> {
     }));
     let prompt = config.prompt.iter();
     reads.extend(prompt.flat_map(|text| expression::text_reads(text)));
-    for value in config.config.iter().flat_map(Map::values) {
-        collect(value, &mut reads);
+    // A task of a file is taken as it is written.
+    if config.handler != Some(StepHandler::Task) {
+        for value in config.config.iter().flat_map(Map::values) {
+            collect(value, &mut reads);
+        }
     }
     reads
 }

@@ -180,7 +180,8 @@ impl<'w> ReferenceCheck<'w> {
                 false => self.whole(&path, mapped),
             }
         }
-        for (name, value) in config.config.iter().flatten() {
+        let is_plain = step.handler() == StepHandler::Task;
+        for (name, value) in config.config.iter().flatten().filter(|_| !is_plain) {
             for (path, text) in strings(&format!("config.{name}"), value) {
                 self.text(&path, text);
             }

@@ -57,6 +57,14 @@ pub trait AgentRuns: Send + Sync {
     /// Returns the facts of a run in the order of their keys, also while another process holds it.
     fn facts(&self, id: RunNumber) -> DatabaseFuture<'_, Vec<(String, String)>>;
 
+    /// Returns the side effects of all conversations of a run so far, including turns in progress, also
+    /// while another process holds it.
+    fn deeds(&self, id: RunNumber) -> DatabaseFuture<'_, Vec<agent::ToolAction>>;
+
+    /// Returns the files that a run has written so far, by their paths, also while another process
+    /// holds it.
+    fn files(&self, id: RunNumber) -> DatabaseFuture<'_, Vec<RunFile>>;
+
     /// Tells whether a process works on the run at this moment.
     fn is_held(&self, id: RunNumber) -> DatabaseFuture<'_, bool>;
 }
@@ -101,7 +109,7 @@ const SET_STATE: &str =
     "UPDATE runs SET state = $1, pid = $2, changed_ms = $3 WHERE id = $4 RETURNING id";
 const CONVERSATION: &str = "INSERT INTO conversations (run, key, created_ms) VALUES ($1, $2, $3) \
      ON CONFLICT (run, key) DO UPDATE SET key = excluded.key RETURNING id";
-const CONVERSATIONS: &str = "SELECT key FROM conversations WHERE run = $1 ORDER BY id";
+const CONVERSATIONS: &str = "SELECT id FROM conversations WHERE run = $1 ORDER BY id";
 /// Locks the lease until the transaction ends, so that no other process takes the run over meanwhile.
 const IS_OURS: &str = "SELECT fence FROM run_leases WHERE run = $1 AND fence = $2 FOR SHARE";
 const KEEP_FILE: &str = "INSERT INTO run_files (run, path, content, is_gone, is_executable, before, at_ms) \
@@ -180,6 +188,14 @@ impl<T: RunTables> AgentRuns for T {
         Box::pin(async move { facts_of(self, id).await })
     }
 
+    fn deeds(&self, id: RunNumber) -> DatabaseFuture<'_, Vec<agent::ToolAction>> {
+        Box::pin(async move { deeds_of(self, id).await })
+    }
+
+    fn files(&self, id: RunNumber) -> DatabaseFuture<'_, Vec<RunFile>> {
+        Box::pin(async move { files_of(self, id).await })
+    }
+
     fn is_held(&self, id: RunNumber) -> DatabaseFuture<'_, bool> {
         self.is_run_taken(id)
     }
@@ -214,22 +230,7 @@ impl LockedRun {
     /// Returns the side effects of all conversations of the run so far, including turns in
     /// progress.
     pub async fn deeds(&self) -> Result<Vec<agent::ToolAction>> {
-        let statement = TableStatement::new(CONVERSATIONS).with(self.id.0);
-        let rows = self.tables.look(statement).await?;
-        let keys = read_rows(&*self.tables, "a conversation", &rows, |row| {
-            row.text("key")
-        })?;
-        let mut deeds = Vec::new();
-        for key in keys {
-            let history = self.conversation(&key).await?.read().await?;
-            deeds.extend(history.turns.into_iter().flat_map(|turn| turn.deeds));
-            let ended = history.notes.into_iter().filter_map(|note| match note {
-                agent::TurnNote::Ended { deeds, .. } => Some(deeds),
-                _ => None,
-            });
-            deeds.extend(ended.flatten());
-        }
-        Ok(deeds)
+        deeds_of(&*self.tables, self.id).await
     }
 
     /// Stores the progress of the run.
@@ -379,6 +380,31 @@ pub(crate) async fn conversation_of(
         run,
         id,
     })
+}
+
+async fn deeds_of(
+    tables: &(impl RunTables + ?Sized),
+    run: RunNumber,
+) -> Result<Vec<agent::ToolAction>> {
+    let statement = TableStatement::new(CONVERSATIONS).with(run.0);
+    let rows = tables.look(statement).await?;
+    let ids = read_rows(tables, "a conversation", &rows, |row| row.integer("id"))?;
+    let mut deeds = Vec::new();
+    for id in ids {
+        let conversation = StoredConversation {
+            tables: tables.shared(),
+            run,
+            id,
+        };
+        let history = conversation.read().await?;
+        deeds.extend(history.turns.into_iter().flat_map(|turn| turn.deeds));
+        let ended = history.notes.into_iter().filter_map(|note| match note {
+            agent::TurnNote::Ended { deeds, .. } => Some(deeds),
+            _ => None,
+        });
+        deeds.extend(ended.flatten());
+    }
+    Ok(deeds)
 }
 
 async fn facts_of(

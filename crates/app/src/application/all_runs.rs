@@ -13,6 +13,7 @@ use super::UseCases;
 use super::access::Permission;
 use super::added_tasks::built_in_texts;
 use crate::run_target::TargetKind;
+use crate::tasks::file_run::kind_of_run;
 use crate::{Error, tasks};
 
 /// Number of runs of a kind that are counted besides those that are listed.
@@ -118,7 +119,10 @@ impl UseCases {
         &self,
         request: &RunListRequest,
     ) -> Result<(Vec<ListedRun>, usize), Error> {
-        if !wants_any(request, &[TargetKind::Workflow, TargetKind::Task]) {
+        if !wants_any(
+            request,
+            &[TargetKind::Workflow, TargetKind::Task, TargetKind::Plan],
+        ) {
             return Ok((Vec::new(), 0));
         }
         let texts = built_in_texts();
@@ -168,7 +172,7 @@ impl UseCases {
         Ok(workflow.name().or(first).unwrap_or_default().to_owned())
     }
 
-    /// Returns the runs of task and plan files.
+    /// Returns the runs of task and plan files that older versions have kept.
     async fn agent_runs(&self, max: usize) -> Result<Vec<ListedRun>, Error> {
         let records = tasks::recent(self.project(), self.app().surroundings(), max).await?;
         let records = records.into_iter();
@@ -183,7 +187,7 @@ impl UseCases {
                 store::RunKind::Plan => TargetKind::Plan,
                 _ => TargetKind::Task,
             };
-            let resume = format!("`drawloom run {} --resume` continues it", record.name);
+            let resume = "an older drawloom began it and would have to continue it".to_owned();
             ListedRun {
                 kind: ListedKind::Target(kind),
                 id: None,
@@ -268,8 +272,9 @@ fn is_wanted(run: &ListedRun, request: &RunListRequest) -> bool {
 }
 
 fn kind_of(row: &RunRow, built_in: &[TextHash]) -> ListedKind {
+    let of_file = kind_of_run(row);
     ListedKind::Target(match built_in.contains(&row.workflow) {
         true => TargetKind::Task,
-        false => TargetKind::Workflow,
+        false => of_file.unwrap_or(TargetKind::Workflow),
     })
 }

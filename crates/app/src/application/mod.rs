@@ -44,6 +44,7 @@ use crate::ai::{AiOverrides, CallPurpose, model};
 use crate::executors::{ExecutorContext, UnreportedSpend};
 use crate::people::ProjectUsers;
 use crate::schedules::ProjectSchedules;
+use crate::tasks::TaskWatch;
 use crate::workflows::database::ProjectDatabase;
 use crate::{Error, ProcessEnvironment, Project};
 
@@ -117,6 +118,7 @@ impl App {
             till: UnreportedSpend::default(),
             keys: database.keys(),
             callback_origin: OnceLock::new(),
+            task_watch: OnceLock::new(),
         };
         let state = AppState {
             queries: database.queries(),
@@ -158,6 +160,12 @@ impl App {
     pub fn set_callback_origin(&self, origin: &str) {
         // The first server of a process is the one.
         let _ = self.shared.hands.callback_origin.set(origin.to_owned());
+    }
+
+    /// Has the tasks of a file that this process works on shown, and ended when the person asks.
+    pub(crate) fn watch_tasks(&self, watch: Arc<TaskWatch>) {
+        // An application is opened for one run of a file.
+        let _ = self.shared.hands.task_watch.set(watch);
     }
 
     pub fn project(&self) -> &Project {

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use agent::NoAgentObserver;
 use agent::handlers::FailureKind;
+use agent::plan::TaskFingerprint;
 use exec::CommandCancel;
 use flow::WorkflowStep;
 use flow::engine::{AttemptReport, FailureClass, SpentAmount};
@@ -21,8 +22,9 @@ use super::{
 };
 use super::{over_budget, setting, unknown_settings};
 use crate::ai::AiOverrides;
-use crate::tasks::run_archive::STEP_PREFIX;
-use crate::tasks::{self, TaskEnd};
+use crate::tasks::TaskEnd;
+use crate::tasks::run_archive::{STEP_PREFIX, digest};
+use crate::tasks::step::{RecordedTask, StepWork, run_step};
 
 pub(crate) use criteria::SETTING as CRITERIA;
 
@@ -146,22 +148,32 @@ async fn carry_out(
         Ok(task) => task,
         Err(problems) => return invalid(problems.to_string()),
     };
-    let job = tasks::TaskRequest {
+    let key = TaskFingerprint {
+        id: task.subtask_id.clone(),
+        fingerprint: digest(text),
+    };
+    let work = StepWork {
         project: &hands.project,
         surroundings: &hands.surroundings,
         wish,
-        start: tasks::StartMode::Resume,
         observer: &mut NoAgentObserver,
         cancel,
     };
-    match tasks::run_step(job, &task, (name, text)).await {
+    let recorded = RecordedTask {
+        name,
+        task: &task,
+        key: &key,
+        earlier: &[],
+        others: &[],
+    };
+    match run_step(work, recorded).await {
         Ok(ended) => judge(ended.came),
         Err(error) => failed_by(&error),
     }
 }
 
 /// Converts the end of the task's conversation into a report. Its usage is that of all attempts.
-fn judge(came: TaskEnd) -> AttemptReport {
+pub(super) fn judge(came: TaskEnd) -> AttemptReport {
     let (mut report, usage) = match came {
         Ok(result) => {
             let output = serde_json::to_value(&result).unwrap_or_default();

@@ -6,6 +6,7 @@ mod ai_interaction;
 mod budget;
 mod build;
 mod command;
+mod file_task;
 mod http;
 mod interpolate;
 mod log;
@@ -25,6 +26,7 @@ use serde_json::{Map, Value};
 use store::ProjectKeys;
 
 use crate::ai::AiOverrides;
+use crate::tasks::TaskWatch;
 use crate::{Error, ProcessEnvironment, Project};
 
 pub(crate) use agent_task::CRITERIA;
@@ -54,6 +56,8 @@ pub(crate) struct ExecutorContext {
     pub(crate) keys: Arc<dyn ProjectKeys>,
     /// The address of the server that callbacks come to, once one listens.
     pub(crate) callback_origin: OnceLock<String>,
+    /// How this process shows and ends the tasks of a file that it runs.
+    pub(crate) task_watch: OnceLock<Arc<TaskWatch>>,
 }
 
 /// One attempt at one task.
@@ -80,6 +84,7 @@ pub(crate) fn of(handler: StepHandler) -> &'static dyn StepExecutor {
         StepHandler::Build => &build::BuildExecutor,
         StepHandler::Command => &command::RunCommand,
         StepHandler::Http => &http::HttpExecutor,
+        StepHandler::Task => &file_task::FileTask,
     }
 }
 

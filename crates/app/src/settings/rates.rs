@@ -140,6 +140,7 @@ impl ProjectSettings {
             (StepHandler::AiInteraction, answers),
             (StepHandler::CodeGeneration, generates),
             (StepHandler::Validation, generates),
+            (StepHandler::Task, generates),
             (StepHandler::Planning, plans),
             (StepHandler::Build, plans || generates),
         ];

@@ -10,7 +10,6 @@ use agent::task::Task;
 use agent::tools::{CommandAccess, CommandSettings, standard};
 use agent::{AgentTools, CommandCancel, FileChangeKind, Limits, ToolAction};
 use llm::Secret;
-use store::LockedRun;
 use workspace::{AccessPolicy, Root, Workspace, WriteCounter};
 
 use super::asks_a_model;
@@ -93,17 +92,17 @@ impl TaskEnvironment {
         })
     }
 
-    /// Makes the files and tools of a run; the counters continue from what it had written before.
-    pub(super) async fn workshop<'a>(
+    /// Makes the files and tools of a task; the counters continue from what its run had written before.
+    pub(super) fn workshop<'a>(
         &'a self,
         project: &'a Project,
         servers: &[McpServerProcess],
-        run: &LockedRun,
+        deeds: &[ToolAction],
     ) -> Result<TaskDependencies<'a>, Error> {
         let settings = &project.settings.agent;
         let root = Root::open(project.folder())?;
         let workspace = Workspace::new(root, AccessPolicy::new(&settings.policy)?, settings.files);
-        let workspace = Arc::new(workspace.with_ledger(ledger(&run.deeds().await?)));
+        let workspace = Arc::new(workspace.with_ledger(ledger(deeds)));
         let commands = CommandAccess::Allowed(commands(project, &self.surroundings));
         let mut toolset = standard(&workspace, commands)?;
         for tool in servers.iter().flat_map(McpServerProcess::tools) {

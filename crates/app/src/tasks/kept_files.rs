@@ -148,12 +148,17 @@ fn failed(error: &Error) -> agent::Error {
     agent::Error::new(AgentErrorKind::Journal, message)
 }
 
-/// Puts the files of an earlier attempt into this checkout; returns a sentence for each that was
-/// changed meanwhile.
-pub(super) async fn restore(files: &RunFileStore, root: &Root) -> Result<Vec<String>, Error> {
+/// Puts files that tasks have written into this checkout, of each path as it was written last; returns a
+/// sentence for each that was changed meanwhile.
+pub(super) fn restore(files: Vec<RunFile>, root: &Root) -> Result<Vec<String>, Error> {
+    let mut by_path: BTreeMap<String, Vec<RunFile>> = BTreeMap::new();
+    for file in files {
+        by_path.entry(file.path.clone()).or_default().push(file);
+    }
     let mut changes = ChangeSet::new();
     let mut left = Vec::new();
-    for file in files.all().await? {
+    for mut written in by_path.into_values() {
+        let Some(file) = written.pop() else { continue };
         let path = RelPath::parse(&file.path)?;
         let present = match root.kind(&path)? {
             Some(PathKind::File) => root.read(&path)?,
@@ -163,10 +168,16 @@ pub(super) async fn restore(files: &RunFileStore, root: &Root) -> Result<Vec<Str
         if present == file.content {
             continue;
         }
-        let is_as_found = match (&present, &file.before) {
-            (None, _) => true,
-            (Some(present), Some(before)) => digest(present) == *before,
-            (Some(_), None) => false,
+        let is_as_found = match &present {
+            None => true,
+            Some(present) => {
+                let digest = digest(present);
+                let mut found = written.iter().chain([&file]);
+                found.any(|file| file.before.as_ref() == Some(&digest))
+                    || written
+                        .iter()
+                        .any(|file| file.content.as_ref() == Some(present))
+            }
         };
         if !is_as_found {
             left.push(format!(

@@ -3,19 +3,16 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use agent::plan::TaskRecord;
 use llm::Secret;
 use llm::secret::scrub;
 use sha2::{Digest as _, Sha256};
 use store::{
-    LockedRun, NewRun, Options, RunKind, RunNumber, RunRecord, RunState, SecretScrub,
-    SqliteDatabase, TaskRecords as _,
+    LockedRun, NewRun, Options, RunKind, RunRecord, RunState, SecretScrub, SqliteDatabase,
 };
 
-use super::StartMode;
 use super::clock::SystemClock;
-use crate::workflows::database::ProjectDatabase;
-use crate::{AppErrorCode, Error, ProcessEnvironment, Project};
+use crate::workflows::database::{AgentDatabase, ProjectDatabase};
+use crate::{Error, ProcessEnvironment, Project};
 
 /// Path of the database, from the project's folder.
 pub const DATABASE: &str = ".drawloom/drawloom.db";
@@ -39,34 +36,14 @@ impl RunArchive {
         Ok(Self { store })
     }
 
-    /// Opens the run that was asked for, and holds its lock.
-    pub(super) async fn run(&self, new: &NewRun, start: StartMode) -> Result<LockedRun, Error> {
-        let runs = self.store.agent_runs();
-        if start == StartMode::Anew {
-            return Ok(runs.begin(new).await?);
-        }
-        match runs.latest(new.kind, &new.name).await? {
-            Some(record) => Ok(runs.resume(record.id).await?),
-            None => {
-                let message = format!("there is no run of {} to resume", new.name);
-                Err(Error::new(AppErrorCode::NotFound, message)
-                    .hint("leave out `--resume` to begin one"))
-            }
-        }
+    /// Uses a database that is open already.
+    pub(super) fn of(store: ProjectDatabase) -> Self {
+        Self { store }
     }
 
-    /// Finds the last run of a file, with the results of its tasks.
-    pub(super) async fn last(
-        &self,
-        kind: RunKind,
-        name: &str,
-    ) -> Result<Option<(RunRecord, Vec<TaskRecord>)>, Error> {
-        let runs = self.store.agent_runs();
-        let Some(record) = runs.latest(kind, name).await? else {
-            return Ok(None);
-        };
-        let records = runs.task_records(record.id).await?;
-        Ok(Some((record, records)))
+    /// Returns the port to the stored work of agents.
+    pub(super) fn runs(&self) -> &dyn AgentDatabase {
+        self.store.agent_runs()
     }
 
     /// Returns the newest runs of files, each with whether a process works on it. Steps of workflows and
@@ -90,10 +67,6 @@ impl RunArchive {
     pub(super) async fn check(self) -> Result<(), Error> {
         self.store.check().await?;
         Ok(self.store.close().await?)
-    }
-
-    pub(super) async fn is_held(&self, run: RunNumber) -> Result<bool, Error> {
-        Ok(self.store.agent_runs().is_held(run).await?)
     }
 
     /// Stores the end of the run and releases its lock. The results of its tasks are stored

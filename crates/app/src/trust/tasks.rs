@@ -24,15 +24,17 @@ pub(crate) fn require_tasks(project: &Project, file: &str, tasks: &[Task]) -> Re
 }
 
 fn acts_of(file: &str, tasks: &[Task]) -> Vec<ProjectAct> {
-    let act = |task: &Task| {
-        let does: Vec<String> = task.validation_criteria.iter().filter_map(does).collect();
-        let subject = format!("{file}: {}", task.subtask_id);
-        (!does.is_empty()).then(|| ProjectAct {
-            file: Some(file.to_owned()),
-            ..ProjectAct::said(subject, does)
-        })
-    };
-    tasks.iter().filter_map(act).collect()
+    tasks.iter().filter_map(|task| act_of(file, task)).collect()
+}
+
+/// Makes the act of a task of this file, if it runs anything.
+pub(super) fn act_of(file: &str, task: &Task) -> Option<ProjectAct> {
+    let does: Vec<String> = task.validation_criteria.iter().filter_map(does).collect();
+    let subject = format!("{file}: {}", task.subtask_id);
+    (!does.is_empty()).then(|| ProjectAct {
+        file: Some(file.to_owned()),
+        ..ProjectAct::said(subject, does)
+    })
 }
 
 /// Says what checking a criterion would run. A text alone may turn out to be a command.

@@ -6,7 +6,9 @@ use flow::{StepHandler, Workflow, WorkflowStep};
 use serde_json::Value;
 
 use super::act::{ProjectAct, digest};
+use super::tasks::act_of;
 use crate::executors::{CRITERIA, setting};
+use crate::tasks::diagram::StepTask;
 use crate::workflows::{self, LoadedWorkflow, WORKFLOWS_DIR};
 use crate::{Error, ProcessEnvironment, Project};
 
@@ -48,6 +50,11 @@ fn act(file: &str, step: &WorkflowStep) -> Option<ProjectAct> {
             .unwrap_or_default()
     };
     let does = match step.config.handler? {
+        StepHandler::Task => {
+            // A step that cannot be read does nothing.
+            let task = StepTask::of(step).ok()?;
+            return act_of(task.file.as_deref().unwrap_or(file), &task.task);
+        }
         StepHandler::CodeGeneration | StepHandler::Planning | StepHandler::Validation => {
             let given = setting(step, CRITERIA)?.as_array()?;
             let lines = given.iter().filter_map(command_of);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use flow::engine::{AttemptReport, FailureClass};
-use flow::{ClaimedTask, FinishedTask};
+use flow::{ClaimedTask, FinishedTask, StepHandler};
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::timeout;
 
@@ -13,6 +13,8 @@ use crate::trust;
 
 /// Default time limit of an attempt.
 const ATTEMPT_MAX: Duration = Duration::from_secs(60 * 60);
+/// The time limit of a task of a file, which has limits of its own on what it does.
+const FILE_TASK_MAX: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 /// Runs a task and sends the result to the worker, which reports it together with other results.
 pub(super) async fn attend(
@@ -60,9 +62,14 @@ async fn carry_out(job: &StepAttempt) -> AttemptReport {
     if let Err(error) = trust::require_step(&job.hands.project, &job.step) {
         return failed_by(&error);
     }
+    let handler = job.step.config.handler.unwrap_or_default();
     let max = job.step.config.timeout;
-    let max = max.map_or(ATTEMPT_MAX, |max| Duration::from_millis(max.ms));
-    let executor = executors::of(job.step.config.handler.unwrap_or_default());
+    let max = max.map(|max| Duration::from_millis(max.ms));
+    let max = max.unwrap_or(match handler {
+        StepHandler::Task => FILE_TASK_MAX,
+        _ => ATTEMPT_MAX,
+    });
+    let executor = executors::of(handler);
     match timeout(max, executor.execute(job)).await {
         Ok(report) => report,
         Err(_) => {

@@ -1,10 +1,12 @@
 //! `drawloom plan`: tasks that depend on each other, made from requirements, run, and looked at.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use agent::plan::{PlanOutcome, PlanStatus, TaskState};
 use app::Project;
-use app::tasks::{self, PlanSnapshot, RunKind, TaskRequest};
+use app::run_target::TargetKind;
+use app::tasks::{self, PlanSnapshot, TaskRequest};
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
@@ -60,7 +62,7 @@ pub(crate) struct PlanCreateArgs {
 
 impl PlanCreateArgs {
     fn run(&self, session: &CliSession) -> Result<CliExit, CliError> {
-        let project = session.project()?;
+        let project = Arc::new(session.project()?);
         let beside = tasks::plan_beside(&self.requirements);
         let plan = self.output.as_deref().unwrap_or(&beside);
         if workspace::fs::exists(&session.path(plan)) && !self.force {
@@ -90,8 +92,9 @@ impl PlanCreateArgs {
 
 /// Run the plan in a file
 ///
-/// `drawloom run FILE` is the same. Tasks run in the order of their dependencies. If one fails, those that depend on it are skipped;
-/// the others continue. The exit code is 1 if any failed or was skipped.
+/// `drawloom run FILE` is the same. Tasks run in the order of their dependencies, side by side where those
+/// leave a choice. If one fails, those that depend on it are skipped; the others continue. The exit code is
+/// 1 if any failed or was skipped.
 ///
 /// `--resume` continues the last run of the plan: finished tasks stay finished, unless the plan has
 /// changed them, and the interrupted one continues from its last turn.
@@ -110,7 +113,7 @@ pub(crate) struct PlanRunArgs {
 
 impl PlanRunArgs {
     fn run(&self, session: &CliSession) -> Result<CliExit, CliError> {
-        let project = session.project()?;
+        let project = Arc::new(session.project()?);
         run_file(session, &project, (&self.file, &self.working))
     }
 }
@@ -118,11 +121,11 @@ impl PlanRunArgs {
 /// Runs the plan in a file.
 pub(crate) fn run_file(
     session: &CliSession,
-    project: &Project,
+    project: &Arc<Project>,
     (file, working): (&Path, &AgentArgs),
 ) -> Result<CliExit, CliError> {
     let form = working.form();
-    working.say_unfinished(session, project, (RunKind::Plan, file))?;
+    working.say_unfinished(session, project, (TargetKind::Plan, file))?;
     let run = async |job: TaskRequest<'_>| tasks::run_plan(job, file).await;
     let ended = working.watched(session, project, run)?;
     say_warnings(&ended.warnings, form);
@@ -205,12 +208,8 @@ pub(crate) struct PlanShowArgs {
 
 impl PlanShowArgs {
     fn run(&self, session: &CliSession) -> Result<CliExit, CliError> {
-        let project = session.project()?;
-        let shown = session.wait(tasks::show_plan(
-            &project,
-            &session.surroundings,
-            &self.file,
-        ))?;
+        let project = Arc::new(session.project()?);
+        let shown = session.wait(tasks::show_plan(project, &session.surroundings, &self.file))?;
         if let Some(file) = &self.svg {
             let svg = shown.plan.graph.to_svg();
             workspace::fs::write_atomic(&session.path(file), svg.as_bytes())?;
@@ -242,7 +241,7 @@ fn graph(shown: &PlanSnapshot) -> Value {
     });
     json!({
         "goal": shown.plan.goal,
-        "run": shown.run.map(|run| run.0),
+        "run": shown.run,
         "is_running": shown.is_held,
         "tasks": tasks.collect::<Vec<_>>(),
     })

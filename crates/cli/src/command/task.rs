@@ -1,10 +1,12 @@
 //! `drawloom task`: one task, done by a model with tools and checked by commands.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use agent::handlers::{CommandRun, TaskFailure, TaskReport, TaskResult};
 use app::Project;
-use app::tasks::{self, EndedRun, RunKind, TaskEnd, TaskRequest};
+use app::run_target::TargetKind;
+use app::tasks::{self, EndedRun, TaskEnd, TaskRequest};
 use clap::{Args, Subcommand};
 use serde_json::Value;
 
@@ -57,7 +59,7 @@ pub(crate) struct TaskRunArgs {
 
 impl TaskRunArgs {
     fn run(&self, session: &CliSession) -> Result<CliExit, CliError> {
-        let project = session.project()?;
+        let project = Arc::new(session.project()?);
         run_file(session, &project, (&self.file, &self.working))
     }
 }
@@ -65,10 +67,10 @@ impl TaskRunArgs {
 /// Runs the task in a file.
 pub(crate) fn run_file(
     session: &CliSession,
-    project: &Project,
+    project: &Arc<Project>,
     (file, working): (&Path, &AgentArgs),
 ) -> Result<CliExit, CliError> {
-    working.say_unfinished(session, project, (RunKind::Task, file))?;
+    working.say_unfinished(session, project, (TargetKind::Task, file))?;
     let run = async |job: TaskRequest<'_>| tasks::run_task(job, file).await;
     let ended = working.watched(session, project, run);
     let resume = format!("drawloom run {} --resume", quoted(file));

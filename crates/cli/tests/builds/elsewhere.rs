@@ -228,6 +228,61 @@ fn an_agents_task_goes_on_from_another_clone_with_the_files_it_had_written() {
     );
 }
 
+/// The process that began the plan died with its machine, and no one types `--resume`.
+#[test]
+fn a_worker_with_another_clone_ends_a_plan_with_the_files_of_all_its_tasks() {
+    let server = ClusterServer::start();
+    let write = |path: &str| {
+        let call = json!({ "path": path, "content": format!("{path} by the agent\n") });
+        ScriptedLine::Calls(vec![("write_file", call)])
+    };
+    let done = || ScriptedLine::Text("Done.");
+    let script = vec![
+        (
+            "Write the second file",
+            vec![
+                write("two.txt"),
+                ScriptedLine::Slowly(700, Box::new(write("three.txt"))),
+                done(),
+            ],
+        ),
+        ("Write the first file", vec![write("one.txt"), done()]),
+    ];
+    let shared = SharedProject::new(&server, "plans", script);
+    let settings = shared.yard.project.read("drawloom.toml");
+    let settings = format!("{settings}\n[workflows]\nlease_seconds = 1\n");
+    shared.yard.project.write("drawloom.toml", &settings);
+    let plan = json!({ "tasks": [
+        { "subtask_id": "first", "type": "code_generation", "description": "Write the first file" },
+        { "subtask_id": "second", "type": "code_generation", "description": "Write the second file",
+          "output_artifacts": ["one.txt", "three.txt"], "depends_on": ["first"] },
+    ]});
+    let plan = plan.to_string();
+    shared.yard.project.write("plan.json", &plan);
+    let mut begun = shared.start("run plan.json");
+    wait_until("the second turn of the second task", || {
+        shared.yard.model.received().len() == 4
+    });
+    begun.kill().unwrap();
+    begun.wait().unwrap();
+
+    let other = shared.lose();
+    other.ends("worker --until-idle", 0);
+    for file in ["one.txt", "two.txt", "three.txt"] {
+        let text = std::fs::read_to_string(other.clone().join(file));
+        assert_eq!(text.unwrap(), format!("{file} by the agent\n"));
+    }
+    std::fs::write(other.clone().join("plan.json"), plan).unwrap();
+    let asked = shared.yard.model.received().len();
+    let ran = other.ends("run plan.json --resume --json", 0);
+    assert_eq!(result(&ran)["status"], "completed", "{}", ran.out);
+    assert_eq!(
+        shared.yard.model.received().len(),
+        asked,
+        "nothing is done again"
+    );
+}
+
 #[test]
 fn a_database_that_is_named_is_obeyed_by_every_command_of_builds() {
     let server = ClusterServer::start();

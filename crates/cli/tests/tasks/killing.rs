@@ -210,6 +210,7 @@ fn a_plan_under_way_is_shown_so_and_one_that_was_left_is_offered_to_go_on() {
     child.wait().unwrap();
     let shown = project.run("plan show plan.json");
     assert!(!shown.out.contains('▶'), "{}", shown.out);
+    let shown = project.run("plan show plan.json --json");
 
     let quick = self::model();
     let settings = project
@@ -218,14 +219,48 @@ fn a_plan_under_way_is_shown_so_and_one_that_was_left_is_offered_to_go_on() {
     project.write("drawloom.toml", &settings);
     let ran = project.run("plan run plan.json");
     assert_eq!(ran.exit, 0, "{}", ran.err);
-    let note = "note: run 1 of this file was not finished; `--resume` continues it";
-    assert!(ran.err.contains(note), "{}", ran.err);
+    let left = shown_run(&shown);
+    let note = format!("note: run {left} of this file was not finished; `--resume` continues it");
+    assert!(ran.err.contains(&note), "{}", ran.err);
     let ran = project.run("plan run plan.json");
     assert!(
         !ran.err.contains("was not finished"),
         "run 2 was: {}",
         ran.err
     );
+}
+
+/// The id of the run that `plan show --json` has told of.
+fn shown_run(shown: &crate::project::ProgramOutput) -> String {
+    let graph: Value = serde_json::from_str(&shown.out).unwrap();
+    graph["run"].as_str().unwrap().to_owned()
+}
+
+/// A plan is a run like any other: a worker goes on with it when the process that began it is gone.
+#[test]
+fn a_worker_ends_the_plan_of_a_process_that_was_killed() {
+    let model = model();
+    let project = fresh(&model);
+    let settings = project.read("drawloom.toml");
+    project.write(
+        "drawloom.toml",
+        &format!("{settings}\n[workflows]\nlease_seconds = 1\n"),
+    );
+    assert_eq!(kill_after(&project, 12), 12);
+    let ran = project.run("worker --until-idle --trust");
+    assert_eq!(ran.exit, 0, "{}\n{}", ran.out, ran.err);
+    check_effects(&project, &model, "a worker went on");
+
+    let asked = model.received().len();
+    let ran = project.run("plan run plan.json --resume --json");
+    assert_eq!(ran.exit, 0, "{}\n{}", ran.out, ran.err);
+    assert_eq!(result(&ran)["status"], "completed");
+    assert_eq!(model.received().len(), asked, "nothing is done again");
+    let listed = project.run("runs list --kind plan --json");
+    let listed: Value = serde_json::from_str(&listed.out).unwrap();
+    assert_eq!(listed["runs"].as_array().unwrap().len(), 1, "{listed}");
+    assert_eq!(listed["runs"][0]["id"], result(&ran)["run"]);
+    assert_eq!(listed["runs"][0]["status"], "completed");
 }
 
 #[test]

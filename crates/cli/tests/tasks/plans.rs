@@ -55,6 +55,10 @@ fn a_plan_runs_in_the_order_of_its_dependencies() {
     ];
     assert_eq!(standings(&result(&ran)), owned(&done));
     assert_eq!(project.read("b.txt"), "beta\n");
+    let told = model.received()[1].to_string();
+    for piece in ["Result of the earlier task `a`", "alpha"] {
+        assert!(told.contains(piece), "{piece}: {told}");
+    }
 
     let shown = check(
         &project,
@@ -75,6 +79,48 @@ fn a_plan_runs_in_the_order_of_its_dependencies() {
             .filter(|event| event["event"] == "task_kept")
             .count(),
         4
+    );
+}
+
+/// Each of the two ends only after the other has begun.
+#[test]
+fn tasks_that_do_not_depend_on_each_other_run_side_by_side() {
+    let model = diamond_model();
+    let project = project(ScriptedFormat::OpenAi, &model, NO_SANDBOX);
+    let meet = |id: &str, other: &str| {
+        let run = format!("touch {id}; until test -e {other}; do sleep 0.05; done");
+        json!({ "subtask_id": id, "type": "validation", "validation_criteria": [{ "run": run, "timeout": 120 }] })
+    };
+    let plan = json!({ "tasks": [meet("one", "two"), meet("two", "one")] });
+    project.write("plan.json", &plan.to_string());
+    let ran = project.run("plan run plan.json --json");
+    assert_eq!(ran.exit, 0, "{}\n{}", ran.out, ran.err);
+    let done = [("one", "completed"), ("two", "completed")];
+    assert_eq!(standings(&result(&ran)), owned(&done));
+    let told = events(&ran).into_iter();
+    let mut told = told.filter(|event| event["event"] == "check_finished");
+    assert!(told.all(|event| event["task"] == "one" || event["task"] == "two"));
+}
+
+/// A plan that ran is a run of the engine: with a graph, steps, and a page.
+#[test]
+fn a_plan_is_shown_like_any_run() {
+    let model = diamond_model();
+    let project = project(ScriptedFormat::OpenAi, &model, NO_SANDBOX);
+    project.write("plan.json", DIAMOND);
+    let ran = project.run("plan run plan.json --json");
+    assert_eq!(ran.exit, 0, "{}\n{}", ran.out, ran.err);
+    let run = result(&ran)["run"].as_str().unwrap().to_owned();
+    let shown = project.run(&format!("runs show {run}"));
+    assert_eq!(shown.exit, 0, "{}", shown.err);
+    for piece in ["✓ a", "✓ d", "All done"] {
+        assert!(shown.out.contains(piece), "{piece}: {}", shown.out);
+    }
+    let task = project.run(&format!("tasks show {run}/a --json"));
+    let task: Value = serde_json::from_str(&task.out).unwrap();
+    assert_eq!(
+        task["task"]["output"]["ai_result"]["content"], "alpha",
+        "{task}"
     );
 }
 

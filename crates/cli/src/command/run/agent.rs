@@ -1,6 +1,7 @@
 //! `drawloom run FILE.json`: the file of a task or a plan.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use app::Project;
 use app::run_target::TargetKind;
@@ -38,6 +39,7 @@ pub(super) fn run(
     }
     let working = working(&run, &shown)?;
     say_kind(kind, &shown, working.form());
+    let project = Arc::new(project);
     match kind {
         TargetKind::Plan => plan::run_file(session, &project, (file, &working)),
         _ => task::run_file(session, &project, (file, &working)),
