@@ -54,7 +54,6 @@ pub(crate) async fn run(server: &DrawloomServer, arguments: RecipeArguments) -> 
         values,
         answers,
         is_forced: false,
-        is_update: false,
     };
     let pass = match dry_run {
         true => RecipePass::Preview,
