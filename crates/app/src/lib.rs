@@ -25,6 +25,7 @@ pub mod indexing;
 pub mod init;
 pub mod kit_refresh;
 pub mod kits;
+mod mcp_servers;
 mod notices;
 mod outbound;
 pub mod people;

@@ -163,6 +163,7 @@ pub enum StepHandler {
     Http,
     /// A task as its file has it, which no value of the run changes.
     Task,
+    Mcp,
 }
 
 impl StepHandler {
@@ -175,7 +176,7 @@ impl StepHandler {
     ];
 
     /// All handlers.
-    pub const ALL: [StepHandler; 10] = [
+    pub const ALL: [StepHandler; 11] = [
         StepHandler::AiInteraction,
         StepHandler::CodeGeneration,
         StepHandler::Planning,
@@ -186,6 +187,7 @@ impl StepHandler {
         StepHandler::Command,
         StepHandler::Http,
         StepHandler::Task,
+        StepHandler::Mcp,
     ];
 
     /// The name as diagrams write it.
@@ -202,6 +204,7 @@ impl StepHandler {
             StepHandler::Command => "command",
             StepHandler::Http => "http",
             StepHandler::Task => "task",
+            StepHandler::Mcp => "mcp",
         }
     }
 }

@@ -54,6 +54,7 @@ const HANDLERS: &[&str] = &[
     "command",
     "http",
     "task",
+    "mcp",
 ];
 
 const fn common(
@@ -90,7 +91,7 @@ const fn rare(
 #[rustfmt::skip]
 pub const SETTING_FIELDS: [SettingField; 44] = [
     common("prompt", SettingKind::Prompt, &[Task, Foreach, Join, Subflow, Wait], "What is asked. Two braces fill in a value: {{input.name}}, {{output.name}}, {{steps.ID.output}}."),
-    common("handler", SettingKind::Choice(HANDLERS), WORK, "Who does an automated step: a model, a command, a request, a recipe, a build, or no one (no_op)."),
+    common("handler", SettingKind::Choice(HANDLERS), WORK, "Who does an automated step: a model, a command, a request, a tool of an MCP server, a recipe, a build, or no one (no_op)."),
     common("config", SettingKind::Json, WORK, "What the handler has to know, such as { \"command\": \"make test\" } or { \"url\": \"https://…\" }."),
     common("defaultAssigneeId", SettingKind::Person, &[Task, Foreach, Join], "The person or agent who gets the task."),
     common("outputSchema", SettingKind::Json, &[Task, Foreach, Join, Subflow], "A JSON Schema that the output must fit. Its values become the buttons in the inbox."),

@@ -123,7 +123,11 @@ fn of_handler(step: &WorkflowStep) -> Vec<IdleSetting> {
     );
     let is_mute = matches!(
         handler,
-        StepHandler::Command | StepHandler::Http | StepHandler::NoOp | StepHandler::Task
+        StepHandler::Command
+            | StepHandler::Http
+            | StepHandler::Mcp
+            | StepHandler::NoOp
+            | StepHandler::Task
     );
     found.extend(listed(
         is_mute,

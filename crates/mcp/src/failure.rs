@@ -1,13 +1,15 @@
 //! Failures of a tool as the model reads them: one sentence, and what to do next.
 
-use app::Error;
+use app::{AppErrorCode, Error};
 use rmcp::model::{CallToolResult, ContentBlock};
+use store::AuditOutcome;
 
 /// Why a call did nothing, in words for the model.
 #[derive(Debug)]
 pub(crate) struct ToolFailure {
     message: String,
     hint: Option<String>,
+    is_refusal: bool,
 }
 
 impl ToolFailure {
@@ -15,12 +17,28 @@ impl ToolFailure {
         Self {
             message: message.into(),
             hint: None,
+            is_refusal: false,
         }
     }
 
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
+    }
+
+    /// Marks a call that the caller may not make, for the audit log.
+    pub(crate) fn refused(mut self) -> Self {
+        self.is_refusal = true;
+        self
+    }
+
+    /// Returns the outcome for the audit log.
+    pub(crate) fn outcome(&self) -> AuditOutcome {
+        if self.is_refusal {
+            AuditOutcome::Refused
+        } else {
+            AuditOutcome::Failed
+        }
     }
 
     /// The result that carries it. It has no structured content: there is no result to describe.
@@ -38,6 +56,7 @@ impl From<Error> for ToolFailure {
         let mut failure = ToolFailure::new(error.to_string());
         if let Error::Own(fault) = &error {
             failure.hint.clone_from(&fault.hint);
+            failure.is_refusal = fault.code == AppErrorCode::Forbidden;
         }
         failure
     }

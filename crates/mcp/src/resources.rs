@@ -8,7 +8,7 @@ use rmcp::model::{
 use serde_json::{Value, json};
 
 use crate::DrawloomServer;
-use crate::tools::{ToolName, build, runs};
+use crate::tools::{ToolEffect, ToolName, build, runs};
 
 const SCHEME: &str = "drawloom://";
 
@@ -35,12 +35,19 @@ pub(crate) fn templates() -> Vec<ResourceTemplate> {
 pub(crate) async fn list(server: &DrawloomServer) -> Result<ListResourcesResult, ErrorData> {
     let use_cases = &server.use_cases;
     let mut resources = Vec::new();
-    for name in use_cases.workflow_names().await.map_err(refused)? {
+    // A resource that the scopes leave out is not listed.
+    let is_seen = |resource| server.check_scope(resource, ToolEffect::Reads).is_ok();
+    let names = if is_seen("workflows") {
+        use_cases.workflow_names().await.map_err(refused)?
+    } else {
+        Vec::new()
+    };
+    for name in names {
         let resource = Resource::new(format!("{SCHEME}workflow/{name}"), name);
         resources.push(resource.with_mime_type("text/vnd.mermaid"));
     }
     let catalog = use_cases.recipes().map_err(refused)?;
-    for listing in catalog.all() {
+    for listing in catalog.all().filter(|_| is_seen("recipes")) {
         let resource = Resource::new(format!("{SCHEME}recipe/{}", listing.id), &listing.id);
         let description = listing.description.clone().unwrap_or_default();
         resources.push(resource.with_description(description));
@@ -59,6 +66,11 @@ pub(crate) async fn read(
     let path = uri.strip_prefix(SCHEME).ok_or_else(unknown)?;
     let (kind, name) = path.split_once('/').ok_or_else(unknown)?;
     let use_cases = &server.use_cases;
+    if let Some(resource) = scope_of(kind) {
+        server
+            .check_scope(resource, ToolEffect::Reads)
+            .map_err(refused)?;
+    }
     let (text, mime_type) = match kind {
         "workflow" => {
             let sheet = use_cases.sheet(name).await.map_err(refused)?;
@@ -85,14 +97,25 @@ pub(crate) async fn read(
             (schema.to_string(), "application/schema+json")
         }
         "result" => {
-            let actor = use_cases.actor().name();
-            let kept = server.kept.find(actor, name).ok_or_else(unknown)?;
+            let kept = server.kept.find(server.owner(), name);
+            let kept = kept.ok_or_else(unknown)?;
             (kept.to_string(), "application/json")
         }
         _ => return Err(unknown()),
     };
     let contents = ResourceContents::text(text, uri).with_mime_type(mime_type);
     Ok(ReadResourceResult::new(vec![contents]))
+}
+
+/// Returns the resource that scopes of tokens name; nothing for what every caller may read.
+fn scope_of(kind: &str) -> Option<&'static str> {
+    match kind {
+        "workflow" => Some("workflows"),
+        "run" => Some("runs"),
+        "recipe" => Some("recipes"),
+        "build" => Some("builder"),
+        _ => None,
+    }
 }
 
 /// The resource that has all of a tool's result, where there is one.

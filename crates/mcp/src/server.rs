@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use app::UseCases;
+use app::{CommandCancel, UseCases};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, ErrorData, GetPromptRequestParams, GetPromptResponse,
     Implementation, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
@@ -12,10 +12,13 @@ use rmcp::model::{
 use rmcp::service::{RequestContext, RoleServer};
 use rmcp::{ServerHandler, ServiceExt as _};
 use serde_json::{Value, json};
+use store::AuditOutcome;
 
+use crate::failure::ToolFailure;
 use crate::long_result::KeptResults;
 use crate::start_values::{self, StartValues};
-use crate::{ToolSet, prompts, resources, tools};
+use crate::tools::ToolEffect;
+use crate::{HttpCaller, ToolSet, prompts, resources, tools};
 
 /// How many bytes the arguments of one call may have.
 const ARGUMENT_BYTES_MAX: usize = 1 << 20;
@@ -29,8 +32,12 @@ returns at once: look with get_run. Steps for people wait for a person; say wher
 #[derive(Clone)]
 pub struct DrawloomServer {
     pub(crate) use_cases: UseCases,
-    sets: Arc<[ToolSet]>,
+    pub(crate) sets: Arc<[ToolSet]>,
     pub(crate) kept: KeptResults,
+    /// The caller over HTTP; nothing on stdio, where the client is the user's own program.
+    pub(crate) caller: Option<HttpCaller>,
+    /// Stops builds that the server works on.
+    pub(crate) cancel: CommandCancel,
 }
 
 impl DrawloomServer {
@@ -39,6 +46,25 @@ impl DrawloomServer {
             use_cases,
             sets: sets.into(),
             kept: KeptResults::default(),
+            caller: None,
+            cancel: CommandCancel::default(),
+        }
+    }
+
+    /// Returns the key that long results are kept under: no other token reads them.
+    pub(crate) fn owner(&self) -> &str {
+        let key = self.caller.as_ref().map(|caller| caller.key.as_str());
+        key.unwrap_or_else(|| self.use_cases.actor().name())
+    }
+
+    /// Refuses what the scopes of the caller's token leave out.
+    pub(crate) fn check_scope(&self, resource: &str, effect: ToolEffect) -> Result<(), app::Error> {
+        match &self.caller {
+            Some(caller) => {
+                let is_reading = effect == ToolEffect::Reads;
+                app::sign_in::check_scope(&caller.scopes, resource, is_reading)
+            }
+            None => Ok(()),
         }
     }
 
@@ -69,28 +95,41 @@ impl DrawloomServer {
             Ok(StartValues::Asked(response)) => return Ok(*response),
             Err(failure) => return Ok(failure.into_result().into()),
         };
+        let object = entry.name.object(&arguments);
         let outcome = tools::call(self, entry, Value::Object(arguments)).await;
+        if let Some(caller) = &self.caller
+            && entry.effect == ToolEffect::Writes
+        {
+            let noted = outcome
+                .as_ref()
+                .map_or_else(ToolFailure::outcome, |_| AuditOutcome::Done);
+            caller.note(entry.name.as_str(), &object, noted).await;
+        }
         Ok(match outcome {
             Ok(value) => {
                 let place = resources::place_of(entry.name, &value);
-                let actor = self.use_cases.actor().name();
-                self.kept.bounded(actor, value, place).into()
+                self.kept.bounded(self.owner(), value, place).into()
             }
             Err(failure) => failure.into_result().into(),
         })
     }
 }
 
+/// Describes the server to clients.
+pub(crate) fn server_config() -> ServerConfig {
+    let capabilities = ServerCapabilities::builder()
+        .enable_prompts()
+        .enable_resources()
+        .enable_tools()
+        .build();
+    ServerConfig::new(capabilities)
+        .with_server_info(Implementation::new("drawloom", env!("CARGO_PKG_VERSION")))
+        .with_instructions(INSTRUCTIONS)
+}
+
 impl ServerHandler for DrawloomServer {
     fn get_info(&self) -> ServerConfig {
-        let capabilities = ServerCapabilities::builder()
-            .enable_prompts()
-            .enable_resources()
-            .enable_tools()
-            .build();
-        ServerConfig::new(capabilities)
-            .with_server_info(Implementation::new("drawloom", env!("CARGO_PKG_VERSION")))
-            .with_instructions(INSTRUCTIONS)
+        server_config()
     }
 
     async fn list_tools(

@@ -18,6 +18,7 @@ pub enum ToolSet {
 }
 
 impl ToolSet {
+    /// All of them; the settings name the same.
     pub const ALL: [ToolSet; 5] = [
         ToolSet::Generate,
         ToolSet::Runs,
@@ -50,5 +51,17 @@ impl FromStr for ToolSet {
             let words = ToolSet::ALL.map(ToolSet::as_str).join(", ");
             format!("`{text}` is no set of tools; the sets are {words}")
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_settings_name_the_same_sets() {
+        assert_eq!(ToolSet::ALL.map(ToolSet::as_str), app::settings::TOOL_SETS);
+        let usual = ToolSet::DEFAULT.map(ToolSet::as_str);
+        assert_eq!(usual, app::settings::TOOL_SETS_DEFAULT);
     }
 }

@@ -51,16 +51,16 @@ pub(crate) fn api_router(state: &ServerState) -> Router {
 }
 
 /// A request whose parts are read, before anything is known about who asks.
-struct ArrivedRequest {
+pub(crate) struct ArrivedRequest {
     method: Method,
     uri: Uri,
-    headers: HeaderMap,
-    place: ClientPlace,
-    facts: Arc<RequestFacts>,
+    pub(crate) headers: HeaderMap,
+    pub(crate) place: ClientPlace,
+    pub(crate) facts: Arc<RequestFacts>,
 }
 
 impl ArrivedRequest {
-    fn of(request: &Request) -> ArrivedRequest {
+    pub(crate) fn of(request: &Request) -> ArrivedRequest {
         let headers = request.headers();
         let PageVisitor(place) = PageVisitor::of(headers, request.extensions());
         ArrivedRequest {
@@ -252,24 +252,7 @@ async fn read_body(
     (route, arrived): (&ApiRoute, &ArrivedRequest),
     body: Body,
 ) -> Result<Bytes, ApiProblem> {
-    let max = server.limits().body_bytes_max;
-    let too_large = || {
-        let message = format!("a body may have {max} bytes (body_bytes_max) at most");
-        ApiProblem::new(ProblemCode::TooLarge, message)
-    };
-    let announced = arrived.headers.get(header::CONTENT_LENGTH);
-    let announced = announced.and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
-    if announced.is_some_and(|length| length > max) {
-        return Err(too_large());
-    }
-    let wait = server.limits().body_wait_max;
-    let read = tokio::time::timeout(wait, axum::body::to_bytes(body, max)).await;
-    let read = read.map_err(|_| {
-        let seconds = wait.as_secs();
-        let message = format!("a body may take {seconds} s (body_wait_max) to arrive");
-        ApiProblem::new(ProblemCode::TooSlow, message)
-    })?;
-    let body = read.map_err(|_| too_large())?;
+    let body = collect_body(server, &arrived.headers, body).await?;
     if route.body.is_some() && !body.is_empty() {
         let kind = arrived.headers.get(header::CONTENT_TYPE);
         let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
@@ -282,6 +265,32 @@ async fn read_body(
         }
     }
     Ok(body)
+}
+
+/// Reads all of a body, within the limits on its size and its time.
+pub(crate) async fn collect_body(
+    server: &ServerState,
+    headers: &HeaderMap,
+    body: Body,
+) -> Result<Bytes, ApiProblem> {
+    let max = server.limits().body_bytes_max;
+    let too_large = || {
+        let message = format!("a body may have {max} bytes (body_bytes_max) at most");
+        ApiProblem::new(ProblemCode::TooLarge, message)
+    };
+    let announced = headers.get(header::CONTENT_LENGTH);
+    let announced = announced.and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
+    if announced.is_some_and(|length| length > max) {
+        return Err(too_large());
+    }
+    let wait = server.limits().body_wait_max;
+    let read = tokio::time::timeout(wait, axum::body::to_bytes(body, max)).await;
+    let read = read.map_err(|_| {
+        let seconds = wait.as_secs();
+        let message = format!("a body may take {seconds} s (body_wait_max) to arrive");
+        ApiProblem::new(ProblemCode::TooSlow, message)
+    })?;
+    read.map_err(|_| too_large())
 }
 
 /// Reads the query; parameters that the route does not know are refused.

@@ -1,6 +1,6 @@
 //! Who asks: found by a session's cookie or a bearer token.
 
-use app::sign_in::{SESSION_LIFE, actor_of};
+use app::sign_in::{SESSION_LIFE, actor_of, check_scope};
 use app::{Actor, SignedIn};
 use axum::http::{HeaderMap, Method, header};
 use store::SessionId;
@@ -78,18 +78,7 @@ impl CallerIdentity {
         let RequestCredential::Token { scopes, .. } = &self.credential else {
             return Ok(());
         };
-        let reading = format!("{resource}.read");
-        let fits = |scope: &String| {
-            scope == resource || (method.is_safe() && (*scope == reading || scope == "read"))
-        };
-        match scopes.is_empty() || scopes.iter().any(fits) {
-            true => Ok(()),
-            false => Err(ApiProblem::new(
-                ProblemCode::Forbidden,
-                format!("the scopes of this token leave out `{resource}`"),
-            )
-            .hint("use a token with that scope, or one without scopes")),
-        }
+        Ok(check_scope(scopes, resource, method.is_safe())?)
     }
 
     /// The key under which requests are counted, and under which idempotency keys are kept.

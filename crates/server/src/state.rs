@@ -37,6 +37,12 @@ pub struct ServerLimits {
     pub sign_ins_per_minute_max: u32,
     /// The least free bytes on the disk of the project with which the server calls itself ready.
     pub disk_bytes_min: u64,
+    /// The most sessions of MCP that all programs together have open.
+    pub mcp_sessions_max: usize,
+    /// The most sessions of MCP that one token has open.
+    pub mcp_sessions_per_token_max: usize,
+    /// How long a session of MCP may be idle before it ends.
+    pub mcp_session_idle_max: Duration,
     /// How often a comment keeps a stream of events open.
     pub heartbeat: Duration,
     /// How often a stream of events asks again whether its reader may still read.
@@ -60,6 +66,9 @@ impl Default for ServerLimits {
             requests_per_second_max: 200,
             sign_ins_per_minute_max: 10,
             disk_bytes_min: 64 << 20,
+            mcp_sessions_max: 1_000,
+            mcp_sessions_per_token_max: 32,
+            mcp_session_idle_max: Duration::from_secs(600),
             heartbeat: Duration::from_secs(15),
             access_check: Duration::from_secs(30),
             webhooks: DeliveryPolicy::default(),
@@ -136,7 +145,12 @@ impl ServerState {
 
     /// Makes the state of a server that only a test talks to.
     pub fn local(app: App, limits: ServerLimits) -> ServerState {
-        let place = (PublicAddress::local(7331), TrustedProxies::default());
+        ServerState::at_port(app, 7331, limits)
+    }
+
+    /// Makes the state of a server that this machine reaches at a port.
+    pub fn at_port(app: App, port: u16, limits: ServerLimits) -> ServerState {
+        let place = (PublicAddress::local(port), TrustedProxies::default());
         ServerState::new(app, place, limits)
     }
 

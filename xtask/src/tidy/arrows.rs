@@ -112,11 +112,11 @@ const TABLE: [Row; 21] = [
         may_use: AllAbove,
     },
     Row {
-        name: "server",
+        name: "mcp",
         may_use: AllAbove,
     },
     Row {
-        name: "mcp",
+        name: "server",
         may_use: AllAbove,
     },
     Row {

@@ -1,31 +1,41 @@
 //! Tools of MCP servers, under the name `server__tool`.
 //!
-//! A server is a program the user configured; its output is not trusted. It may die, hang, flood or
-//! lie about its schemas: starting it and every call have a time limit, its replies are bounded by
+//! A server is a program or an address that the user configured; its output is not trusted. It may die, hang,
+//! flood or lie about its schemas: starting it and every call have a time limit, its replies are bounded by
 //! the same limits as any tool's result, and a tool with an invalid schema is left out, because
 //! providers refuse a whole request for one bad tool. Nothing a server does ends a run.
 //!
-//! `rmcp` speaks the protocol; `link` is the wire between it and the program.
+//! `rmcp` speaks the protocol; `stdio_link` is the wire to a program, `http_link` the one to an address, `call`
+//! a call without a model.
 
+mod call;
+mod http_link;
 mod stdio_link;
 
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use exec::{ChildEnvironment, Invocation};
+use reqwest::header::{HeaderName, HeaderValue};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, PaginatedRequestParams,
+    ProtocolVersion,
 };
 use rmcp::service::{RoleClient, RunningService, ServiceError};
-use rmcp::{Peer, ServiceExt};
-use serde::{Deserialize, Serialize};
+use rmcp::transport::StreamableHttpClientTransport;
+use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
+use rmcp::{ClientLifecycleMode, ClientServiceExt as _, Peer, ServiceExt};
 use serde_json::{Map, Value, json};
 
 use crate::dispatch::cancelled;
 use crate::error::{AgentErrorKind, Error};
 use crate::tool::{CallContext, CallEffect, Tool, ToolAction, ToolError, ToolFuture, ToolOutput};
+use http_link::McpHttpLink;
 use stdio_link::McpStdioLink;
+
+pub use call::{McpCallError, McpCallErrorKind};
 
 /// Separates the server's name from the tool's.
 pub const SEPARATOR: &str = "__";
@@ -34,49 +44,53 @@ const NAME_BYTES_MAX: usize = 64;
 /// The longest description a server may give.
 const DESCRIPTION_BYTES_MAX: usize = 4 * 1024;
 
-/// One server, as it is configured under `mcp.servers.NAME`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+/// One server that is a program, as it is configured under `mcp.servers.NAME`.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerSettings {
     /// The program to start.
     pub command: String,
     /// Its arguments.
-    #[serde(default)]
     pub args: Vec<String>,
     /// Variables it gets, with their values.
-    #[serde(default)]
     pub env: Vec<(String, String)>,
     /// Variables it sees of ours, besides the usual harmless ones.
-    #[serde(default)]
     pub variables: Vec<String>,
+    pub limits: McpLimits,
+}
+
+/// One server that has an address.
+#[derive(Clone, Debug)]
+pub struct ServerAddress {
+    pub url: String,
+    /// Headers of every request, with their values.
+    pub headers: HashMap<HeaderName, HeaderValue>,
+    /// The client, which decides which addresses are reached and how long an answer may take.
+    pub client: reqwest::Client,
+    pub limits: McpLimits,
+}
+
+/// The limits of a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct McpLimits {
     /// Seconds it may take to start and to list its tools.
-    #[serde(default = "start_seconds_default")]
     pub start_seconds_max: u64,
     /// Seconds one call may take.
-    #[serde(default = "call_seconds_default")]
     pub call_seconds_max: u64,
     /// Number of tools it may add.
-    #[serde(default = "tools_default")]
     pub tools_max: usize,
     /// The longest message it may send.
-    #[serde(default = "message_bytes_default")]
     pub message_bytes_max: usize,
 }
 
-fn start_seconds_default() -> u64 {
-    30
-}
-
-fn call_seconds_default() -> u64 {
-    120
-}
-
-fn tools_default() -> usize {
-    100
-}
-
-fn message_bytes_default() -> usize {
-    64 * 1024 * 1024
+impl Default for McpLimits {
+    fn default() -> Self {
+        McpLimits {
+            start_seconds_max: 30,
+            call_seconds_max: 120,
+            tools_max: 100,
+            message_bytes_max: 64 * 1024 * 1024,
+        }
+    }
 }
 
 impl ServerSettings {
@@ -87,62 +101,79 @@ impl ServerSettings {
             args: args.iter().map(|arg| (*arg).to_owned()).collect(),
             env: Vec::new(),
             variables: Vec::new(),
-            start_seconds_max: start_seconds_default(),
-            call_seconds_max: call_seconds_default(),
-            tools_max: tools_default(),
-            message_bytes_max: message_bytes_default(),
+            limits: McpLimits::default(),
         }
     }
 }
 
-/// A running server. It is ended, with all that it started, when this is dropped.
-pub struct McpServerProcess {
+/// A connection to a server. A program that was started for it is ended, with all that it started, when this is
+/// dropped.
+pub struct McpConnection {
     name: String,
+    /// The tools as the server has declared them.
+    declared: Vec<rmcp::model::Tool>,
     tools: Vec<Arc<dyn Tool>>,
     left_out: Vec<String>,
-    _running: RunningService<RoleClient, ()>,
+    limits: McpLimits,
+    running: RunningService<RoleClient, ()>,
 }
 
-impl McpServerProcess {
+impl McpConnection {
     /// Starts a server in `cwd` and asks for its tools.
     pub async fn start(
         name: &str,
         settings: &ServerSettings,
         cwd: &Path,
-    ) -> Result<McpServerProcess, Error> {
-        let failed = |why: String| {
-            Error::new(
-                AgentErrorKind::Mcp,
-                format!("the MCP server `{name}` {why}. Check `mcp.servers.{name}`, or remove it."),
-            )
-        };
-        let seconds = settings.start_seconds_max;
+    ) -> Result<McpConnection, Error> {
         let link = McpStdioLink::open(&invocation(settings, cwd))
-            .map_err(|error| failed(format!("did not start: {error}")))?;
-        let patience = Duration::from_secs(seconds);
-        let late = || {
-            failed(format!(
-                "did not answer within start_seconds_max = {seconds}"
-            ))
+            .map_err(|error| no_server(name, &format!("did not start: {error}")))?;
+        let limits = settings.limits;
+        let running = within(name, limits, ().serve(link)).await?;
+        let running =
+            running.map_err(|error| no_server(name, &format!("did not come up: {error}")))?;
+        McpConnection::of(name, limits, running).await
+    }
+
+    /// Connects to a server and asks for its tools, in the newest revision of the protocol that it knows.
+    pub async fn connect(name: &str, address: &ServerAddress) -> Result<McpConnection, Error> {
+        let link = McpHttpLink {
+            client: address.client.clone(),
+            message_bytes_max: address.limits.message_bytes_max,
         };
-        let running = tokio::time::timeout(patience, ().serve(link))
-            .await
-            .map_err(|_| late())?
-            .map_err(|error| failed(format!("did not come up: {error}")))?;
-        let declared = tokio::time::timeout(patience, declared(&running, settings.tools_max))
-            .await
-            .map_err(|_| late())?
-            .map_err(|error| failed(format!("did not name its tools: {error}")))?;
-        let mut server = McpServerProcess {
+        let config = StreamableHttpClientTransportConfig::with_uri(address.url.as_str())
+            .custom_headers(address.headers.clone());
+        let transport = StreamableHttpClientTransport::with_client(link, config);
+        let lifecycle = ClientLifecycleMode::Auto {
+            preferred_versions: vec![ProtocolVersion::V_2026_07_28],
+            legacy_version: None,
+        };
+        let connecting = ().serve_with_lifecycle(transport, lifecycle);
+        let running = within(name, address.limits, connecting).await?;
+        let running = running
+            .map_err(|error| no_server(name, &format!("did not connect: {}", chain(&error))))?;
+        McpConnection::of(name, address.limits, running).await
+    }
+
+    async fn of(
+        name: &str,
+        limits: McpLimits,
+        running: RunningService<RoleClient, ()>,
+    ) -> Result<McpConnection, Error> {
+        let declared = within(name, limits, declared(&running, limits.tools_max)).await?;
+        let declared = declared
+            .map_err(|error| no_server(name, &format!("did not name its tools: {error}")))?;
+        let mut server = McpConnection {
             name: name.to_owned(),
+            declared: Vec::new(),
             tools: Vec::new(),
             left_out: Vec::new(),
-            _running: running,
+            limits,
+            running,
         };
-        let peer = server._running.peer().clone();
-        for tool in declared {
-            server.take(tool, &peer, settings);
+        for tool in &declared {
+            server.take(tool);
         }
+        server.declared = declared;
         Ok(server)
     }
 
@@ -161,12 +192,7 @@ impl McpServerProcess {
         &self.left_out
     }
 
-    fn take(
-        &mut self,
-        tool: rmcp::model::Tool,
-        peer: &Peer<RoleClient>,
-        settings: &ServerSettings,
-    ) {
+    fn take(&mut self, tool: &rmcp::model::Tool) {
         let name = tool_name(&self.name, &tool.name);
         let schema = Value::Object(tool.input_schema.as_ref().clone());
         if let Err(why) = check_schema(&schema) {
@@ -187,16 +213,53 @@ impl McpServerProcess {
         let end = description.floor_char_boundary(DESCRIPTION_BYTES_MAX);
         self.tools.push(Arc::new(McpTool {
             server: self.name.clone(),
-            tool: tool.name.into_owned(),
+            tool: tool.name.to_string(),
             declaration: llm::ToolDeclaration {
                 name,
                 description: description[..end].to_owned(),
                 schema,
             },
-            peer: peer.clone(),
-            call_seconds_max: settings.call_seconds_max,
+            peer: self.running.peer().clone(),
+            call_seconds_max: self.limits.call_seconds_max,
         }));
     }
+}
+
+fn no_server(name: &str, why: &str) -> Error {
+    Error::new(
+        AgentErrorKind::Mcp,
+        format!("the MCP server `{name}` {why}. Check `mcp.servers.{name}`, or remove it."),
+    )
+}
+
+/// Waits for a server, as long as it may take to start.
+async fn within<T>(
+    name: &str,
+    limits: McpLimits,
+    waited: impl Future<Output = T>,
+) -> Result<T, Error> {
+    let seconds = limits.start_seconds_max;
+    let ended = tokio::time::timeout(Duration::from_secs(seconds), waited).await;
+    ended.map_err(|_| {
+        no_server(
+            name,
+            &format!("did not answer within start_seconds_max = {seconds}"),
+        )
+    })
+}
+
+/// Returns a failure with its reasons, down to the deepest one.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut told = error.to_string();
+    let mut deeper = error.source();
+    while let Some(one) = deeper {
+        let reason = one.to_string();
+        if !told.contains(&reason) {
+            told.push_str(&format!(": {reason}"));
+        }
+        deeper = one.source();
+    }
+    told
 }
 
 fn invocation(settings: &ServerSettings, cwd: &Path) -> Invocation {
@@ -208,7 +271,7 @@ fn invocation(settings: &ServerSettings, cwd: &Path) -> Invocation {
         .args(&settings.args)
         .cwd(cwd)
         .env(env)
-        .output_bytes_max(settings.message_bytes_max)
+        .output_bytes_max(settings.limits.message_bytes_max)
 }
 
 /// Lists the server's tools, page by page; a server that never ends is cut off.

@@ -14,6 +14,7 @@ mod scripted;
 
 mod limits;
 mod mcp;
+mod mcp_http;
 mod resume;
 mod smollm;
 mod tools;

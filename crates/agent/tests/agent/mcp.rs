@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use agent::mcp::{McpServerProcess, ServerSettings};
+use agent::mcp::{McpConnection, ServerSettings};
 use agent::{AgentErrorKind, Error};
 use llm::WireFormat;
 use serde_json::json;
@@ -13,7 +13,7 @@ use crate::agent_fixture::TestAgent;
 use crate::scripted::{FORMATS, ServerAct, calls, says};
 
 /// Installs the peer if it is not there; what that says goes to the test's output.
-fn installed(peer: &str) -> PathBuf {
+pub(crate) fn installed(peer: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("peers");
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/peers/install.sh");
     let done = Command::new("bash")
@@ -28,16 +28,16 @@ fn installed(peer: &str) -> PathBuf {
     folder.join(peer)
 }
 
-async fn everything() -> McpServerProcess {
+async fn everything() -> McpConnection {
     let folder = installed("everything");
     let program = folder.join("node_modules/.bin/mcp-server-everything");
     let settings = ServerSettings::new(program.to_str().unwrap(), &["stdio"]);
-    McpServerProcess::start("every", &settings, &folder)
+    McpConnection::start("every", &settings, &folder)
         .await
         .unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn add(stage: &mut TestAgent, server: &McpServerProcess) {
+fn add(stage: &mut TestAgent, server: &McpConnection) {
     for tool in server.tools() {
         stage.toolset.add(tool.clone()).unwrap();
     }
@@ -91,7 +91,7 @@ async fn shell_server(
     tools: &str,
     then: &str,
     call_seconds_max: u64,
-) -> Result<McpServerProcess, Error> {
+) -> Result<McpConnection, Error> {
     let script = format!(
         r#"
         read -r line
@@ -104,14 +104,14 @@ async fn shell_server(
         "#
     );
     let mut settings = ServerSettings::new("/bin/sh", &["-c", &script]);
-    settings.start_seconds_max = 5;
-    settings.call_seconds_max = call_seconds_max;
-    McpServerProcess::start("s", &settings, Path::new("/")).await
+    settings.limits.start_seconds_max = 5;
+    settings.limits.call_seconds_max = call_seconds_max;
+    McpConnection::start("s", &settings, Path::new("/")).await
 }
 
 const GOOD: &str = r#"{"name":"do it","description":"d","inputSchema":{"type":"object"}}"#;
 
-async fn call(server: &McpServerProcess, script: Vec<ServerAct>) -> TestAgent {
+async fn call(server: &McpConnection, script: Vec<ServerAct>) -> TestAgent {
     let mut stage = TestAgent::new(WireFormat::OpenAi, script);
     add(&mut stage, server);
     stage
@@ -150,9 +150,9 @@ async fn a_server_that_dies_or_hangs_is_told_about_and_the_run_goes_on() {
 async fn a_server_that_does_not_start_is_an_error_with_its_name() {
     let check = async |command: &str, args: &[&str], sentence: &str| {
         let mut settings = ServerSettings::new(command, args);
-        settings.start_seconds_max = 1;
+        settings.limits.start_seconds_max = 1;
         let began = Instant::now();
-        let Err(error) = McpServerProcess::start("s", &settings, Path::new("/")).await else {
+        let Err(error) = McpConnection::start("s", &settings, Path::new("/")).await else {
             panic!("{command} started");
         };
         assert_eq!(error.kind(), AgentErrorKind::Mcp);

@@ -267,6 +267,35 @@ impl AccessControl {
     }
 }
 
+/// Refuses what the scopes of a token leave out. `runs` lets all of runs, `runs.read` looking only; without
+/// scopes a token lets all that its role may do.
+pub fn check_scope(scopes: &[String], resource: &str, is_reading: bool) -> Result<(), Error> {
+    let reading = format!("{resource}.read");
+    let fits = |scope: &String| {
+        scope == resource || (is_reading && (*scope == reading || scope == "read"))
+    };
+    match scopes.is_empty() || scopes.iter().any(fits) {
+        true => Ok(()),
+        false => {
+            let message = format!("the scopes of this token leave out `{resource}`");
+            let hint = "use a token with that scope, or one without scopes";
+            Err(Error::new(AppErrorCode::Forbidden, message).hint(hint))
+        }
+    }
+}
+
+/// Makes the actor of a program that speaks MCP with a user's token. It is an agent, whoever the token belongs
+/// to: an agent with a person's token must not answer for that person.
+pub fn agent_of(actor: &Actor) -> Actor {
+    match actor {
+        Actor::Agent { .. } => actor.clone(),
+        Actor::Terminal { .. } | Actor::Person { .. } => Actor::Agent {
+            name: format!("mcp:{}", actor.name()),
+            role: actor.role(),
+        },
+    }
+}
+
 /// Makes the actor of a user, with a role that may be lower than their own.
 pub fn actor_of(user: &User, role: UserRole) -> Actor {
     let name = user.slug.to_string();

@@ -10,6 +10,7 @@ mod file_task;
 mod http;
 mod interpolate;
 mod log;
+mod mcp;
 mod no_op;
 mod recipe;
 
@@ -31,6 +32,7 @@ use crate::{Error, ProcessEnvironment, Project};
 
 pub(crate) use agent_task::CRITERIA;
 pub(crate) use budget::UnreportedSpend;
+pub(crate) use mcp::problems_of as mcp_problems;
 pub(crate) use recipe::problems_of as recipe_problems;
 
 /// A running attempt. Dropping it ends it, with all its processes.
@@ -85,6 +87,7 @@ pub(crate) fn of(handler: StepHandler) -> &'static dyn StepExecutor {
         StepHandler::Command => &command::RunCommand,
         StepHandler::Http => &http::HttpExecutor,
         StepHandler::Task => &file_task::FileTask,
+        StepHandler::Mcp => &mcp::CallTool,
     }
 }
 

@@ -98,7 +98,7 @@ fn address_in(url: &Url) -> Option<IpAddr> {
 
 fn refusal(address: SocketAddr) -> String {
     format!(
-        "{address} is not a public address, and `http` steps reach others only where your own settings \
+        "{address} is not a public address, and others are reached only where your own settings \
          list them: `[workflows.http] allow = [\"{address}\"]` in ~/.config/drawloom/config.toml, or \
          DRAWLOOM_WORKFLOWS_HTTP_ALLOW={address}."
     )

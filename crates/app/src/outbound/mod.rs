@@ -1,4 +1,4 @@
-//! Calls to the outside, for whatever makes them (`http` steps and webhooks): which addresses may be reached,
+//! Calls to the outside, for whatever makes them (`http` steps, webhooks, MCP servers): which addresses may be reached,
 //! how values get into a URL, and a client that keeps to both.
 //!
 //! Not here: what is called for, and what an answer means.

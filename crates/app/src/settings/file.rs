@@ -162,7 +162,8 @@ impl SettingsSource<'_> {
             }
             let table = self.as_section(&section, (name, value))?;
             let server = mcp::read(table);
-            let server = server.map_err(|wrong| self.wrong(wrong, (&section, name), &mcp::KEYS))?;
+            let server =
+                server.map_err(|wrong| self.wrong(wrong, (&section, name), &mcp::SERVER_KEYS))?;
             settings.mcp.insert(word.to_owned(), server);
         }
         Ok(())
@@ -292,11 +293,10 @@ impl SettingsSource<'_> {
 
 /// Returns true if keys or other sections are inside this one.
 fn is_section(name: &str) -> bool {
-    name == "mcp"
-        || keys::all().any(|key| {
-            let rest = key.section.strip_prefix(name);
-            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-        })
+    keys::all().any(|key| {
+        let rest = key.section.strip_prefix(name);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    })
 }
 
 /// Lists the names that a section may contain: its keys, and the sections inside it.
@@ -390,6 +390,11 @@ fn set(
             let listed = value.as_array().and_then(texts);
             let listed = listed.ok_or_else(|| expected("a list of strings"))?;
             set(settings, listed);
+        }
+        SettingValueKind::Choices(choices, set) => {
+            let listed = value.as_array().and_then(texts);
+            let listed = listed.ok_or_else(|| expected("a list of strings"))?;
+            set(settings, keys::all_of(choices, listed)?);
         }
         SettingValueKind::Number(max, set) => {
             let number = keys::within(*max, number(value));

@@ -29,6 +29,11 @@ pub(super) enum SettingValueKind {
     CountOrZero(fn(&mut ProjectSettings, u64)),
     Text(fn(&mut ProjectSettings, String)),
     Texts(fn(&mut ProjectSettings, Vec<String>)),
+    /// Some of these words.
+    Choices(
+        &'static [&'static str],
+        fn(&mut ProjectSettings, Vec<String>),
+    ),
     /// A number from 0 to this.
     Number(f64, fn(&mut ProjectSettings, f64)),
 }
@@ -44,6 +49,7 @@ pub const ADMIN_PASSWORD_FILE: &str = "DRAWLOOM_ADMIN_PASSWORD_FILE";
 pub(super) fn all() -> impl Iterator<Item = &'static SettingKey> + Clone {
     let later = agent::KEYS.iter().chain(builder::KEYS);
     let later = later.chain(workflows::KEYS).chain(server::KEYS);
+    let later = later.chain(mcp::KEYS);
     OWN.iter().chain(ai::KEYS).chain(later)
 }
 
@@ -227,12 +233,9 @@ impl SettingKey {
                 set(settings, count.ok_or_else(|| not_whole(text))?);
             }
             SettingValueKind::Text(set) => set(settings, text.to_owned()),
-            SettingValueKind::Texts(set) => {
-                let items = text
-                    .split(',')
-                    .map(str::trim)
-                    .filter(|item| !item.is_empty());
-                set(settings, items.map(str::to_owned).collect());
+            SettingValueKind::Texts(set) => set(settings, listed(text)),
+            SettingValueKind::Choices(choices, set) => {
+                set(settings, all_of(choices, listed(text))?);
             }
             SettingValueKind::Number(max, set) => {
                 let number = text.trim().parse().ok();
@@ -275,6 +278,23 @@ pub(super) fn one_of<'a>(choices: &[&'static str], text: &'a str) -> Result<&'a 
         "must be one of {}, not \"{text}\"",
         listed.join(", ")
     ))
+}
+
+/// Returns the words if each of them is one of the choices.
+pub(super) fn all_of(choices: &[&'static str], words: Vec<String>) -> Result<Vec<String>, String> {
+    for word in &words {
+        one_of(choices, word).map_err(|problem| problem.replacen("must be", "must list", 1))?;
+    }
+    Ok(words)
+}
+
+/// Splits the words of a variable at their commas.
+fn listed(text: &str) -> Vec<String> {
+    let items = text
+        .split(',')
+        .map(str::trim)
+        .filter(|item| !item.is_empty());
+    items.map(str::to_owned).collect()
 }
 
 pub(super) fn not_a_count(text: &str) -> String {

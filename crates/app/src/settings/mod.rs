@@ -22,7 +22,8 @@ pub use agent::{AgentSettings, SandboxSettings};
 pub use builder::{BuilderSettings, ForgeSettings};
 pub use keys::{ADMIN_EMAIL, ADMIN_PASSWORD_FILE};
 pub use keys::{DATABASE_VARIABLE, commented_file, variables};
-pub use mcp::McpServer;
+pub(crate) use mcp::references;
+pub use mcp::{McpServer, TOOL_SETS, TOOL_SETS_DEFAULT};
 pub use rates::{RateRule, RateSubject};
 pub use recipe::OnConflict;
 pub use server::{ForwardedKind, LogFormat, ServeSettings};
@@ -53,6 +54,8 @@ pub struct ProjectSettings {
     pub server: ServeSettings,
     /// MCP servers by name.
     pub mcp: BTreeMap<String, McpServer>,
+    /// The sets of tools that programs get through MCP.
+    pub mcp_tools: Vec<String>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -109,6 +112,7 @@ impl Default for ProjectSettings {
             workflows: WorkflowSettings::default(),
             server: ServeSettings::default(),
             mcp: BTreeMap::new(),
+            mcp_tools: mcp::TOOL_SETS_DEFAULT.map(str::to_owned).to_vec(),
         }
     }
 }

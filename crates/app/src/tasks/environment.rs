@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use agent::handlers::{HandlerContext, TaskLimits};
-use agent::mcp::{McpServerProcess, ServerSettings};
+use agent::mcp::McpConnection;
 use agent::task::Task;
 use agent::tools::{CommandAccess, CommandSettings, standard};
 use agent::{AgentTools, CommandCancel, FileChangeKind, Limits, ToolAction};
@@ -18,7 +18,7 @@ use super::credentials;
 use super::history::{HistoryFilter, OWNER_CHARS, cache_folder};
 use super::run_archive::digest;
 use crate::ai::{AiOverrides, CallPurpose, LEDGER_DIR, model};
-use crate::{AppErrorCode, Error, ProcessEnvironment, Project};
+use crate::{Error, ProcessEnvironment, Project, mcp_servers};
 
 /// The environment before a run begins.
 pub(super) struct TaskEnvironment {
@@ -55,48 +55,30 @@ impl TaskEnvironment {
     }
 
     /// Returns problems beside the work.
-    pub(super) fn warnings(&self, servers: &[McpServerProcess]) -> Vec<String> {
+    pub(super) fn warnings(&self, servers: &[McpConnection]) -> Vec<String> {
         let unbooked = self
             .models
             .trouble()
             .map(|why| format!("a call could not be written into {LEDGER_DIR}: {why}"));
-        let left_out = servers.iter().flat_map(McpServerProcess::left_out).cloned();
+        let left_out = servers.iter().flat_map(McpConnection::left_out).cloned();
         unbooked.into_iter().chain(left_out).collect()
     }
 
-    /// Starts the MCP servers of the settings. They end when they are dropped.
-    pub(super) async fn servers(&self, project: &Project) -> Result<Vec<McpServerProcess>, Error> {
+    /// Connects to the MCP servers of the settings. Those that are programs end when they are dropped.
+    pub(super) async fn servers(&self, project: &Project) -> Result<Vec<McpConnection>, Error> {
         let mut servers = Vec::new();
         for (name, server) in &project.settings.mcp {
-            let args: Vec<&str> = server.args.iter().map(String::as_str).collect();
-            let mut settings = ServerSettings::new(&server.command, &args);
-            for (variable, value) in &server.env {
-                let value = self.value(name, value)?;
-                settings.env.push((variable.clone(), value));
-            }
-            servers.push(McpServerProcess::start(name, &settings, project.folder()).await?);
+            let connecting = mcp_servers::connect(project, &self.surroundings, (name, server));
+            servers.push(connecting.await?);
         }
         Ok(servers)
-    }
-
-    /// Returns a value, or that of the variable it names.
-    fn value(&self, server: &str, value: &str) -> Result<String, Error> {
-        let Some(name) = value.strip_prefix('$') else {
-            return Ok(value.to_owned());
-        };
-        self.surroundings.variable(name).ok_or_else(|| {
-            let message =
-                format!("the MCP server `{server}` needs the variable {name}, which is not set");
-            Error::new(AppErrorCode::Settings, message)
-                .hint(format!("set it, or change `mcp.servers.{server}.env`"))
-        })
     }
 
     /// Makes the files and tools of a task; the counters continue from what its run had written before.
     pub(super) fn workshop<'a>(
         &'a self,
         project: &'a Project,
-        servers: &[McpServerProcess],
+        servers: &[McpConnection],
         deeds: &[ToolAction],
     ) -> Result<TaskDependencies<'a>, Error> {
         let settings = &project.settings.agent;
@@ -105,7 +87,7 @@ impl TaskEnvironment {
         let workspace = Arc::new(workspace.with_ledger(ledger(deeds)));
         let commands = CommandAccess::Allowed(commands(project, &self.surroundings));
         let mut toolset = standard(&workspace, commands)?;
-        for tool in servers.iter().flat_map(McpServerProcess::tools) {
+        for tool in servers.iter().flat_map(McpConnection::tools) {
             toolset.add(Arc::clone(tool))?;
         }
         Ok(TaskDependencies {

@@ -1,10 +1,11 @@
 //! The acts of a project's own settings: programs, addresses, keys and permissions.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::act::ProjectAct;
 use crate::Error;
-use crate::settings::{ProjectSettings, SandboxSettings};
+use crate::settings::{McpServer, ProjectSettings, SandboxSettings, references};
 
 /// Returns the acts that the file of a project asks for; the user's own settings need no question.
 pub(crate) fn acts(file: Option<&Path>) -> Result<Vec<ProjectAct>, Error> {
@@ -51,21 +52,42 @@ fn answering(settings: &ProjectSettings, acts: &mut Vec<ProjectAct>) {
 
 fn servers(settings: &ProjectSettings, acts: &mut Vec<ProjectAct>) {
     for (name, server) in &settings.mcp {
-        let line = std::iter::once(&server.command).chain(&server.args);
-        let line: Vec<&str> = line.map(String::as_str).collect();
-        let line = shlex::try_join(line.iter().copied()).unwrap_or_else(|_| line.join(" "));
-        let mut does = vec![format!("starts `{line}`, outside the sandbox")];
-        does.extend(
-            server
-                .env
-                .iter()
-                .map(|(variable, value)| match value.strip_prefix('$') {
-                    Some(from) => format!("gives it the variable {from} as {variable}"),
-                    None => format!("sets {variable} to `{value}`"),
-                }),
-        );
+        let does = match server {
+            McpServer::Program { command, args, env } => starts(command, args, env),
+            McpServer::Address { url, headers } => calls(url, headers),
+        };
         acts.push(ProjectAct::said(format!("mcp.servers.{name}"), does));
     }
+}
+
+fn starts(command: &str, args: &[String], env: &BTreeMap<String, String>) -> Vec<String> {
+    let line = std::iter::once(command).chain(args.iter().map(String::as_str));
+    let line: Vec<&str> = line.collect();
+    let line = shlex::try_join(line.iter().copied()).unwrap_or_else(|_| line.join(" "));
+    let mut does = vec![format!("starts `{line}`, outside the sandbox")];
+    does.extend(
+        env.iter()
+            .map(|(variable, value)| match value.strip_prefix('$') {
+                Some(from) => format!("gives it the variable {from} as {variable}"),
+                None => format!("sets {variable} to `{value}`"),
+            }),
+    );
+    does
+}
+
+fn calls(url: &str, headers: &BTreeMap<String, String>) -> Vec<String> {
+    let mut does = vec![format!("calls tools at {}", without_password(url))];
+    does.extend(headers.iter().map(|(header, value)| {
+        let names = references(value);
+        match names.is_empty() {
+            true => format!("sends it the header {header}: `{value}`"),
+            false => format!(
+                "sends it the variable {} in the header {header}",
+                names.join(", ")
+            ),
+        }
+    }));
+    does
 }
 
 fn sandbox(sandbox: &SandboxSettings, acts: &mut Vec<ProjectAct>) {

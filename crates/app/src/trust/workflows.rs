@@ -78,6 +78,13 @@ fn act(file: &str, step: &WorkflowStep) -> Option<ProjectAct> {
             let method = setting(step, "method").and_then(Value::as_str);
             format!("sends {} {}", method.unwrap_or("GET"), text("url"))
         }
+        StepHandler::Mcp => {
+            format!(
+                "calls the tool `{}` of the MCP server `{}`",
+                text("tool"),
+                text("server")
+            )
+        }
         _ => return None,
     };
     let config = step
@@ -127,6 +134,7 @@ pub(crate) fn require_step(project: &Project, step: &WorkflowStep) -> Result<(),
     project.trust.require(acts)?;
     match step.config.handler {
         Some(StepHandler::Command) => project.trust.require_settings(&["agent.sandbox"]),
+        Some(StepHandler::Mcp) => project.trust.require_settings(&["mcp."]),
         _ => Ok(()),
     }
 }

@@ -245,10 +245,14 @@ fn others(project: &Project, name: &str) -> Vec<(String, Workflow)> {
 /// times and patterns of triggers.
 fn declared(project: &Project, workflow: &Workflow) -> Vec<WorkflowProblem> {
     let steps = workflow.steps().iter();
-    let recipes = steps.filter(|step| step.config.handler == Some(StepHandler::Recipe));
-    let mut problems: Vec<WorkflowProblem> = recipes
+    let mut problems: Vec<WorkflowProblem> = steps
         .flat_map(|step| {
-            let told = executors::recipe_problems(project, step).into_iter();
+            let told = match step.config.handler {
+                Some(StepHandler::Recipe) => executors::recipe_problems(project, step),
+                Some(StepHandler::Mcp) => executors::mcp_problems(project, step),
+                _ => Vec::new(),
+            };
+            let told = told.into_iter();
             told.map(|message| WorkflowProblem::of_handler(step, &message))
         })
         .collect();

@@ -90,7 +90,7 @@ fn everything_about_agents_is_read() {
     assert_eq!(sandbox.writable, [PathBuf::from("/var/cache/x")]);
     assert_eq!(sandbox.hidden, [PathBuf::from("/home/me/.ssh")]);
     assert_eq!(sandbox.env, ["MY_*"]);
-    let docs = McpServer {
+    let docs = McpServer::Program {
         command: "npx".to_owned(),
         args: vec!["-y".to_owned(), "docs".to_owned()],
         env: [("A".to_owned(), "$B".to_owned())].into(),
@@ -124,7 +124,7 @@ fn mistakes_are_shown_where_they_are() {
     check_error("mcp = 1\n", "1:1 `mcp` is a section: write it as [mcp]");
     check_error(
         "[mcp.servers.a]\nargs = []\n",
-        "1:14 `mcp.servers.a` needs a `command`",
+        "1:14 `mcp.servers.a` needs a `command` or a `url`",
     );
     check_error(
         "[mcp.servers.a]\ncommand = \"x\"\nargs = [1]\n",
@@ -133,6 +133,10 @@ fn mistakes_are_shown_where_they_are() {
     check_error(
         "[mcp.servers.a]\ncommand = \"x\"\nenvv = {}\n",
         "3:1 unknown key `envv` (did you mean `env`?)",
+    );
+    check_error(
+        "[mcp]\ntools = [\"generate\", \"run\"]\n",
+        "2:9 `mcp.tools` must list one of \"generate\", \"runs\", \"author\", \"build\", \"look\", not \"run\"",
     );
     check_error(
         "[mcp.servers.\"a b\"]\ncommand = \"x\"\n",

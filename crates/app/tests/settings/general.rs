@@ -342,7 +342,7 @@ fn mistakes_in_rate_limits_are_shown_where_they_are() {
         (
             "handler = 'htp'\nmax = 1\nper = '1m'",
             "2:11 rates.calls: `handler` must be one of ai_interaction, code_generation, planning, \
-             validation, recipe, build, command, http",
+             validation, recipe, build, command, http, task, mcp",
         ),
         (
             "max = 1\nper = '1m'",

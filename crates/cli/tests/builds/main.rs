@@ -12,6 +12,9 @@
 #[path = "../../../store/tests/workflows/cluster.rs"]
 mod cluster;
 #[allow(dead_code, reason = "these tests need a part of it")]
+#[path = "../mcp/client.rs"]
+mod mcp_client;
+#[allow(dead_code, reason = "these tests need a part of it")]
 #[path = "../tasks/model.rs"]
 mod model;
 #[allow(dead_code, reason = "these tests need a part of it")]
@@ -33,6 +36,7 @@ mod stateful;
 #[path = "../tasks/task_fixture.rs"]
 mod task_fixture;
 
+mod agents;
 mod build_fixture;
 
 mod deciding;

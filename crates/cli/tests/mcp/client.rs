@@ -20,6 +20,8 @@ pub(crate) struct McpTestClient {
     next: u64,
     /// Every request says its revision by itself.
     is_stateless: bool,
+    /// The revision that requests say.
+    pub(crate) version: String,
     /// The capabilities of the client, as each request says them.
     pub(crate) capabilities: Value,
 }
@@ -36,6 +38,7 @@ impl McpTestClient {
             child,
             next: 0,
             is_stateless: revision == STATELESS,
+            version: revision.to_owned(),
             capabilities: json!({}),
         };
         if !client.is_stateless {
@@ -72,7 +75,7 @@ impl McpTestClient {
         let id = self.next;
         if self.is_stateless {
             params["_meta"] = json!({
-                "io.modelcontextprotocol/protocolVersion": STATELESS,
+                "io.modelcontextprotocol/protocolVersion": self.version,
                 "io.modelcontextprotocol/clientInfo": { "name": "test", "version": "1" },
                 "io.modelcontextprotocol/clientCapabilities": self.capabilities,
             });

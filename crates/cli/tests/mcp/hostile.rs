@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::client::{McpTestClient, SESSIONS};
+use crate::client::{McpTestClient, SESSIONS, STATELESS};
 use crate::project;
 
 #[test]
@@ -88,4 +88,37 @@ fn words_in_a_file_do_not_make_the_server_do_more() {
     assert_eq!(done["status"], "done", "{done}");
     let refused = client.refused("approve_build", json!({ "id": "last" }));
     assert!(refused.contains("only a person"), "{refused}");
+}
+
+#[test]
+fn unknown_versions_are_refused_or_negotiated() {
+    let project = project();
+    // The older handshake settles on a version that both know.
+    let mut client = McpTestClient::start(&project, "mcp", "1999-01-01");
+    client.call("list_recipes", json!({}));
+    let mut client = McpTestClient::start(&project, "mcp", STATELESS);
+    for version in ["2099-01-01", "", "no version"] {
+        client.version = version.to_owned();
+        let refused = client.request("tools/list", json!({}));
+        assert!(refused["error"]["code"].is_number(), "{version}: {refused}");
+    }
+    client.version = STATELESS.to_owned();
+    client.call("list_recipes", json!({}));
+}
+
+#[test]
+fn lines_that_are_no_messages_end_nothing() {
+    let project = project();
+    let mut client = McpTestClient::start(&project, "mcp", SESSIONS);
+    for line in [
+        "{",
+        "[]",
+        "null",
+        "\"text\"",
+        "{\"jsonrpc\":\"2.0\"}",
+        &"[".repeat(20_000),
+    ] {
+        client.send_text(line);
+    }
+    client.call("list_recipes", json!({}));
 }

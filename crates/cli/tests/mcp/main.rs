@@ -16,6 +16,8 @@ mod client;
 mod hostile;
 mod published;
 mod restarted;
+mod shell;
+mod steps;
 mod tools;
 
 use project::CliProject;

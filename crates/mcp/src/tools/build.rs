@@ -1,6 +1,5 @@
 //! `build`: builds asked for and looked at. Approving is for people.
 
-use app::CommandCancel;
 use builder::{JobStatus, Options};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -31,12 +30,10 @@ pub(crate) async fn plan(server: &DrawloomServer, arguments: PlanBuild) -> CallO
     let id = use_cases
         .ask_for_build(&arguments.prompt, Options::default())
         .await?;
-    let working = id.clone();
+    let (working, cancel) = (id.clone(), server.cancel.clone());
     // The build is a stored record: get_build tells how it goes on.
     tokio::spawn(async move {
-        let _ = use_cases
-            .work_on_build(&working, CommandCancel::default())
-            .await;
+        let _ = use_cases.work_on_build(&working, cancel).await;
     });
     Ok(json!({
         "build": id.as_str(),
@@ -53,7 +50,7 @@ pub(crate) async fn approve(_: &DrawloomServer, arguments: NamedBuild) -> CallOu
         "ask the person to look at the plan and run `drawloom builds approve {}`",
         arguments.id
     );
-    Err(ToolFailure::new(message).hint(hint))
+    Err(ToolFailure::new(message).hint(hint).refused())
 }
 
 pub(crate) async fn get(server: &DrawloomServer, arguments: NamedBuild) -> CallOutcome {

@@ -30,7 +30,7 @@ pub(crate) enum ToolEffect {
 pub(crate) struct ToolEntry {
     pub(crate) name: ToolName,
     set: ToolSet,
-    effect: ToolEffect,
+    pub(crate) effect: ToolEffect,
     description: &'static str,
     schema: fn() -> Map<String, Value>,
     /// Fields that every result has: `name:type`, with spaces between.
@@ -61,7 +61,7 @@ pub(crate) enum ToolName {
 }
 
 impl ToolName {
-    fn as_str(self) -> &'static str {
+    pub(crate) fn as_str(self) -> &'static str {
         match self {
             ToolName::ListRecipes => "list_recipes",
             ToolName::RunRecipe => "run_recipe",
@@ -83,7 +83,41 @@ impl ToolName {
             ToolName::Impact => "impact",
         }
     }
+
+    /// Returns the resource that scopes of tokens name, as the routes of the API have it.
+    fn resource(self) -> &'static str {
+        match self {
+            ToolName::ListRecipes | ToolName::RunRecipe | ToolName::RenderTemplate => "recipes",
+            ToolName::ListWorkflows
+            | ToolName::CheckWorkflow
+            | ToolName::SaveWorkflow
+            | ToolName::ExplainStep => "workflows",
+            ToolName::StartRun | ToolName::GetRun | ToolName::ControlRun => "runs",
+            ToolName::ListTasks | ToolName::AnswerTask => "tasks",
+            ToolName::PlanBuild
+            | ToolName::ApproveBuild
+            | ToolName::GetBuild
+            | ToolName::BuildDiff => "builder",
+            ToolName::ProjectIndex | ToolName::Impact => "index",
+        }
+    }
+
+    /// Returns the name of the thing that a call is about, for the audit log.
+    pub(crate) fn object(self, arguments: &Map<String, Value>) -> String {
+        let named = ["name", "workflow", "id"]
+            .into_iter()
+            .find_map(|key| arguments.get(key)?.as_str());
+        let named: String = named
+            .unwrap_or_default()
+            .chars()
+            .take(OBJECT_CHARS_MAX)
+            .collect();
+        format!("{}/{named}", self.resource())
+    }
 }
+
+/// How many characters of a name the audit log keeps.
+const OBJECT_CHARS_MAX: usize = 200;
 
 impl ToolEntry {
     pub(crate) fn tool(&self) -> Tool {
@@ -298,6 +332,7 @@ pub(crate) async fn call(
     entry: &ToolEntry,
     arguments: Value,
 ) -> CallOutcome {
+    server.check_scope(entry.name.resource(), entry.effect)?;
     match entry.name {
         ToolName::ListRecipes => generate::list(server, read(arguments)?).await,
         ToolName::RunRecipe => generate::run(server, read(arguments)?).await,

@@ -196,13 +196,13 @@ fn written(event: &StreamEvent) -> Event {
 }
 
 /// A place among the open streams of a user.
-struct StreamPlace {
+pub(crate) struct StreamPlace {
     state: ServerState,
     user: String,
 }
 
 impl StreamPlace {
-    fn take(state: &ServerState, user: &str) -> Result<StreamPlace, ApiProblem> {
+    pub(crate) fn take(state: &ServerState, user: &str) -> Result<StreamPlace, ApiProblem> {
         let max = state.limits().streams_per_user_max;
         if let Ok(mut streams) = state.shared.streams.lock() {
             let count = streams.entry(user.to_owned()).or_default();

@@ -21,6 +21,7 @@ mod conventions;
 mod document;
 mod faults;
 mod hostile_input;
+mod mcp;
 mod more_acts;
 mod operators;
 mod people;

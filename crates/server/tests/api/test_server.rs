@@ -80,6 +80,19 @@ impl TestServer {
 
     /// A fresh server without an owner.
     pub(crate) async fn empty(database: Option<&str>, limits: ServerLimits) -> TestServer {
+        TestServer::of(database, limits, None).await
+    }
+
+    /// A fresh server whose project has a variable set.
+    pub(crate) async fn with_variable(name: &str, value: &str) -> TestServer {
+        TestServer::of(None, limits(), Some((name, value))).await
+    }
+
+    async fn of(
+        database: Option<&str>,
+        limits: ServerLimits,
+        variable: Option<(&str, &str)>,
+    ) -> TestServer {
         let folder = tempfile::tempdir().unwrap();
         let put = |name: &str, text: &str| {
             let path = folder.path().join(name);
@@ -94,8 +107,10 @@ impl TestServer {
         surroundings.variables.clear();
         // Receivers of the tests are here.
         let allowed = ("DRAWLOOM_WORKFLOWS_HTTP_ALLOW", "127.0.0.1");
-        let (name, value) = (allowed.0.to_owned(), allowed.1.to_owned());
-        surroundings.variables.insert(name, value);
+        for (name, value) in [allowed].into_iter().chain(variable) {
+            let (name, value) = (name.to_owned(), value.to_owned());
+            surroundings.variables.insert(name, value);
+        }
         surroundings.trusts_once = true;
         let project = Project::open(&surroundings).unwrap();
         let app = App::open(
@@ -145,6 +160,11 @@ impl TestServer {
             life: None,
         };
         terminal.add_token(&wish).await.unwrap().1.reveal()
+    }
+
+    /// The whole server, for answers that are read piece by piece.
+    pub(crate) fn router(&self) -> axum::Router {
+        self.router.clone()
     }
 
     pub(crate) fn token(&self, role: UserRole) -> &str {

@@ -35,7 +35,7 @@ Examples:
 pub(crate) struct McpArgs {
     #[command(subcommand)]
     command: Option<McpCommand>,
-    /// The sets of tools: generate, runs, author, build, look [default: generate,runs]
+    /// The sets of tools: generate, runs, author, build, look [default: from the settings]
     #[arg(long, value_name = "SETS", value_delimiter = ',')]
     tools: Vec<ToolSet>,
     /// The name of the agent, as tasks are assigned to it
@@ -63,7 +63,11 @@ impl McpArgs {
             role: UserRole::Operator,
         };
         let sets = match self.tools.as_slice() {
-            [] => ToolSet::DEFAULT.to_vec(),
+            // The settings know no other words.
+            [] => {
+                let words = &terminal.project().settings.mcp_tools;
+                words.iter().filter_map(|word| word.parse().ok()).collect()
+            }
             given => given.to_vec(),
         };
         let server = DrawloomServer::new(terminal.app().acting(agent), &sets);
