@@ -25,6 +25,8 @@ pub(crate) type AnswerValues = IndexMap<String, serde_json::Value>;
 
 /// Evaluates the texts of one recipe, and caches what it compiled.
 pub(crate) struct TextEvaluator {
+    files: FileFinder,
+    settings: EngineSettings,
     engine: TemplateEngine,
     compiled: RefCell<HashMap<String, CompiledTemplate>>,
 }
@@ -61,6 +63,8 @@ impl TextEvaluator {
             engine = engine.strict();
         }
         Self {
+            files: files.clone(),
+            settings,
             engine,
             compiled: RefCell::default(),
         }
@@ -105,6 +109,21 @@ impl TextEvaluator {
             .map_err(|error| placed(&error, site, text))?;
         let rendered = self.engine.render(&compiled, over.state, over.answers);
         rendered.map_err(|error| placed(&error, site, text))
+    }
+
+    /// Returns the names in a text that nothing defines. Compiles it anew, for errors only.
+    pub(crate) fn undefined_names(
+        &self,
+        site: SourceText<'_>,
+        text: &ManifestText,
+        over: EvalInputs<'_>,
+    ) -> Result<Vec<String>, Error> {
+        let strict = EngineSettings {
+            strict: true,
+            ..self.settings
+        };
+        let rendered = TextEvaluator::new(&self.files, strict).text(site, text, over)?;
+        Ok(rendered.undefined.into_iter().map(|one| one.name).collect())
     }
 
     /// Evaluates an expression; `{{ flag }}` is as good as `flag`.

@@ -12,8 +12,7 @@
 //! that is one commit for each step. Prints one JSON line with the steps, the seconds and the CPU
 //! seconds.
 //!
-//! `floor watch URL` starts counting all writes to a SQLite file, by any program; `floor writes
-//! URL` prints the counts.
+//! `floor kept URL` prints the rows and bytes of each kind that a SQLite file holds; any program may have written them.
 
 #![expect(
     clippy::disallowed_methods,
@@ -47,13 +46,12 @@ async fn main() -> Result<()> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let printed = match words.as_slice() {
-        ["watch", url] => watch(&mut sqlite(url).await?).await?,
-        ["writes", url] => writes(&mut sqlite(url).await?).await?,
+        ["kept", url] => kept(&mut sqlite(url).await?).await?,
         [url, shape, count, group] => {
             let job = Job::new(shape, count.parse()?)?;
             measure(url, &job, group.parse()?).await?
         }
-        _ => bail!("usage: floor URL chain|fan-out|loop COUNT GROUP, or floor watch|writes URL"),
+        _ => bail!("usage: floor URL chain|fan-out|loop COUNT GROUP, or floor kept URL"),
     };
     println!("{printed}");
     Ok(())
@@ -345,36 +343,16 @@ fn arrays(columns: &[Column], rows: &[Row]) -> Result<PgArguments> {
     Ok(arguments)
 }
 
-const WATCHED: [&str; 6] = ["runs", "tasks", "groups", "items", "events", "notices"];
+const KEPT: [&str; 5] = ["runs", "tasks", "groups", "items", "events"];
 
-async fn watch(connection: &mut SqliteConnection) -> Result<Value> {
-    let table = "CREATE TABLE bench_writes (kind TEXT PRIMARY KEY, count INTEGER, bytes INTEGER)";
-    sqlx::query(table).execute(&mut *connection).await?;
-    for kind in WATCHED {
-        let row = format!("INSERT INTO bench_writes VALUES ('{kind}', 0, 0)");
-        sqlx::query(AssertSqlSafe(row))
-            .execute(&mut *connection)
-            .await?;
-        for change in ["INSERT", "UPDATE"] {
-            let trigger = format!(
-                "CREATE TRIGGER bench_{kind}_{change} AFTER {change} ON workflow_{kind} BEGIN \
-                 UPDATE bench_writes SET count = count + 1, bytes = bytes + length(new.body) \
-                 WHERE kind = '{kind}'; END"
-            );
-            sqlx::query(AssertSqlSafe(trigger))
-                .execute(&mut *connection)
-                .await?;
-        }
-    }
-    Ok(json!({"watched": WATCHED}))
-}
-
-async fn writes(connection: &mut SqliteConnection) -> Result<Value> {
-    let rows = sqlx::query("SELECT kind, count, bytes FROM bench_writes");
+async fn kept(connection: &mut SqliteConnection) -> Result<Value> {
     let mut found = Map::new();
-    for row in rows.fetch_all(connection).await? {
-        let (count, bytes): (i64, i64) = (row.try_get(1)?, row.try_get(2)?);
-        found.insert(row.try_get(0)?, json!({"rows": count, "bytes": bytes}));
+    for kind in KEPT {
+        let sql = format!("SELECT count(*), coalesce(sum(length(body)), 0) FROM workflow_{kind}");
+        let row = sqlx::query(AssertSqlSafe(sql));
+        let row = row.fetch_one(&mut *connection).await?;
+        let (rows, bytes): (i64, i64) = (row.try_get(0)?, row.try_get(1)?);
+        found.insert(kind.to_owned(), json!({"rows": rows, "bytes": bytes}));
     }
     Ok(Value::Object(found))
 }

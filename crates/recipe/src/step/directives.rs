@@ -1,5 +1,6 @@
 //! Places a text: renders its directives, decides its target, and puts it there.
 
+use diagnostics::nearest;
 use indexmap::IndexMap;
 use serde_json::Value as Json;
 use workspace::RelPath;
@@ -19,6 +20,9 @@ pub(super) struct DirectiveSource<'s> {
     /// The text may be executable whatever the directives say.
     pub(super) executable: bool,
 }
+
+/// How templates print what is not there.
+const UNDEFINED: &str = "undefined";
 
 const TOP: FileSpan = FileSpan {
     line: 1,
@@ -76,10 +80,42 @@ impl StepPass<'_> {
                 let mut rendered = at.unit.evaluator.text(sheet.site, &text, over)?;
                 Ok((std::mem::take(&mut rendered.text), rendered))
             })?;
+            if key == "to" && sure == ValueCertainty::Sure {
+                self.check_path(at, sheet.site, (&text, &value))?;
+            }
             certainty = certainty.max(sure);
             rendered.insert(key.clone(), Json::String(value));
         }
         Ok((rendered, certainty))
+    }
+
+    /// Refuses a path in which `undefined` stands for a name that nothing defines.
+    pub(super) fn check_path(
+        &self,
+        at: &StepContext<'_>,
+        site: SourceText<'_>,
+        (text, path): (&ManifestText, &str),
+    ) -> Result<(), Error> {
+        if !path.contains(UNDEFINED) || text.text.contains(UNDEFINED) {
+            return Ok(());
+        }
+        let over = EvalInputs {
+            state: at.scope.state(),
+            answers: &self.known.answers,
+        };
+        let names = at.unit.evaluator.undefined_names(site, text, over)?;
+        let Some(name) = names.first() else {
+            return Ok(());
+        };
+        let path = path.trim();
+        let message = format!("`{name}` is not defined, so the path would be `{path}`");
+        let known = at.scope.state().keys();
+        let hint = match nearest(name, known.iter().map(|known| &**known)) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("declare `{name}` under `variables` of the recipe"),
+        };
+        let error = Error::new(RecipeErrorKind::Template, message).hint(hint);
+        Err(error.at(site.file, site.source, text.place))
     }
 
     /// Makes the path of a target below a directory, if it may be one.

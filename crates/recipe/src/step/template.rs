@@ -112,6 +112,7 @@ impl StepPass<'_> {
         if certainty == ValueCertainty::Later {
             return Ok(None);
         }
+        self.check_path(at, at.unit.site(), (text, &to))?;
         // One template goes to a file; several, or a path that ends in `/`, to a directory.
         if tool.templates.len() > 1 || to.trim_end().ends_with('/') {
             let dir = self.data_path(at, text)?.unwrap_or_else(RelPath::root);

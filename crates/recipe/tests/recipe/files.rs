@@ -258,3 +258,39 @@ fn ten_thousand_files_cost_ten_times_a_thousand() {
         "{small} s for 1000, {large} s for 10000"
     );
 }
+
+/// A slip in a path wrote the file `undefined.md`.
+#[test]
+fn a_name_that_nothing_defines_makes_no_path() {
+    let manifest =
+        "name: it\nvariables: { name: { position: 0 } }\nsteps:\n  - template: a\n".to_owned();
+    let wrong = "'{{ nmae }}.md'";
+    for (manifest, head, place) in [
+        (
+            manifest.clone(),
+            format!("---\nto: {wrong}\n---\n"),
+            "a.jig:2",
+        ),
+        (
+            format!("{manifest}    to: {wrong}\n"),
+            String::new(),
+            "recipe.yml:5",
+        ),
+    ] {
+        let case = recipe(&manifest).template("a.jig", &format!("{head}x\n"));
+        let ran = case.args("A").run();
+        let report = ran.failed().report();
+        for piece in [
+            "`nmae` is not defined, so the path would be `undefined.md`",
+            place,
+            "did you mean `name`?",
+        ] {
+            assert!(report.contains(piece), "{piece}: {report}");
+        }
+        ran.is_untouched();
+    }
+    // A value may be any word.
+    let right = recipe(&manifest).template("a.jig", "---\nto: '{{ name }}.md'\n---\nx\n");
+    let ran = right.args("undefined").run();
+    assert_eq!(ran.text("undefined.md"), "x\n");
+}

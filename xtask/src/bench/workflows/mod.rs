@@ -106,9 +106,10 @@ fn build(scratch: &Scratch, extent: Extent, arguments: &[&str], binary: &str) ->
         return scratch.build(arguments, binary);
     }
     println!("building {binary} (development)");
+    // With the features of the whole workspace: what its tests have compiled is not compiled again.
     let status = Command::new("cargo")
-        .args(["build", "--quiet", "--locked"])
-        .args(arguments)
+        .args(["build", "--quiet", "--locked", "--workspace"])
+        .args(["--bin", binary, "--features", "xtask/floor"])
         .status()
         .context("cannot run cargo")?;
     ensure!(

@@ -1,9 +1,9 @@
-//! Counts the database writes of a step: the floor must write what our engine writes.
+//! Counts what a step leaves in the database: the floor must write the rows that our engine writes.
 //!
-//! Triggers count in SQLite, outside of the timed part. The rows of runs and foreach steps are not
-//! compared: they are written once in a transaction, and the number of transactions is what the
-//! benchmark measures. Nor is the chain: whether a waiting step is written depends on what else
-//! waits.
+//! Rows and bytes are counted afterwards, outside of the timed part: a file with triggers that no migration
+//! made is refused. How often a row was written is not seen, only its last state. The rows of runs and foreach
+//! steps are not compared: there are a few in each run. Nor is the chain: how many of its events share a row
+//! depends on what else waits.
 
 use std::path::Path;
 use std::process::Command;
@@ -35,7 +35,7 @@ const fn job(shape: Shape, count: usize) -> Job {
 
 /// Prints rows and bytes of a step by kind, ours above the floor's.
 pub(super) fn compare(drawloom: &Drawloom, floor: &Path, ground: &Ground) -> Result<()> {
-    print!("\n{:<34}", "rows written for a step (bytes)");
+    print!("\n{:<34}", "rows kept of a step (bytes)");
     for kind in KINDS {
         print!("{kind:>14}");
     }
@@ -45,7 +45,7 @@ pub(super) fn compare(drawloom: &Drawloom, floor: &Path, ground: &Ground) -> Res
             drawloom,
             way: Way::Sqlite,
         };
-        let found = watch(drawloom, floor, ground, |project| {
+        let found = kept(drawloom, floor, ground, |project| {
             ours.run(job, project).map(drop)
         })?;
         print(&format!("drawloom, {}", job.name()), &found, job);
@@ -55,7 +55,7 @@ pub(super) fn compare(drawloom: &Drawloom, floor: &Path, ground: &Ground) -> Res
             database: Database::Sqlite,
             grouping,
         };
-        let written = watch(drawloom, floor, ground, |project| {
+        let written = kept(drawloom, floor, ground, |project| {
             bare.run(job, project).map(drop)
         })?;
         print("  the floor", &written, job);
@@ -64,7 +64,7 @@ pub(super) fn compare(drawloom: &Drawloom, floor: &Path, ground: &Ground) -> Res
         }
         for (kind, (ours, floor)) in KINDS.iter().zip(found.iter().zip(&written)).take(COMPARED) {
             if differs(ours.bytes, floor.bytes) || differs(ours.rows, floor.rows) {
-                println!("  WARNING: the floor writes other {kind}: mend its rows");
+                println!("  WARNING: the floor leaves other {kind}: mend its rows");
             }
         }
     }
@@ -72,7 +72,7 @@ pub(super) fn compare(drawloom: &Drawloom, floor: &Path, ground: &Ground) -> Res
 }
 
 #[derive(Clone, Copy)]
-struct Written {
+struct KeptRows {
     rows: f64,
     bytes: f64,
 }
@@ -81,38 +81,37 @@ fn differs(one: f64, other: f64) -> bool {
     (one - other).abs() > DEVIATION_MAX * one.max(other)
 }
 
-fn print(name: &str, written: &[Written], job: Job) {
+fn print(name: &str, written: &[KeptRows], job: Job) {
     print!("  {name:<32}");
     let steps = as_f64(job.steps());
-    for Written { rows, bytes } in written {
+    for KeptRows { rows, bytes } in written {
         let cell = format!("{:.2} ({:.0})", rows / steps, bytes / steps);
         print!("{cell:>14}");
     }
     println!();
 }
 
-fn watch(
+fn kept(
     drawloom: &Drawloom,
     floor: &Path,
     ground: &Ground,
     work: impl FnOnce(&Project<'_>) -> Result<()>,
-) -> Result<Vec<Written>> {
+) -> Result<Vec<KeptRows>> {
     let project = drawloom.project(&ground.place()?, Database::Sqlite)?;
     let url = project.database();
-    ask(floor, "watch", &url)?;
     work(&project)?;
-    let writes = ask(floor, "writes", &url)?;
+    let found = ask(floor, "kept", &url)?;
     let figure = |kind: &str, name: &str| {
-        let figure = writes[kind][name].as_f64();
+        let figure = found[kind][name].as_f64();
         figure.with_context(|| format!("the floor counted no {name} of {kind}"))
     };
-    let written = KINDS.iter().map(|kind| {
-        Ok(Written {
+    let kept = KINDS.iter().map(|kind| {
+        Ok(KeptRows {
             rows: figure(kind, "rows")?,
             bytes: figure(kind, "bytes")?,
         })
     });
-    written.collect()
+    kept.collect()
 }
 
 fn ask(floor: &Path, word: &str, url: &str) -> Result<Value> {
