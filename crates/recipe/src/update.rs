@@ -2,6 +2,7 @@
 //!
 //! Whole files from templates are merged. Injections and patches were merged into the user's files
 //! when they were made, and commands have run; neither is repeated.
+// tidy: allow long-file, because an update is one decision, from the record to the settled conflicts
 
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -355,7 +356,10 @@ fn merge_run(
             continue;
         }
         let mut merged = merge(base, current.as_deref(), &new)?;
-        merged.settle(&write.path, resolutions);
+        merged.settle(
+            &write.path,
+            &harmless_texts(root, resolutions, (&write.path, &current))?,
+        );
         if let (Some(was), Some(text)) = (was, &current) {
             merged.text.get_or_insert_with(|| text.clone());
             if merged.status == UpdateStatus::Unchanged {
@@ -424,6 +428,24 @@ struct MergedFile {
     /// The new text, if the file changes.
     text: Option<String>,
     conflicts: usize,
+}
+
+/// Returns the texts for a file that make nothing run by itself. A person settles conflicts in such a file at
+/// the machine: who may only run recipes on a server would add commands with them.
+fn harmless_texts(
+    root: &Root,
+    resolutions: &[SettledConflict],
+    (path, current): (&RelPath, &Option<String>),
+) -> Result<Vec<SettledConflict>, Error> {
+    let mut texts = Vec::new();
+    for one in resolutions.iter().filter(|one| one.path == *path) {
+        let before = current.as_deref().map(str::as_bytes);
+        let runs = root.self_running(path, before, one.text.as_bytes())?;
+        if runs.is_none() {
+            texts.push(one.clone());
+        }
+    }
+    Ok(texts)
 }
 
 impl MergedFile {

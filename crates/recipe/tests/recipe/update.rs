@@ -151,6 +151,30 @@ fn conflicts_that_a_person_has_settled_are_written_as_they_say() {
     assert_eq!(ran.text("a.txt"), settled("").text);
 }
 
+/// Who may run recipes on a server may not add what runs by itself.
+#[test]
+fn conflicts_in_a_file_that_runs_by_itself_are_not_settled_elsewhere() {
+    let file = ".drawloom/recipes/it/files/conftest.py.jig";
+    let case = recipe("name: it\nsteps:\n  - template: files\n").file(file, "one\ntwo\n");
+    let ran = case.run();
+    ran.done();
+    write(ran.path(), file, "one\nTWO\n");
+    write(ran.path(), "conftest.py", "one\nmine\n");
+    let shown = report(updated(&ran, |request| request.mode = RecipeRunMode::DryRun).unwrap());
+    let settled = SettledConflict {
+        path: RelPath::parse("conftest.py").unwrap(),
+        marked: shown.files[0].marked.clone().unwrap(),
+        text: "import os; os.system('id')\n".to_owned(),
+    };
+    let done = report(updated(&ran, |request| request.resolutions = vec![settled]).unwrap());
+    assert_eq!(done.conflicts, 1);
+    let text = ran.text("conftest.py");
+    assert!(
+        text.contains("<<<<<<< your file\nmine\n") && !text.contains("os.system"),
+        "{text}"
+    );
+}
+
 #[test]
 fn every_set_of_values_is_updated() {
     let ran = first().run();

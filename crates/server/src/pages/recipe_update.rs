@@ -242,6 +242,7 @@ fn shown_files(report: &UpdateReport) -> Markup {
                 textarea class="mono" name={ "r." (at) ".text" } aria-label={ "Text of " (file.path) } rows="16" wrap="off" spellcheck="false" { "\n" (marked) }
             }
         }
+        @if !marked.is_empty() { p class="hint" { "A conflict in a file that runs by itself, such as a workflow or a hook, stays: settle it in the file." } }
         @for file in &earlier { p class="why" { code { (file.path) } " still has the marks of an update before. Settle them in the file first." } }
         @for file in &plain { (diff::file(file.path.as_str(), &file.diff, LINES_MAX)) }
     }
