@@ -18,6 +18,8 @@ const ANSWER_WAIT_MAX: Duration = Duration::from_secs(15);
 const HELLO_WAIT_MAX: Duration = Duration::from_secs(5);
 /// How much of an answer is read.
 const BODY_BYTES_MAX: usize = 64 << 10;
+/// How many characters are shown of what a server says of itself.
+const FOREIGN_CHARS_MAX: usize = 300;
 /// How far apart the clocks may be before it is worth knowing.
 const SKEW_SECONDS_NOTED: i64 = 30;
 /// How far apart they may be before signatures of callbacks are refused.
@@ -207,7 +209,7 @@ impl ServerProbe {
     fn reached(&self, alive: &ProbeAnswer) -> DoctorFinding {
         let origin = self.origin();
         let status = alive.status;
-        if let Some(place) = alive.header("location") {
+        if let Some(place) = alive.header("location").map(foreign) {
             let detail = format!("{origin}/healthz leads to {place} ({status})");
             return bad("reachable", detail, "name the address that it leads to");
         }
@@ -241,7 +243,8 @@ impl ServerProbe {
 
     async fn readiness(&self) -> Result<DoctorFinding, String> {
         let ready = self.ask(Method::GET, "/readyz", &[]).await?;
-        let detail = ready.body["detail"].as_str();
+        let detail = ready.body["detail"].as_str().map(foreign);
+        let hint = ready.body["hint"].as_str().map(foreign);
         Ok(match ready.status {
             200 => good(
                 "ready",
@@ -251,11 +254,9 @@ impl ServerProbe {
                 "ready",
                 format!(
                     "not ready ({status}): {}",
-                    detail.unwrap_or("no reason is told")
+                    detail.as_deref().unwrap_or("no reason is told")
                 ),
-                ready.body["hint"]
-                    .as_str()
-                    .unwrap_or("look into the log of the server"),
+                hint.as_deref().unwrap_or("look into the log of the server"),
             ),
         })
     }
@@ -267,7 +268,7 @@ impl ServerProbe {
         if asked.code() != "wrong_host" {
             return Ok(good("host", format!("`{own}` is a name of the server")));
         }
-        let arrived = asked.body["host"].as_str().unwrap_or_default();
+        let arrived = foreign(asked.body["host"].as_str().unwrap_or_default());
         if arrived.eq_ignore_ascii_case(own) {
             let detail = format!("the server does not answer to `{own}`");
             let fix = format!("start the server with `--public-url {}`", self.origin());
@@ -354,6 +355,10 @@ impl ServerProbe {
             let fix = "name a file with one by `--token-file` (the role viewer is enough)";
             return Ok(note("streams", detail, fix));
         };
+        if !self.is_https() && !self.is_this_machine() {
+            let detail = "events were not read: the token would travel in the open".to_owned();
+            return Ok(note("streams", detail, "name the server's https address"));
+        }
         let bearer = format!("Bearer {token}");
         let headers = [
             ("authorization", bearer.as_str()),
@@ -403,6 +408,12 @@ impl ServerProbe {
     }
 }
 
+/// Shows what a server says of itself as one line of bounded length: it may be any server.
+fn foreign(text: &str) -> String {
+    let shown = text.chars().map(|c| if c.is_control() { '�' } else { c });
+    shown.take(FOREIGN_CHARS_MAX).collect()
+}
+
 fn clock(answer: &ProbeAnswer) -> DoctorFinding {
     let date = answer.header("date");
     let Some(told) = date.and_then(|date| rfc2822::parse(date).ok()) else {
@@ -424,7 +435,10 @@ fn clock(answer: &ProbeAnswer) -> DoctorFinding {
 
 fn request_id(answer: &ProbeAnswer) -> DoctorFinding {
     match answer.header("x-request-id") {
-        Some(id) => good("request id", format!("{id} is in the server's log")),
+        Some(id) => good(
+            "request id",
+            format!("{} is in the server's log", foreign(id)),
+        ),
         None => note(
             "request id",
             "a proxy takes X-Request-Id away: an answer cannot be found in the log".to_owned(),

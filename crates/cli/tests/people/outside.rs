@@ -2,7 +2,7 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use serde_json::Value;
 
@@ -240,6 +240,61 @@ fn a_proxy_with_nothing_behind_it_is_found() {
     check_fault(ProxyFault::Redirects, (&["reachable"], &says));
     let says = ["answers 502", "check where it leads"];
     check_fault(ProxyFault::AnswersItself, (&["reachable"], &says));
+}
+
+/// Starts a server that answers every request with this document, and returns its port with all that it
+/// has been sent.
+fn hostile_server(body: &'static str) -> (u16, Arc<Mutex<String>>) {
+    // An address that other machines could have, as far as `doctor` knows.
+    let listener = TcpListener::bind("127.0.0.2:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let heard = Arc::new(Mutex::new(String::new()));
+    let log = Arc::clone(&heard);
+    std::thread::spawn(move || {
+        for client in listener.incoming() {
+            let mut client = client.unwrap();
+            if let Ok((head, _)) = read_head(&mut client) {
+                log.lock().unwrap().push_str(&head);
+                let length = body.len();
+                let answer = format!(
+                    "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n{body}"
+                );
+                client.write_all(answer.as_bytes()).ok();
+            }
+        }
+    });
+    (port, heard)
+}
+
+#[test]
+fn no_token_is_sent_in_the_open() {
+    let project = CliProject::empty();
+    project.write("token", "dl_secret\n");
+    let (port, heard) = hostile_server(r#"{"status": "alive"}"#);
+    let line = format!("doctor --url http://127.0.0.2:{port} --token-file token");
+    let ran = project.run(&line);
+    assert!(ran.out.contains("would travel in the open"), "{}", ran.out);
+    let heard = heard.lock().unwrap().to_lowercase();
+    assert!(heard.contains("get /healthz") && !heard.contains("authorization"));
+}
+
+#[test]
+fn a_server_forges_no_lines_and_gives_the_terminal_no_orders() {
+    let project = CliProject::empty();
+    let body = r#"{"status": "alive", "code": "wrong_host", "host": "a\u001b[8m\n\u2713 streams: fine\u009b2J", "detail": "\u001b[8m", "hint": "\u001b[8m"}"#;
+    let (port, _) = hostile_server(body);
+    let mut command = project.command(&format!("doctor --url http://127.0.0.2:{port}"));
+    let output = command.env("CLICOLOR_FORCE", "1").output().unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        said.contains("streams: fine") && said.contains('\u{1b}'),
+        "{said}"
+    );
+    assert!(
+        !said.contains("\u{1b}[8m") && !said.contains('\u{9b}'),
+        "{said}"
+    );
+    assert!(!said.contains("\n\u{2713} streams"), "{said}");
 }
 
 #[test]
