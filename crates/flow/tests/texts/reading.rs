@@ -309,6 +309,7 @@ fn every_handler_is_known() {
         "build",
         "command",
         "http",
+        "task",
     ] {
         let source = format!(
             "graph TD\n A[x]\n{}",
