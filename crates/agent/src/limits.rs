@@ -43,7 +43,7 @@ impl Default for Limits {
 
 impl Limits {
     /// Returns the time a run may take.
-    pub fn wall_max(&self) -> Duration {
+    pub(crate) fn wall_max(&self) -> Duration {
         Duration::from_secs(self.wall_seconds_max)
     }
 }

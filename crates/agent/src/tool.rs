@@ -83,7 +83,7 @@ impl ToolOutput {
 
     /// Adds one action.
     #[must_use]
-    pub fn having(mut self, deed: ToolAction) -> ToolOutput {
+    pub(crate) fn having(mut self, deed: ToolAction) -> ToolOutput {
         self.deeds.push(deed);
         self
     }

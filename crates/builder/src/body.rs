@@ -56,8 +56,8 @@ fn judgement(job: &BuildJob) -> &'static str {
              nothing says that it works. Run them before you merge.\n"
         }
         (true, _) => {
-            "\n**This is a draft.** Checks fail that passed before, and telling the model did not \
-             mend them. It needs a person.\n"
+            "\n**This is a draft.** Checks fail that passed before, and the model could not fix \
+             them. A person has to.\n"
         }
         (false, Some(BuildJudgement::NotJudged)) if !result.validation.is_empty() => {
             "\n**Not judged.** None of the project's checks could run, and the person who asked for this \
@@ -128,7 +128,7 @@ fn checks(text: &mut String, job: &BuildJob) {
         Some(FixProof::NotChecked { because }) => {
             write!(
                 text,
-                "\nWhether a test shows the fix was not checked: {}.\n",
+                "\nIt was not checked whether a test covers the fix: {}.\n",
                 paragraph(because)
             )
             .ok();
@@ -173,7 +173,7 @@ fn cause(check: &CheckReport) -> String {
 /// Lists the failures that remain.
 fn residual(text: &mut String, job: &BuildJob) {
     let errors = &job.result.validation_errors;
-    text.push_str("\n## What is left to mend\n\n");
+    text.push_str("\n## Remaining failures\n\n");
     for error in errors.iter().take(ERRORS_MAX) {
         writeln!(text, "- {}", paragraph(error)).ok();
     }

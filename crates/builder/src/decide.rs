@@ -75,9 +75,9 @@ pub async fn review(
     let (status, words) = match review.has_comments() {
         true => (
             JobStatus::Repairing,
-            "The work was commented; the model is told.",
+            "The work has comments; the model gets them.",
         ),
-        false => (JobStatus::Validating, "Parts of the work were turned down."),
+        false => (JobStatus::Validating, "Parts of the work were rejected."),
     };
     settle(bench, &job, status, words, |job| {
         job.work.review_rounds += 1;
@@ -105,8 +105,8 @@ pub async fn follow_up(
         (&job.result.commit, &job.result.branch, &job.base, done)
     else {
         let message = format!(
-            "the build `{id}` is `{}` and has no branch to go on in; a follow-up takes a build that is \
-             complete or a draft, and no dry run",
+            "the build `{id}` is `{}` and has no branch to continue; a follow-up needs a complete \
+             build or a draft, not a dry run",
             job.status()
         );
         return Err(Error::new(BuildErrorKind::Conflict, message));
@@ -123,7 +123,7 @@ pub async fn follow_up(
         commit: commit.clone(),
         branch: base.branch.clone(),
     };
-    let words = "The build goes on.";
+    let words = "The build continues.";
     settle(bench, &job, JobStatus::Planning, words, |job| {
         job.follow_ups.push(prompt);
         job.continues = Some(continued);

@@ -326,7 +326,7 @@ impl BuildJob {
     }
 
     /// Returns this job after an edit, with the same status.
-    pub fn amend(&self, now_ms: u64, edit: impl FnOnce(&mut BuildJob)) -> JobChange {
+    pub(crate) fn amend(&self, now_ms: u64, edit: impl FnOnce(&mut BuildJob)) -> JobChange {
         self.changed(StatusTransition::none(self.status), now_ms, edit)
     }
 

@@ -124,7 +124,7 @@ impl BuildPlan {
     }
 
     /// The files as a list for prompts and bodies.
-    pub fn file_list(&self) -> String {
+    pub(crate) fn file_list(&self) -> String {
         let lines = self.files.iter().map(|file| match &file.action {
             FileAction::Rename { from } => format!(
                 "- rename `{from}` to `{}`: {}",

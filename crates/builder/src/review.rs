@@ -13,7 +13,7 @@ use crate::error::{BuildErrorKind, Error};
 use crate::result::FileDiff;
 
 /// The most characters of one comment.
-pub const COMMENT_CHARS_MAX: usize = 4_000;
+pub(crate) const COMMENT_CHARS_MAX: usize = 4_000;
 
 /// One hunk of a build's diff. A file without hunks (binary, moved, mode) counts as one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -71,7 +71,7 @@ pub struct BuildReview {
 
 impl BuildReview {
     /// Returns true if the work is accepted unchanged.
-    pub fn accepts_all(&self) -> bool {
+    pub(crate) fn accepts_all(&self) -> bool {
         let accepts = |remark: &HunkRemark| remark.decision == HunkDecision::Accept;
         self.comment.is_none() && self.remarks.iter().all(accepts)
     }

@@ -86,14 +86,14 @@ async fn building_stages(
             validating::baseline(site, ground, (&yard.tree, WorktreeState::Untouched)).await?;
         }
         generating::generate(site, &yard).await?;
-        let message = "The files are written; the checks are run.";
+        let message = "The files are written; running the checks.";
         site.keep(JobStatus::Validating, message, |_| {}).await?;
     }
     reviewing::take_out(site, ground, &yard).await?;
     while site.status() != JobStatus::Publishing {
         if site.status() == JobStatus::Repairing {
             repairing::repair(site, &yard).await?;
-            let message = "The checks are run again.";
+            let message = "Running the checks again.";
             let done = |job: &mut BuildJob| job.work.review = None;
             site.keep(JobStatus::Validating, message, done).await?;
         }

@@ -91,7 +91,7 @@ impl JobStatus {
     }
 
     /// Returns true if the table has this transition.
-    pub fn may_become(self, next: JobStatus) -> bool {
+    pub(crate) fn may_become(self, next: JobStatus) -> bool {
         self.next().contains(&next)
     }
 
@@ -181,7 +181,7 @@ impl StatusTransition {
         }
         let next: Vec<&str> = from.next().iter().map(|status| status.as_str()).collect();
         let hint = if next.is_empty() {
-            "it has come to its end; start another build".to_owned()
+            "it has ended; start another build".to_owned()
         } else {
             format!("it can only become {}", next.join(", "))
         };

@@ -255,7 +255,7 @@ impl JobStore for MemoryJobs {
 
 /// The error for a missing job, for every store.
 pub fn unknown(id: &JobId) -> Error {
-    let message = format!("there is no build `{id}`; `drawloom builds list` shows those there are");
+    let message = format!("there is no build `{id}`; `drawloom builds list` lists the builds");
     Error::new(BuildErrorKind::NotFound, message)
 }
 
@@ -268,7 +268,7 @@ pub fn twice(id: &JobId) -> Error {
 /// The error for a change that came too late, for every store.
 pub fn moved_on(id: &JobId, status: JobStatus) -> Error {
     let message = format!(
-        "the build `{id}` was changed meanwhile and is `{status}` now; look at it and decide again"
+        "the build `{id}` was changed in the meantime and is `{status}` now; look at it and decide again"
     );
     Error::new(BuildErrorKind::Conflict, message)
 }

@@ -104,7 +104,7 @@ impl TaskType {
     }
 
     /// The system prompt: the part for all task types, then the part for this one.
-    pub fn system_prompt(self) -> String {
+    pub(crate) fn system_prompt(self) -> String {
         let base = include_str!("prompts/base.md").trim_end();
         format!("{base}\n\n{}\n", self.prompt().trim_end())
     }
@@ -135,23 +135,12 @@ impl TaskType {
     }
 
     /// The role of the files that serve as examples for this work, beside related ones.
-    pub fn pattern_role(self) -> Option<FileRole> {
+    pub(crate) fn pattern_role(self) -> Option<FileRole> {
         match self {
             TaskType::TestGen | TaskType::Bugfix => Some(FileRole::Test),
             TaskType::DocGen => Some(FileRole::Document),
             TaskType::NewResource => Some(FileRole::Code),
             TaskType::Refactor | TaskType::SchemaMigration => None,
-        }
-    }
-
-    /// The conventional commit type.
-    pub fn commit_type(self) -> &'static str {
-        match self {
-            TaskType::NewResource | TaskType::SchemaMigration => "feat",
-            TaskType::Refactor => "refactor",
-            TaskType::Bugfix => "fix",
-            TaskType::TestGen => "test",
-            TaskType::DocGen => "docs",
         }
     }
 

@@ -14,7 +14,7 @@ pub const TIMEOUT_DEFAULT: Duration = Duration::from_secs(600);
 /// Bytes kept of each output stream, unless the command sets another limit.
 pub const OUTPUT_BYTES_MAX: usize = 1024 * 1024;
 /// A command that prints more than this on one stream is stopped, unless it sets another limit.
-pub const OUTPUT_BYTES_STOP: u64 = 1024 * 1024 * 1024;
+pub(crate) const OUTPUT_BYTES_STOP: u64 = 1024 * 1024 * 1024;
 /// Variables by which coding agents mark the commands they run. Some programs refuse to start or
 /// behave differently when they see one; pass this to [`ChildEnvironment::remove_all`] if a command should run
 /// as if the user had typed it.

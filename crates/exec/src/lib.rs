@@ -27,10 +27,9 @@ pub mod sandbox;
 pub use environment::{AGENT_VARIABLES, ChildEnvironment, InheritedVariables, SECRET_MARKS};
 pub use error::{Error, ExecErrorKind};
 pub use invocation::{
-    AGENT_MARKERS, CommandCancel, Invocation, OUTPUT_BYTES_MAX, OUTPUT_BYTES_STOP, TIMEOUT_DEFAULT,
-    shell,
+    AGENT_MARKERS, CommandCancel, Invocation, OUTPUT_BYTES_MAX, TIMEOUT_DEFAULT, shell,
 };
 pub use lookup::{home_of_user, which};
 pub use outcome::{CommandOutcome, CommandStatus, OutputStream};
-pub use run::{DRAIN_MAX, KILL_GRACE, KILL_WAIT_MAX, LINE_BYTES_MAX, run, run_observed};
+pub use run::{DRAIN_MAX, KILL_GRACE, LINE_BYTES_MAX, run, run_observed};
 pub use session::{CommandSession, SessionEvent};

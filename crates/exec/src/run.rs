@@ -23,7 +23,7 @@ pub const KILL_GRACE: Duration = Duration::from_secs(2);
 /// Time to wait for output after the command itself has ended.
 pub const DRAIN_MAX: Duration = Duration::from_millis(500);
 /// Time to wait for a killed command; the kernel may hold it.
-pub const KILL_WAIT_MAX: Duration = Duration::from_secs(5);
+pub(crate) const KILL_WAIT_MAX: Duration = Duration::from_secs(5);
 /// Longer lines are cut before an observer gets them.
 pub const LINE_BYTES_MAX: usize = 64 * 1024;
 

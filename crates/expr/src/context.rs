@@ -112,7 +112,7 @@ impl<'h> EvalContext<'h> {
 
     /// Pays for producing or scanning bytes.
     #[inline]
-    pub fn charge_bytes(&mut self, bytes: usize) -> Result<(), Error> {
+    pub(crate) fn charge_bytes(&mut self, bytes: usize) -> Result<(), Error> {
         self.charge((bytes / BYTES_PER_FUEL_UNIT) as u64 + 1)
     }
 
@@ -128,7 +128,7 @@ impl<'h> EvalContext<'h> {
     }
 
     /// Pays for a collection about to hold `items`, and refuses one that is too large.
-    pub fn reserve_items(&mut self, items: usize) -> Result<(), Error> {
+    pub(crate) fn reserve_items(&mut self, items: usize) -> Result<(), Error> {
         if items > self.limits.items_max {
             return Err(Error::limit(format!(
                 "a list of {items} items is longer than items_max = {}",

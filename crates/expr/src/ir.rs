@@ -16,7 +16,6 @@ use crate::value::{Frame, NativeFn, Value};
 pub struct Expr {
     pub(crate) node: ExprNode,
     pub(crate) shape: ExprKind,
-    pub(crate) has_closure: bool,
 }
 
 /// The kind of an expression's outermost node, as ESTree names it.
@@ -294,11 +293,6 @@ impl std::fmt::Debug for NativeCall {
 impl Expr {
     pub fn shape(&self) -> ExprKind {
         self.shape
-    }
-
-    /// Returns true if the expression creates functions, which may outlive their block.
-    pub fn has_closure(&self) -> bool {
-        self.has_closure
     }
 
     /// Evaluates to a value.

@@ -34,7 +34,6 @@ pub(crate) struct ExprLowering<'s, 'c> {
     base: i64,
     pub(crate) scope: &'c mut NameScope,
     depth: u32,
-    pub(crate) has_closure: bool,
     /// True if names on the left of `=` are new variables.
     pub(crate) declaring: bool,
 }
@@ -47,7 +46,6 @@ impl<'s, 'c> ExprLowering<'s, 'c> {
             base,
             scope,
             depth: 0,
-            has_closure: false,
             declaring: false,
         }
     }
@@ -59,12 +57,10 @@ impl<'s, 'c> ExprLowering<'s, 'c> {
 
     /// Lowers a whole expression.
     pub(crate) fn whole(&mut self, expression: &Expression<'_>) -> Result<Expr, Error> {
-        self.has_closure = false;
         let node = self.node(expression)?;
         Ok(Expr {
             node,
             shape: shape_of(expression),
-            has_closure: self.has_closure,
         })
     }
 

@@ -41,7 +41,6 @@ impl ExprLowering<'_, '_> {
         (source, name): (Rc<str>, Rc<str>),
         body: impl FnOnce(&mut Self) -> Result<ArrowBody, Error>,
     ) -> Result<ArrowFunction, Error> {
-        self.has_closure = true;
         let declaring = std::mem::replace(&mut self.declaring, true);
         self.scope.push_frame();
         let lowered = self.parameters(parameters).and_then(|(parameters, rest)| {

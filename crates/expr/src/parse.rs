@@ -86,7 +86,6 @@ pub fn compile_filtered(source: &str, scope: &mut NameScope) -> Result<Expr, Err
 }
 
 fn apply_filter(filter: Expr, value: Expr, text: &str, start: usize) -> Expr {
-    let has_closure = filter.has_closure || value.has_closure;
     let node = ExprNode::Call(Box::new(crate::ir::CallNode {
         callee: filter.node,
         arguments: ArgumentList::Computed(Box::new([ElementNode::One(value.node)])),
@@ -97,7 +96,6 @@ fn apply_filter(filter: Expr, value: Expr, text: &str, start: usize) -> Expr {
     Expr {
         node,
         shape: ExprKind::Call,
-        has_closure,
     }
 }
 

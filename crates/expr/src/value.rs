@@ -141,7 +141,7 @@ impl Value {
         Value::Lazy(Rc::new(LazyValue(Box::new(read))))
     }
 
-    pub fn is_nullish(&self) -> bool {
+    pub(crate) fn is_nullish(&self) -> bool {
         matches!(self, Value::Undefined | Value::Null)
     }
 

@@ -118,7 +118,7 @@ impl BlockReader<'_> {
         let spot = self.lines.spot(comment.span);
         match (text, self.open) {
             (BEGIN, None) => self.open = Some(spot),
-            (BEGIN, Some(_)) => self.problem(spot, "A config block begins inside of another."),
+            (BEGIN, Some(_)) => self.problem(spot, "A config block begins inside another."),
             (END, Some(_)) => {
                 self.end_entry();
                 self.open = None;

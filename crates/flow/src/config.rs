@@ -362,7 +362,7 @@ pub struct TimeSpan {
 }
 
 /// The longest time span that can be written.
-pub const DURATION_DAYS_MAX: u64 = 3_650;
+pub(crate) const DURATION_DAYS_MAX: u64 = 3_650;
 
 impl TimeSpan {
     #[must_use]

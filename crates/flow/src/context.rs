@@ -10,7 +10,7 @@ use crate::workflow::WorkflowStep;
 pub const CONTEXT_TOKENS_DEFAULT: u32 = 30_000;
 pub const CONTEXT_TOKENS_MAX: u32 = 1_000_000;
 /// The bytes that count as one token.
-pub const TOKEN_BYTES: usize = 4;
+pub(crate) const TOKEN_BYTES: usize = 4;
 
 /// A value as text, cut to fit.
 #[derive(Clone, Debug, PartialEq, Eq)]

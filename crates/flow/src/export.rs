@@ -12,7 +12,7 @@ use crate::line_span::LineSpan;
 use crate::workflow::{Workflow, parse};
 
 /// The only supported version.
-pub const EXPORT_VERSION: &str = "2.0";
+pub(crate) const EXPORT_VERSION: &str = "2.0";
 
 /// An agent that is exported with a workflow.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -20,7 +20,7 @@ const LIMITS: Limits = Limits {
 };
 
 /// Limits the bytes of one filled-in value; a longer one is cut, with a remark.
-pub const REFERENCE_BYTES_MAX: usize = 32 << 10;
+pub(crate) const REFERENCE_BYTES_MAX: usize = 32 << 10;
 
 /// A text with its `{{ }}` filled in, and the references that could not be.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -140,7 +140,7 @@ fn of_handler(step: &WorkflowStep) -> Vec<IdleSetting> {
     found.extend(listed(
         handler != StepHandler::Http,
         &[("awaitCallback", config.await_callback.is_some())],
-        || "only `http` waits for a call back".to_owned(),
+        || "only `http` waits for a callback".to_owned(),
     ));
     let given = config.retry.map(|retry| retry.on.classes());
     // The default lists more than any one handler needs.

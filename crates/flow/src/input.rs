@@ -75,7 +75,7 @@ impl Workflow {
         match response::violations(schema, &input) {
             wrong if wrong.is_empty() => Ok(input),
             wrong => Err(format!(
-                "The input is not what the workflow takes: {}.",
+                "The input does not match the workflow's schema: {}.",
                 wrong.join("; ")
             )),
         }

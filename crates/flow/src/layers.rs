@@ -9,12 +9,12 @@ use crate::expression::{self, FilledText};
 use crate::workflow::WorkflowStep;
 
 /// Limits the bytes of a layer; a longer one is cut, with a remark.
-pub const LAYER_BYTES_MAX: usize = 128 << 10;
+pub(crate) const LAYER_BYTES_MAX: usize = 128 << 10;
 
 /// The first layer: the instructions for replying.
-pub const BASE: &str = include_str!("base.md");
+pub(crate) const BASE: &str = include_str!("base.md");
 /// The same for [`ReplyForm::Envelope`].
-pub const BASE_ENVELOPE: &str = include_str!("base_envelope.md");
+pub(crate) const BASE_ENVELOPE: &str = include_str!("base_envelope.md");
 
 const BETWEEN: &str = "\n\n---\n\n";
 
@@ -181,9 +181,9 @@ pub fn of_task(
 fn unknown(path: &str) -> String {
     match path.starts_with("input.") {
         true => format!(
-            "The prompt names `{path}`, which neither the run's input nor the step before has."
+            "The prompt names `{path}`, which neither the run's input nor the previous step has."
         ),
-        false => format!("The prompt names `{path}`, of which nothing is known here."),
+        false => format!("The prompt names `{path}`, which is unknown here."),
     }
 }
 

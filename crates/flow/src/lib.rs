@@ -106,8 +106,8 @@ mod store;
 
 pub use check::{CheckSurroundings, check, is_fine};
 pub use config::{
-    DURATION_DAYS_MAX, DecisionBranch, ExecutionMode, JoinPolicy, OnTimeout, RetryClass, RetryOn,
-    RetryPolicy, StepBudget, StepConfig, StepHandler, StepType, TimeSpan,
+    DecisionBranch, ExecutionMode, JoinPolicy, OnTimeout, RetryClass, RetryOn, RetryPolicy,
+    StepBudget, StepConfig, StepHandler, StepType, TimeSpan,
 };
 pub use drawing::{DrawingEdit, DrawnKind, RedrawnText, drawn_kind, redraw, settings_of};
 pub use error::{Error, PROBLEMS_MAX, ProblemSeverity, WorkflowProblem, WorkflowProblemCode};
@@ -115,22 +115,21 @@ pub use expr::NameReference;
 pub use fields::{SETTING_FIELDS, SettingField, SettingKind};
 pub use id::{ForeachItem, ItemPath, NoTaskId, RunId, StepId, TaskId, TextHash};
 pub use limits::{
-    CONCURRENCY_MAX, ConcurrencyLimit, KEY_BYTES_MAX, OnLimit, PRIORITY_MAX, PRIORITY_MIN,
-    RATE_MAX, RateLimit, RateScope,
+    ConcurrencyLimit, KEY_BYTES_MAX, OnLimit, PRIORITY_MAX, PRIORITY_MIN, RATE_MAX, RateLimit,
+    RateScope,
 };
 pub use line_span::LineSpan;
 pub use log::{LOG_BYTES_MAX, LOG_LINE_BYTES_MAX, LogLine, LogStream};
 pub use memory::MemoryRows;
 pub use moving::{MovePlan, plan_move};
-pub use overrides::OVERRIDABLE;
 pub use replay::{ForeachCounts, ReplayError, RunSkeleton, replay};
-pub use scopes::FOREACH_DEPTH_MAX;
+
 pub use store::{
     ClaimRequest, ClaimedTask, ExecuteResult, FinishedTask, PruneProgress, RunDeletion, StoreError,
     StoreErrorKind, StoreFuture, TaskSelection, WorkflowStore,
 };
-pub use triggers::{ClockCause, RunEnd, TRIGGERS_MAX, TriggerCause, WorkflowTrigger};
+pub use triggers::{ClockCause, RunEnd, TriggerCause, WorkflowTrigger};
 pub use workflow::{
-    CONCURRENCY_DEFAULT, DEPTH_DEFAULT, DEPTH_MAX, EdgeCondition, ITEMS_DEFAULT, ITEMS_MAX,
-    STEPS_MAX, VISITS_DEFAULT, Workflow, WorkflowEdge, WorkflowStep, parse,
+    DEPTH_DEFAULT, DEPTH_MAX, EdgeCondition, ITEMS_MAX, STEPS_MAX, Workflow, WorkflowEdge,
+    WorkflowStep, parse,
 };

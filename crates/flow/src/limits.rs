@@ -7,7 +7,7 @@ use crate::config::{ExecutionMode, StepHandler};
 use crate::workflow::WorkflowStep;
 
 /// The highest `max` of a concurrency limit.
-pub const CONCURRENCY_MAX: u32 = 1_000;
+pub(crate) const CONCURRENCY_MAX: u32 = 1_000;
 /// Limits the length of a key with its `{{ }}` filled in.
 pub const KEY_BYTES_MAX: usize = 512;
 /// The lowest and the highest priority of a run; 0 is the usual one.
@@ -135,7 +135,7 @@ fn lane(handler: StepHandler, model: Option<&str>) -> String {
 impl WorkflowStep {
     /// The model that the step names itself.
     #[must_use]
-    pub fn preferred_model(&self) -> Option<&str> {
+    pub(crate) fn preferred_model(&self) -> Option<&str> {
         if !StepHandler::AGENTS.contains(&self.handler()) {
             return None;
         }

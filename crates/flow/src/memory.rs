@@ -10,8 +10,8 @@ use serde_json::Value;
 
 use crate::engine::{
     CallRow, CommandRefusal, DecisionStop, EngineCommand, EngineDecision, GroupRow, ItemRow,
-    Notice, RowCache, RowChanges, RowSource, RunEvent, RunRow, RunStatus, SlotKey, SlotRow,
-    StepAddress, TaskRow, TaskStatus, TimerRow, decide,
+    LookupResult, Notice, RowCache, RowChanges, RowLookup, RowSource, RunEvent, RunRow, RunStatus,
+    SlotKey, SlotRow, StepAddress, TaskRow, TaskStatus, TimerRow, decide,
 };
 use crate::id::{ItemPath, RunId, TaskId};
 use crate::limits::OnLimit;
@@ -163,10 +163,15 @@ impl MemoryRows {
         expired.map(|row| (row.id.clone(), row.fence)).collect()
     }
 
-    /// Answers a cache's lookup, as a store does.
-    pub fn teach(&mut self, batch: &mut RowCache, lookup: crate::engine::RowLookup) {
-        use crate::engine::{LookupResult, RowLookup};
-        let found = match &lookup {
+    /// Adds the result of a lookup to a cache, as a store does.
+    pub fn teach(&mut self, cache: &mut RowCache, lookup: RowLookup) {
+        let found = self.look_up(&lookup);
+        cache.learn(lookup, found);
+    }
+
+    /// Returns the result of a lookup.
+    pub fn look_up(&mut self, lookup: &RowLookup) -> LookupResult {
+        match lookup {
             RowLookup::Run(run) => LookupResult::Run(copy(self.runs.get(run))),
             RowLookup::Input(run) => LookupResult::Input(self.inputs.get(run).cloned()),
             RowLookup::Task(task) => LookupResult::Task(copy(self.tasks.get(task))),
@@ -190,8 +195,7 @@ impl MemoryRows {
             RowLookup::Timer(run, key) => {
                 LookupResult::Timer(copy(self.timers.get(&(run.clone(), key.clone()))))
             }
-        };
-        batch.learn(lookup, found);
+        }
     }
 
     /// Returns the visits of a step under a path, the first first.

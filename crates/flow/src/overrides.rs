@@ -15,7 +15,7 @@ use crate::workflow::{Workflow, WorkflowStep};
 
 /// The settings that can be overridden for one task. All others control the course of the diagram,
 /// and only the text may set them.
-pub const OVERRIDABLE: [&str; 10] = [
+pub(crate) const OVERRIDABLE: [&str; 10] = [
     "prompt",
     "handler",
     "config",
@@ -50,7 +50,7 @@ impl WorkflowStep {
     /// # Errors
     ///
     /// A sentence that names the invalid setting.
-    pub fn overridden(&self, with: &Map<String, Value>) -> Result<WorkflowStep, String> {
+    pub(crate) fn overridden(&self, with: &Map<String, Value>) -> Result<WorkflowStep, String> {
         if let Some(name) = with
             .keys()
             .find(|name| !OVERRIDABLE.contains(&name.as_str()))
@@ -73,7 +73,7 @@ impl WorkflowStep {
             }
         }
         let config: StepConfig = serde_json::from_value(Value::Object(settings))
-            .map_err(|cause| format!("The settings of `{}` cannot be so: {cause}.", self.id))?;
+            .map_err(|cause| format!("The settings of `{}` are invalid: {cause}.", self.id))?;
         let mut step = WorkflowStep {
             reads: reads::of(&config),
             config,

@@ -144,7 +144,7 @@ impl<'w> ReferenceCheck<'w> {
             wrong(message, "write `===` to compare");
         } else if expr::references(condition).is_ok_and(|reads| reads.is_empty()) {
             let message =
-                format!("`{condition}` reads nothing, so that it always comes out the same.");
+                format!("`{condition}` reads no value, so its result is always the same.");
             wrong(message, CONDITION_HINT);
         }
     }

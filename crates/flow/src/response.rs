@@ -93,7 +93,7 @@ pub fn read(text: &str, schema: Option<&Value>) -> Result<AgentReply, Unreadable
 /// Returns the text of an answer that is a whole reply: five sections, or an envelope with
 /// `status`, `output` and the next action. Any other answer is the output itself.
 #[must_use]
-pub fn as_reply(answer: &Value) -> Option<String> {
+pub(crate) fn as_reply(answer: &Value) -> Option<String> {
     match answer {
         Value::String(text) => {
             let sections = ReplySections::read(text);
@@ -169,7 +169,7 @@ pub fn report(reply: AgentReply, confidence: Option<f64>) -> AttemptReport {
 pub fn unreadable(error: &UnreadableReply) -> AttemptReport {
     AttemptReport::failed(AttemptFailure {
         class: FailureClass::UnparsableReply,
-        message: format!("The reply cannot be read after {REPAIRS_MAX} corrections. {error}"),
+        message: format!("The reply is still unreadable after {REPAIRS_MAX} corrections. {error}"),
     })
 }
 
@@ -186,7 +186,7 @@ pub fn correction(error: &UnreadableReply, form: ReplyForm) -> String {
         .map(|problem| format!("- {problem}"))
         .collect();
     format!(
-        "Your reply could not be used:\n\n{}\n\nWrite the whole reply again, {whole} and nothing \
+        "Your reply is invalid:\n\n{}\n\nWrite the whole reply again, {whole} and nothing \
          else.",
         listed.join("\n")
     )

@@ -13,7 +13,7 @@ use crate::id::StepId;
 use crate::workflow::{EdgeCondition, WorkflowEdge, WorkflowStep, reaching};
 
 /// Limits the nesting of foreach steps.
-pub const FOREACH_DEPTH_MAX: usize = 8;
+pub(crate) const FOREACH_DEPTH_MAX: usize = 8;
 
 /// Sets `scope`, `join` and `awaits` of every reachable step.
 pub(crate) fn resolve(

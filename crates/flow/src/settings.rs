@@ -151,7 +151,7 @@ pub(crate) fn plainly(message: &str) -> String {
             format!("is not valid under any of the schemas listed in the '{keyword}' keyword");
         message = message.replace(
             &theirs,
-            "fits none of the forms that the schema allows here",
+            "matches none of the alternatives that the schema allows here",
         );
     }
     message
@@ -190,18 +190,18 @@ fn ranges(step: &WorkflowStep) -> Vec<(&'static str, String)> {
     }
     let factor = config.retry.map(|retry| retry.factor);
     if factor.is_some_and(|factor| !(1.0..=100.0).contains(&factor)) {
-        wrong.push(("retry.factor", "must be from 1 to 100".to_owned()));
+        wrong.push(("retry.factor", "must be between 1 and 100".to_owned()));
     }
     wrong.extend(wait(step));
     let percent = config.min_success_percent;
     if percent.is_some_and(|percent| !(0.0..=100.0).contains(&percent)) {
-        wrong.push(("minSuccessPercent", "must be from 0 to 100".to_owned()));
+        wrong.push(("minSuccessPercent", "must be between 0 and 100".to_owned()));
     }
     if config
         .confidence
         .is_some_and(|sure| !(0.0..=1.0).contains(&sure))
     {
-        wrong.push(("confidence", "must be from 0 to 1".to_owned()));
+        wrong.push(("confidence", "must be between 0 and 1".to_owned()));
     }
     if config.min_count.is_some() && percent.is_some() {
         wrong.push((
@@ -216,10 +216,7 @@ fn ranges(step: &WorkflowStep) -> Vec<(&'static str, String)> {
             Some(JoinPolicy::Any | JoinPolicy::AllTerminal)
         )
     {
-        wrong.push((
-            "policy",
-            "does not ask how many succeed: leave out the threshold".to_owned(),
-        ));
+        wrong.push(("policy", "has no threshold: leave it out".to_owned()));
     }
     wrong
 }

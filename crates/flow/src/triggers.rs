@@ -24,7 +24,7 @@ pub(crate) const TRIGGER: &str = "trigger";
 /// The entry that limits the runs of a workflow.
 pub(crate) const CONCURRENCY: &str = "concurrency";
 /// Limits the triggers of a workflow.
-pub const TRIGGERS_MAX: usize = 32;
+pub(crate) const TRIGGERS_MAX: usize = 32;
 
 /// One trigger of a workflow.
 #[derive(Clone, Debug, PartialEq)]
@@ -241,11 +241,11 @@ fn trigger(text: TriggerText) -> Result<WorkflowTrigger, String> {
     let misplaced = of_clock.iter().find(|(_, is_set)| *is_set);
     if let (Some((name, _)), None) = (misplaced, &text.schedule) {
         return Err(format!(
-            "has `{name}`, which means something with `schedule` only"
+            "has `{name}`, which has a meaning only with `schedule`"
         ));
     }
     if text.on.is_some() && text.after.is_none() {
-        return Err("has `on`, which means something with `after` only".to_owned());
+        return Err("has `on`, which has a meaning only with `after`".to_owned());
     }
     if !text.input.is_null() && !text.input.is_object() {
         return Err("has an `input` that is no object".to_owned());

@@ -26,12 +26,12 @@ use crate::triggers::{self, WorkflowTrigger};
 /// Limits the steps of a workflow.
 pub const STEPS_MAX: usize = 2_000;
 /// Limits the visits of a step in one run, or in one item of a foreach, by default.
-pub const VISITS_DEFAULT: u32 = 25;
+pub(crate) const VISITS_DEFAULT: u32 = 25;
 /// Limits the items of a foreach by default; a step may set up to [`ITEMS_MAX`].
-pub const ITEMS_DEFAULT: u32 = 100;
+pub(crate) const ITEMS_DEFAULT: u32 = 100;
 pub const ITEMS_MAX: u32 = 10_000;
 /// Limits the items of a foreach in progress at a time, by default.
-pub const CONCURRENCY_DEFAULT: u32 = 10;
+pub(crate) const CONCURRENCY_DEFAULT: u32 = 10;
 /// Limits the nesting of child runs by default; a subflow step may set up to [`DEPTH_MAX`].
 pub const DEPTH_DEFAULT: u32 = 5;
 pub const DEPTH_MAX: u32 = 20;

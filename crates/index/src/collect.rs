@@ -12,9 +12,9 @@ use super::{FileExtent, nesting};
 use workspace::{Error, PROGRAM_FOLDER, ReadCandidate, RelPath, Workspace};
 
 /// The largest text that is parsed for definitions; larger ones only get their lines counted.
-pub const INDEX_PARSED_BYTES_MAX: u64 = 2 * 1024 * 1024;
+pub(crate) const INDEX_PARSED_BYTES_MAX: u64 = 2 * 1024 * 1024;
 /// The largest file that is read; of larger ones only the size is known.
-pub const INDEX_READ_BYTES_MAX: u64 = 32 * 1024 * 1024;
+pub(crate) const INDEX_READ_BYTES_MAX: u64 = 32 * 1024 * 1024;
 /// Bytes of a file that are searched for zero bytes, which mark it as binary.
 const BINARY_PROBE_BYTES: usize = 8 * 1024;
 

@@ -26,7 +26,6 @@ use rustc_hash::FxBuildHasher;
 use workspace::{Error, RelPath, Workspace};
 
 pub use cache::IndexCache;
-pub use collect::{INDEX_PARSED_BYTES_MAX, INDEX_READ_BYTES_MAX};
 pub use impact::{ChangeImpact, ImpactedFile};
 pub use language::{ExportKind, ExportedName, SourceLanguage};
 pub use rank::IndexFocus;

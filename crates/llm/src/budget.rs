@@ -153,7 +153,7 @@ impl Meter {
     }
 
     /// Begins another day, for runs that outlast one.
-    pub fn new_day(&self, spent: SpentTotal) {
+    pub(crate) fn new_day(&self, spent: SpentTotal) {
         self.books().day = spent;
     }
 
@@ -266,7 +266,7 @@ fn unpriced(setting: &str, model: &str) -> Error {
 }
 
 /// Answers are mostly far shorter than they may be; more than this is not reserved for one.
-pub const EXPECTED_OUTPUT_TOKENS_MAX: u64 = 4_096;
+pub(crate) const EXPECTED_OUTPUT_TOKENS_MAX: u64 = 4_096;
 
 /// Tokens in a text, roughly.
 pub fn estimate_tokens(bytes: usize) -> u64 {

@@ -29,7 +29,7 @@ impl Usage {
     }
 
     /// Servers that do not count report nothing, or zeros.
-    pub fn is_reported(&self) -> bool {
+    pub(crate) fn is_reported(&self) -> bool {
         self.total() > 0
     }
 }

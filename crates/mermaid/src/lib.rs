@@ -80,4 +80,3 @@ pub use syntax::{
     CommentLine, DiagramStatement, FrontMatter, LabelForm, LabelText, LinkChain, NodeBody,
     NodeMention, SpannedName, StatementKind, SubgraphStart, SyntaxLink, TextKind,
 };
-pub use text::TEXT_NODES_MAX;

@@ -19,16 +19,16 @@ pub const QUESTIONS_MAX: usize = 1000;
 /// Longest reply of a model that is read.
 pub const REPLY_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// Most places in a reply that are tried as the start of the answers.
-pub const REPLY_STARTS_MAX: usize = 64;
+pub(crate) const REPLY_STARTS_MAX: usize = 64;
 /// Most times an answer may be asked for again.
 pub const RETRIES_MAX: u32 = 10;
 /// Most characters of a found value that a message repeats.
 pub const SHOWN_CHARS_MAX: usize = 160;
 /// Largest program whose syntax is checked.
-pub const SYNTAX_BYTES_MAX: usize = 256 * 1024;
+pub(crate) const SYNTAX_BYTES_MAX: usize = 256 * 1024;
 /// Most brackets, operators and such in a program whose syntax is checked: each may nest.
-pub const SYNTAX_OPENERS_MAX: usize = 30_000;
+pub(crate) const SYNTAX_OPENERS_MAX: usize = 30_000;
 /// Longest time the check of a program's syntax takes, in seconds.
-pub const SYNTAX_SECONDS_MAX: u64 = 10;
+pub(crate) const SYNTAX_SECONDS_MAX: u64 = 10;
 /// Most schema violations one message lists.
 pub const VIOLATIONS_MAX: usize = 20;

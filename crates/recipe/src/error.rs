@@ -72,6 +72,9 @@ pub struct Diagnostic {
     /// The answer it is about, for programs that correct answers.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub answer: Option<Box<WrongAnswer>>,
+    /// The key of the answer or variable whose value is wrong.
+    #[serde(skip)]
+    pub(crate) wrong_key: Option<String>,
 }
 
 /// The wrong answer, the rule it broke, and the value that was found.
@@ -105,6 +108,7 @@ impl Diagnostic {
             excerpt: None,
             hint: None,
             answer: None,
+            wrong_key: None,
         }
     }
 
@@ -116,6 +120,13 @@ impl Diagnostic {
             rule: problem.rule,
             found: problem.found.as_deref().cloned(),
         }));
+        self.about_key(&problem.key)
+    }
+
+    /// Says which answer or variable has a wrong value.
+    #[must_use]
+    pub(crate) fn about_key(mut self, key: &str) -> Self {
+        self.wrong_key = Some(key.to_owned());
         self
     }
 
@@ -196,6 +207,12 @@ impl Error {
     /// Returns everything that is wrong, in the order of the files.
     pub fn diagnostics(&self) -> &[Diagnostic] {
         &self.diagnostics
+    }
+
+    /// Returns the keys of the wrong answers.
+    pub fn wrong_answers(&self) -> impl Iterator<Item = &str> {
+        let diagnostics = self.diagnostics.iter();
+        diagnostics.filter_map(|diagnostic| diagnostic.wrong_key.as_deref())
     }
 
     /// Returns the recipe's own sentence about a failure (`onError`).

@@ -67,7 +67,7 @@ pub use request::{
 pub use resume::resume;
 pub use run::run;
 pub use run_journal::{
-    CommandState, UNFINISHED_DIR, UndoReport, UnfinishedCommand, UnfinishedRun, undo, unfinished,
+    CommandState, UndoReport, UnfinishedCommand, UnfinishedRun, undo, unfinished,
 };
 pub use scaffold::{ScaffoldFiles, scaffold, scaffold_from};
 pub use step::{StepReport, StepStatus};

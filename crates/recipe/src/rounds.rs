@@ -307,7 +307,8 @@ fn take(
             known.answers.insert(question.key.clone(), typed);
         }
         Some(wanted) => {
-            let value = checked(&wanted.variable, &typed).map_err(placed)?;
+            let value = checked(&wanted.variable, &typed);
+            let value = value.map_err(|wrong| placed(wrong).about_key(&question.key))?;
             known.values.insert(question.key.clone(), value);
         }
     }
@@ -333,7 +334,10 @@ fn take_variables(
                 known.values.insert(name.clone(), value);
                 is_new = true;
             }
-            Err(wrong) => problems.push(Diagnostic::new(format!("the answer `{name}` {wrong}"))),
+            Err(wrong) => {
+                let problem = Diagnostic::new(format!("the answer `{name}` {wrong}"));
+                problems.push(problem.about_key(name));
+            }
         }
     }
     match problems.is_empty() {

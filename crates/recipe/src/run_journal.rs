@@ -26,7 +26,7 @@ use crate::request::RecipeRunRequest;
 use crate::run;
 
 /// Folder of the journals of runs.
-pub const UNFINISHED_DIR: &str = ".drawloom/unfinished";
+pub(crate) const UNFINISHED_DIR: &str = ".drawloom/unfinished";
 const VERSION: u32 = 1;
 /// Largest number of journals of one project that are read.
 const UNFINISHED_MAX: usize = 100;

@@ -167,7 +167,7 @@ fn markers_delete_and_append() {
 fn wrong_changes_are_refused() {
     let says =
         |changes: Value, says: &str| refuses(DataFormat::Json, "{\"a\": 1}", &changes, None, says);
-    says(json!({"a": {"$delete": false}}), "with `true`");
+    says(json!({"a": {"$delete": false}}), "with the value `true`");
     says(
         json!({"a": {"$delete": true, "b": 1}}),
         "must be the only key",

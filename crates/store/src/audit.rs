@@ -11,7 +11,7 @@ use crate::tables::{ColumnRead, SharedTables, TableRow, TableStatement, read_row
 use crate::users::{check_line, invalid};
 
 /// The longest actor, action or object of an entry.
-pub const AUDIT_NAME_CHARS_MAX: usize = 300;
+pub(crate) const AUDIT_NAME_CHARS_MAX: usize = 300;
 
 /// The longest detail of an entry; a longer one is cut.
 pub const AUDIT_DETAIL_CHARS_MAX: usize = 2_000;

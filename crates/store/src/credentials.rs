@@ -17,7 +17,7 @@ use crate::tables::{ColumnRead, SharedTables, TableRow, TableStatement, read_row
 use crate::users::{Slug, User, UserKind, UserRole, invalid, no_user};
 
 /// The longest password hash that is kept; argon2id's are about 100 characters long.
-pub const PASSWORD_HASH_CHARS_MAX: usize = 512;
+pub(crate) const PASSWORD_HASH_CHARS_MAX: usize = 512;
 
 /// The longest name of an issuer or a subject of another identity provider.
 pub const IDENTITY_CHARS_MAX: usize = 512;

@@ -19,11 +19,11 @@ use crate::users::{check_line, invalid, limited};
 /// The longest title of a task.
 pub const TASK_TITLE_CHARS_MAX: usize = 300;
 /// The longest summary, extra prompt, additional information or comment, in bytes.
-pub const TASK_TEXT_BYTES_MAX: usize = 256 << 10;
+pub(crate) const TASK_TEXT_BYTES_MAX: usize = 256 << 10;
 /// The most tags of a task, and the longest tag.
-pub const TASK_TAGS_MAX: usize = 50;
+pub(crate) const TASK_TAGS_MAX: usize = 50;
 /// The longest tag of a task.
-pub const TASK_TAG_CHARS_MAX: usize = 100;
+pub(crate) const TASK_TAG_CHARS_MAX: usize = 100;
 
 /// The details of one task. Empty texts and `None` mean that nothing was said.
 #[derive(Clone, Debug, PartialEq)]

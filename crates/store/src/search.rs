@@ -20,11 +20,11 @@ use crate::tables::{ColumnRead, SharedTables, TableRow, TableStatement, read_row
 use crate::users::invalid;
 
 /// The longest text that is indexed of one document, in bytes.
-pub const SEARCH_BODY_BYTES_MAX: usize = 8 << 10;
+pub(crate) const SEARCH_BODY_BYTES_MAX: usize = 8 << 10;
 /// The most words of a search; further ones are left out.
-pub const SEARCH_WORDS_MAX: usize = 12;
+pub(crate) const SEARCH_WORDS_MAX: usize = 12;
 /// The most documents that PostgreSQL sorts; of more, some older ones may be left out.
-pub const SEARCH_MATCHES_MAX: usize = 10_000;
+pub(crate) const SEARCH_MATCHES_MAX: usize = 10_000;
 /// The longest word, in characters.
 const WORD_CHARS_MAX: usize = 64;
 /// Limits the runs that are indexed at a time, and the times a search does it.

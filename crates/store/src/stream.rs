@@ -25,7 +25,7 @@ use crate::users::invalid;
 use crate::workflows::event_pages;
 
 /// Limits the rows of the stream that one call reads; each holds up to 32 events.
-pub const STREAM_SCAN_ROWS_MAX: usize = 1_000;
+pub(crate) const STREAM_SCAN_ROWS_MAX: usize = 1_000;
 
 /// The number of rows that retention leaves in the stream.
 pub const STREAM_ROWS_KEPT: u64 = 1_000_000;

@@ -17,17 +17,17 @@ use crate::record::DatabaseFuture;
 use crate::users::{Slug, User, UserRole, check_line, invalid};
 
 /// The prefix of every secret, so that people and secret scanners recognise one.
-pub const TOKEN_PREFIX: &str = "dl_";
+pub(crate) const TOKEN_PREFIX: &str = "dl_";
 /// Limits the length of a token's name.
-pub const TOKEN_NAME_CHARS_MAX: usize = 100;
+pub(crate) const TOKEN_NAME_CHARS_MAX: usize = 100;
 /// The precision of a token's last use, in milliseconds: storing every use would cost a write per
 /// request.
 pub const TOKEN_USE_MS_STEP: u64 = 60_000;
 
 /// Limits the scopes of a token.
-pub const TOKEN_SCOPES_MAX: usize = 32;
+pub(crate) const TOKEN_SCOPES_MAX: usize = 32;
 /// Limits the length of a scope.
-pub const TOKEN_SCOPE_CHARS_MAX: usize = 40;
+pub(crate) const TOKEN_SCOPE_CHARS_MAX: usize = 40;
 
 const SECRET_BYTES: usize = 32;
 

@@ -12,9 +12,9 @@ use crate::record::DatabaseFuture;
 /// Limits the length of a slug.
 pub const SLUG_CHARS_MAX: usize = 64;
 /// Limits the length of a mail address, as the mail standards do.
-pub const EMAIL_CHARS_MAX: usize = 254;
+pub(crate) const EMAIL_CHARS_MAX: usize = 254;
 /// Limits the length of a display name.
-pub const DISPLAY_NAME_CHARS_MAX: usize = 200;
+pub(crate) const DISPLAY_NAME_CHARS_MAX: usize = 200;
 /// Limits the length of an agent's prompt.
 pub const AGENT_PROMPT_BYTES_MAX: usize = 256 << 10;
 

@@ -18,9 +18,9 @@ use crate::users::{check_line, invalid, limited};
 /// The longest name of a workflow.
 pub const WORKFLOW_NAME_CHARS_MAX: usize = 200;
 /// The longest message of a version.
-pub const VERSION_MESSAGE_CHARS_MAX: usize = 2_000;
+pub(crate) const VERSION_MESSAGE_CHARS_MAX: usize = 2_000;
 /// The longest text of a workflow, in bytes.
-pub const WORKFLOW_TEXT_BYTES_MAX: usize = 4 << 20;
+pub(crate) const WORKFLOW_TEXT_BYTES_MAX: usize = 4 << 20;
 
 /// The way a version was stored.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -14,7 +14,7 @@ use crate::tables::{ColumnRead, SharedTables, TableRow, TableStatement, read_row
 use crate::users::{check_line, invalid, limited};
 
 /// The longest address of a webhook.
-pub const WEBHOOK_URL_CHARS_MAX: usize = 2_000;
+pub(crate) const WEBHOOK_URL_CHARS_MAX: usize = 2_000;
 
 /// The most secrets that a webhook may have at once: the new one and the one that it replaces.
 pub const WEBHOOK_SECRETS_MAX: usize = 2;

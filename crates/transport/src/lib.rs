@@ -41,12 +41,9 @@ pub use llm::AiErrorCode;
 pub use mode::{CommandMode, TransportMode, provider};
 pub use observe::{AskEvent, AskObserver, SilentObserver};
 pub use person::{Person, PersonQuestion, RefusedAnswer, TRIES_MAX};
-pub use question::CORRECTIONS_DEFAULT;
 pub use selection::{ApiPlan, ChosenTransport, ModelEndpoint, ResolvedMode, choose};
-pub use settings::{
-    AiSettings, ModelPurpose, OUTPUT_BYTES_MAX_DEFAULT, PurposeModels, TIMEOUT_DEFAULT,
-};
-pub use stdio::{CORRECTIONS_MAX, NOISE_LINES_MAX, PROTOCOL, StdioPlan};
+pub use settings::{AiSettings, ModelPurpose, PurposeModels, TIMEOUT_DEFAULT};
+pub use stdio::{NOISE_LINES_MAX, PROTOCOL, StdioPlan};
 pub use tape::RecordMode;
 pub use transport::{
     AnswerRequest, AskResolution, AskSpending, DeferReason, OpenTransport, Transport,

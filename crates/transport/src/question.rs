@@ -17,7 +17,7 @@ const QUOTED_BYTES_MAX: usize = 16 * 1024;
 const HANDOVER: &str = "\n## Instructions\n\nSave the object as JSON to ";
 
 /// Times an unusable reply is sent back, if the questions set no other number.
-pub const CORRECTIONS_DEFAULT: u32 = 1;
+pub(crate) const CORRECTIONS_DEFAULT: u32 = 1;
 
 /// Times an unusable reply is sent back.
 pub(crate) fn corrections(questionnaire: &Questionnaire) -> u32 {

@@ -13,7 +13,7 @@ use crate::mode::{CommandMode, TransportMode};
 /// Time limit for one answer, if the settings name no other.
 pub const TIMEOUT_DEFAULT: Duration = Duration::from_secs(300);
 /// Bytes of a program's output that are read, if the settings name no other limit.
-pub const OUTPUT_BYTES_MAX_DEFAULT: usize = 8 * 1024 * 1024;
+pub(crate) const OUTPUT_BYTES_MAX_DEFAULT: usize = 8 * 1024 * 1024;
 
 /// The settings of `[ai]`.
 #[derive(Clone, Debug, PartialEq)]
@@ -101,7 +101,7 @@ impl ModelPurpose {
 
 impl AiSettings {
     /// Returns the model for a purpose; an empty setting counts as absent.
-    pub fn model_for(&self, purpose: ModelPurpose) -> Option<&str> {
+    pub(crate) fn model_for(&self, purpose: ModelPurpose) -> Option<&str> {
         let own = match purpose {
             ModelPurpose::Plan => &self.models.plan,
             ModelPurpose::Generate => &self.models.generate,

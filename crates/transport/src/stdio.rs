@@ -26,7 +26,7 @@ use message::StdioMessage;
 /// The version of the protocol; it changes if an older program could misunderstand a message.
 pub const PROTOCOL: u64 = 1;
 /// Times the answers to one request are sent back as invalid, if the questions set no other number.
-pub const CORRECTIONS_MAX: u32 = 3;
+pub(crate) const CORRECTIONS_MAX: u32 = 3;
 /// The most lines that are not messages, per request: libraries print, but not without end.
 pub const NOISE_LINES_MAX: u32 = 1_000;
 /// The longest a request may take, even with signs of life.

@@ -24,7 +24,7 @@ pub enum RecordMode {
 }
 
 impl RecordMode {
-    pub fn is_replay(&self) -> bool {
+    pub(crate) fn is_replay(&self) -> bool {
         matches!(self, RecordMode::Replay(_))
     }
 }

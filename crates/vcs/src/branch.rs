@@ -9,7 +9,7 @@ use crate::{Error, VcsErrorKind};
 /// The most characters of the text in a branch's name.
 pub const SLUG_CHARS_MAX: usize = 40;
 /// The most characters of a job's id in a branch's name.
-pub const JOB_CHARS_MAX: usize = 64;
+pub(crate) const JOB_CHARS_MAX: usize = 64;
 /// Used if the text has no usable words.
 const SLUG_EMPTY: &str = "change";
 

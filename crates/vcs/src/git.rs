@@ -12,7 +12,7 @@ use crate::git_errors::{blame, complaint};
 use crate::{CommitId, Error, VcsErrorKind};
 
 /// Time limit for fetching a repository.
-pub const FETCH_TIMEOUT_MAX: Duration = Duration::from_secs(300);
+pub(crate) const FETCH_TIMEOUT_MAX: Duration = Duration::from_secs(300);
 /// Time limit for an operation without network.
 pub const LOCAL_TIMEOUT_MAX: Duration = Duration::from_secs(60);
 

@@ -16,7 +16,7 @@ pub const MANUAL_FIX_LABEL: &str = "needs-manual-fix";
 /// The label on pull requests of which no check could judge the work.
 pub const NOT_JUDGED_LABEL: &str = "checks-not-judged";
 /// The title prefix of a draft in a repository that does not support drafts.
-pub const DRAFT_PREFIX: &str = "[draft] ";
+pub(crate) const DRAFT_PREFIX: &str = "[draft] ";
 
 /// The colour and description of labels that are created.
 const LABEL_COLOR: &str = "d93f0b";

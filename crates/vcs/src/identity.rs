@@ -4,9 +4,9 @@ use crate::call::GitCall;
 use crate::{Error, GitProgram};
 
 /// The name on commits if the user has not configured one.
-pub const FALLBACK_NAME: &str = "Drawloom";
+pub(crate) const FALLBACK_NAME: &str = "Drawloom";
 /// The address on commits if the user has not configured one; it belongs to no person.
-pub const FALLBACK_EMAIL: &str = "drawloom@localhost";
+pub(crate) const FALLBACK_EMAIL: &str = "drawloom@localhost";
 
 /// Returns git with an author. Without one git would guess from the machine's name.
 pub(crate) fn with_identity(git: GitProgram) -> Result<GitProgram, Error> {

@@ -51,30 +51,26 @@ mod http;
 mod pull_request;
 mod retry_after;
 
-pub use branch::{BranchName, BranchPurpose, JOB_CHARS_MAX, SLUG_CHARS_MAX, slug};
+pub use branch::{BranchName, BranchPurpose, SLUG_CHARS_MAX, slug};
 pub use call::OUTPUT_BYTES_MAX;
 pub use commit::CommitId;
 pub use commit_all::{CommitSigning, NewCommit};
 pub use error::{Error, VcsErrorKind};
 pub use filtered::{GitPlaces, PathRefusals, PathVerdict, ShownGit, showable_git, shown_git};
 pub use forge::{Forge, ForgeFuture, ForgeKind};
-pub use git::{FETCH_TIMEOUT_MAX, GitProgram, LOCAL_TIMEOUT_MAX, fetch_at};
+pub use git::{GitProgram, LOCAL_TIMEOUT_MAX, fetch_at};
 pub use gitea::Gitea;
-pub use github::{DRAFT_PREFIX, GitHub, MANUAL_FIX_LABEL, NOT_JUDGED_LABEL};
+pub use github::{GitHub, MANUAL_FIX_LABEL, NOT_JUDGED_LABEL};
 pub use gitlab::GitLab;
 pub use http::ForgeLimits;
-pub use identity::{FALLBACK_EMAIL, FALLBACK_NAME};
-pub use message::{ChangeType, CommitMessage, SUBJECT_CHARS_MAX};
+pub use message::{ChangeType, CommitMessage};
 pub use patch::{ChangeKind, RepositoryChange};
-pub use pull_request::{
-    NewPullRequest, PULL_BODY_CHARS_MAX, PULL_TITLE_CHARS_MAX, PublishOutcome, PullReadiness,
-    PullRequest,
-};
-pub use push::{PUSH_TIMEOUT_DEFAULT, PushOutcome, PushRequest, REMOTE_WORDS_CHARS_MAX};
+pub use pull_request::{NewPullRequest, PublishOutcome, PullReadiness, PullRequest};
+pub use push::{PushOutcome, PushRequest};
 pub use remote::{ForgeProject, GitRemote};
-pub use repository::{BRANCH_NUMBERS_MAX, HeadState, Repository, RepositoryFacts};
+pub use repository::{HeadState, Repository, RepositoryFacts};
 pub use secret::ForgeToken;
 pub use snapshot::PathSelection;
 pub use tree::TreeId;
-pub use worktree::{WORKTREE_TIMEOUT_MAX, Worktree};
+pub use worktree::Worktree;
 pub use worktrees::{CheckoutTarget, RegisteredWorktree, WorktreeFolder};

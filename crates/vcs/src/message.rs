@@ -3,7 +3,7 @@
 use std::fmt;
 
 /// The most characters of a message's first line.
-pub const SUBJECT_CHARS_MAX: usize = 72;
+pub(crate) const SUBJECT_CHARS_MAX: usize = 72;
 
 /// The type of change, the first word of a commit message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

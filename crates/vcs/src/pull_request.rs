@@ -8,7 +8,7 @@ use crate::{BranchName, MANUAL_FIX_LABEL, NOT_JUDGED_LABEL};
 /// more.
 pub const PULL_TITLE_CHARS_MAX: usize = 255;
 /// The most characters of a pull request's body, by GitHub's rules.
-pub const PULL_BODY_CHARS_MAX: usize = 65_536;
+pub(crate) const PULL_BODY_CHARS_MAX: usize = 65_536;
 
 /// The state in which a pull request is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -16,9 +16,9 @@ use crate::{
 };
 
 /// Time limit of a push that sets no other.
-pub const PUSH_TIMEOUT_DEFAULT: Duration = Duration::from_secs(300);
+pub(crate) const PUSH_TIMEOUT_DEFAULT: Duration = Duration::from_secs(300);
 /// The most characters of the remote's messages that are returned.
-pub const REMOTE_WORDS_CHARS_MAX: usize = 2000;
+pub(crate) const REMOTE_WORDS_CHARS_MAX: usize = 2000;
 
 /// The variable in which git's helper finds the token; no other program reads it.
 const TOKEN_VARIABLE: &str = "DRAWLOOM_PUSH_TOKEN";

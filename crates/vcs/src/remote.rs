@@ -72,7 +72,7 @@ impl ForgeProject {
     /// Parses an address as git writes it: `https://…`, `ssh://…`, `user@host:owner/repository`.
     /// Returns `None` for a path or another kind of address.
     #[must_use]
-    pub fn of_address(address: &str) -> Option<Self> {
+    pub(crate) fn of_address(address: &str) -> Option<Self> {
         let address = address.trim();
         let (authority, path, is_web) = match address.split_once("://") {
             Some((scheme, rest)) => {
@@ -116,7 +116,7 @@ impl ForgeProject {
     /// Returns the address of GitHub's API, if the host is known to be GitHub's. No token is sent
     /// to any other host unless the user names its API.
     #[must_use]
-    pub fn github_api(&self) -> Option<String> {
+    pub(crate) fn github_api(&self) -> Option<String> {
         if self.host == "github.com" {
             return Some("https://api.github.com".to_owned());
         }
@@ -127,7 +127,7 @@ impl ForgeProject {
 
     /// The address of the API if the host is a GitHub Enterprise server, which only the user knows.
     #[must_use]
-    pub fn enterprise_api(&self) -> String {
+    pub(crate) fn enterprise_api(&self) -> String {
         self.github_api()
             .unwrap_or_else(|| format!("https://{}/api/v3", self.host))
     }

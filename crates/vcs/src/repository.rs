@@ -10,7 +10,7 @@ use crate::call::GitCall;
 use crate::{BranchName, CommitId, Error, GitProgram, GitRemote, VcsErrorKind};
 
 /// The most numbers tried for a branch whose name is taken.
-pub const BRANCH_NUMBERS_MAX: u32 = 99;
+pub(crate) const BRANCH_NUMBERS_MAX: u32 = 99;
 
 /// A repository found on disk.
 #[derive(Debug, Clone)]

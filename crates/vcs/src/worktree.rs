@@ -11,7 +11,7 @@ use crate::snapshot::{ObjectStorage, WorktreeSnapshot};
 use crate::{CommitId, Error, GitProgram, PathSelection, TreeId, VcsErrorKind, git_dir};
 
 /// Time limit for calls that read or write all files of a worktree.
-pub const WORKTREE_TIMEOUT_MAX: Duration = Duration::from_secs(300);
+pub(crate) const WORKTREE_TIMEOUT_MAX: Duration = Duration::from_secs(300);
 pub(crate) const WHOLE: TimeLimit = TimeLimit::new("WORKTREE_TIMEOUT_MAX", WORKTREE_TIMEOUT_MAX);
 
 /// Lock files that a killed git leaves in a worktree's metadata.

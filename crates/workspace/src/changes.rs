@@ -7,7 +7,7 @@ use crate::{Error, PathKind, RelPath, Root, TreeEntry, WorkspaceErrorKind, prote
 /// The most paths one change set may touch.
 pub const CHANGE_FILES_MAX: usize = 100_000;
 /// The most bytes one change set may write.
-pub const CHANGE_BYTES_MAX: u64 = 1024 * 1024 * 1024;
+pub(crate) const CHANGE_BYTES_MAX: u64 = 1024 * 1024 * 1024;
 
 /// The planned change of one path.
 #[derive(Debug, Clone, PartialEq, Eq)]

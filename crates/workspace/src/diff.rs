@@ -10,9 +10,9 @@ use similar::{ChangeTag, TextDiff};
 pub const DIFF_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// After this time the comparison accepts a correct but longer diff, and after the same time again
 /// the rest gets no word emphasis.
-pub const DIFF_TIME_MAX: Duration = Duration::from_millis(500);
+pub(crate) const DIFF_TIME_MAX: Duration = Duration::from_millis(500);
 /// Unchanged lines shown around a change.
-pub const CONTEXT_LINES: usize = 3;
+pub(crate) const CONTEXT_LINES: usize = 3;
 /// Lines over this size get no word emphasis.
 const EMPHASIS_BYTES_MAX: usize = 2_000;
 

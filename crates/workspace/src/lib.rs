@@ -40,22 +40,21 @@ pub mod fs;
 pub mod merge;
 pub mod ownership;
 
-pub use apply::{ApplyReport, Durability, LOCK_WAIT_MAX, RecoverOutcome, RecoveryReport};
-pub use changes::{CHANGE_BYTES_MAX, CHANGE_FILES_MAX, ChangeSet, PathChange};
+pub use apply::{ApplyReport, Durability, RecoverOutcome, RecoveryReport};
+pub use changes::{CHANGE_FILES_MAX, ChangeSet, PathChange};
 pub use error::{Error, WorkspaceErrorKind};
-pub use path::{NAME_BYTES_MAX, PATH_BYTES_MAX, PATH_DEPTH_MAX, RelPath};
+pub use path::{NAME_BYTES_MAX, RelPath};
 pub use policed::{
-    BoundedReader, ContentMatches, ContentQuery, DirectoryListing, FileHits, HitLine,
-    IGNORE_BYTES_MAX, IgnoredFiles, Limits, LineKind, ListingEntry, PATTERN_BYTES_MAX,
-    PatternSyntax, ReadCandidate, ReadableFile, SearchCase, SearchStop, SkippedFile, TreeListing,
-    WalkOptions, Workspace, WriteCounter,
+    BoundedReader, ContentMatches, ContentQuery, DirectoryListing, FileHits, HitLine, IgnoredFiles,
+    Limits, LineKind, ListingEntry, PATTERN_BYTES_MAX, PatternSyntax, ReadCandidate, ReadableFile,
+    SearchCase, SearchStop, SkippedFile, TreeListing, WalkOptions, Workspace, WriteCounter,
 };
 pub use policy::{
-    AccessPolicy, Denial, DenialRule, GrantedAction, HardLinks, POLICY_PATTERNS_MAX, PathAccess,
-    PolicySettings, SECRET_SCAN_BYTES_MAX, WriteGrant, WriteScope,
+    AccessPolicy, Denial, DenialRule, GrantedAction, HardLinks, PathAccess, PolicySettings,
+    SECRET_SCAN_BYTES_MAX, WriteGrant, WriteScope,
 };
 pub use private::ExistingFile;
 pub use protected_paths::PROGRAM_FOLDER;
 pub use root::{PathKind, READ_BYTES_MAX, Root};
 pub use walk::{TreeEntry, WALK_ENTRIES_MAX};
-pub use writer::{WRITER_LEVELS_MAX, WRITER_WAIT_MAX, WriterInfo, WriterLock, WriterRequest};
+pub use writer::{WRITER_WAIT_MAX, WriterInfo, WriterLock, WriterRequest};

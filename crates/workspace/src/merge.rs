@@ -5,10 +5,10 @@ use diffy::{ConflictStyle, MergeOptions};
 use crate::{Error, WorkspaceErrorKind};
 
 /// Texts over this size are not merged.
-pub const MERGE_BYTES_MAX: usize = 4 * 1024 * 1024;
+pub(crate) const MERGE_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// A text may differ from the base in a region of at most this many lines;
 /// the cost of a merge grows with its square.
-pub const MERGE_LINES_MAX: usize = 10_000;
+pub(crate) const MERGE_LINES_MAX: usize = 10_000;
 /// The length of the markers, unless a text contains such lines itself.
 const MARKER_LENGTH: usize = 7;
 

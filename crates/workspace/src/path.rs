@@ -9,11 +9,11 @@ use serde::{Deserialize, Serialize};
 use crate::{Error, WorkspaceErrorKind};
 
 /// The longest whole path, as on Linux.
-pub const PATH_BYTES_MAX: usize = 4096;
+pub(crate) const PATH_BYTES_MAX: usize = 4096;
 /// The longest single name in a path, as on most filesystems.
 pub const NAME_BYTES_MAX: usize = 255;
 /// The deepest path; one file handle is open per level while applying.
-pub const PATH_DEPTH_MAX: usize = 128;
+pub(crate) const PATH_DEPTH_MAX: usize = 128;
 
 /// A relative path with `/` between names, no `..`, no `.`, no NUL.
 ///

@@ -26,7 +26,7 @@ use crate::{Error, Root, WorkspaceErrorKind};
 /// Time that a writer waits for the one before it, unless it sets another limit.
 pub const WRITER_WAIT_MAX: Duration = Duration::from_secs(300);
 /// The most nested runs: runs inside commands of runs.
-pub const WRITER_LEVELS_MAX: u32 = 16;
+pub(crate) const WRITER_LEVELS_MAX: u32 = 16;
 
 const POLL_FIRST: Duration = Duration::from_millis(1);
 const POLL_MAX: Duration = Duration::from_millis(50);

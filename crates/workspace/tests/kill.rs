@@ -68,12 +68,11 @@ fn generation_of(root: &Root) -> Option<usize> {
     Some(n)
 }
 
-/// Not a test of its own, and idle when run as one: the process that gets killed.
+/// The process that gets killed.
 #[test]
+#[ignore = "child: killed_at_any_moment_the_project_is_whole starts it"]
 fn apply_for_ever() {
-    let Ok(dir) = std::env::var(FOLDER) else {
-        return;
-    };
+    let dir = std::env::var(FOLDER).unwrap();
     let root = Root::open(Path::new(&dir)).unwrap();
     root.recover().unwrap();
     // One file only: another process may be between two generations right now.
@@ -89,7 +88,7 @@ fn apply_for_ever() {
 
 fn start(dir: &Path) -> Child {
     Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "apply_for_ever", "--nocapture"])
+        .args(["--exact", "apply_for_ever", "--ignored", "--nocapture"])
         .env(FOLDER, dir)
         .stdin(Stdio::null())
         .stdout(Stdio::null())

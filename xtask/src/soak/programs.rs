@@ -76,7 +76,12 @@ impl Program {
     /// Runs the test with this seed and one more variable.
     pub(super) fn run(&self, seed: u64, (name, value): (&str, u64)) -> Result<Tried> {
         let ended = Command::new(self.folder.path().join(TESTS))
-            .args(["--exact", self.test.name, "--nocapture"])
+            .args([
+                "--exact",
+                self.test.name,
+                "--include-ignored",
+                "--nocapture",
+            ])
             .env(self.test.seed, seed.to_string())
             .env(name, value.to_string())
             .env("DRAWLOOM_SOAK_PROGRAM", self.folder.path().join(TESTED))

@@ -8,6 +8,9 @@ use super::finding::{Finding, Rule};
 use super::rust::Source;
 
 const MACROS: [&str; 2] = ["todo", "unimplemented"];
+/// Who runs an ignored test: the test that starts it, `./test` as root, or a person, in which case
+/// `./test` lists it as SKIPPED.
+const RUNNERS: [&str; 5] = ["child: ", "root: ", "soak: ", "measure: ", "machine: "];
 const MARKS: [&str; 3] = ["TODO", "FIXME", "XXX"];
 
 pub(crate) fn check(source: &Source<'_>) -> Vec<Finding> {
@@ -60,11 +63,30 @@ impl<'ast> Visit<'ast> for Leftovers<'_> {
     }
 
     fn visit_attribute(&mut self, attribute: &'ast Attribute) {
-        if attribute.path().is_ident("ignore") {
-            let advice = "mend the ignored test or remove it".to_owned();
+        if attribute.path().is_ident("ignore") && !names_runner(attribute) {
+            let advice = format!(
+                "fix the ignored test, or say who runs it: the reason begins with {}",
+                RUNNERS.join(", ")
+            );
             self.report(attribute.span().start().line, advice);
         }
     }
+}
+
+/// Recognises a reason that begins with who runs the test.
+fn names_runner(attribute: &Attribute) -> bool {
+    let syn::Meta::NameValue(reason) = &attribute.meta else {
+        return false;
+    };
+    let syn::Expr::Lit(syn::ExprLit {
+        lit: syn::Lit::Str(reason),
+        ..
+    }) = &reason.value
+    else {
+        return false;
+    };
+    let reason = reason.value();
+    RUNNERS.iter().any(|runner| reason.starts_with(runner))
 }
 
 fn has_word(text: &str, word: &str) -> bool {

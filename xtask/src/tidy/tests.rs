@@ -264,15 +264,17 @@ fn names_that_say_nothing_are_found() {
 fn work_left_for_later_is_found_in_code_and_comments_only() {
     let text = source(
         "fn a() { todo!() }\n// TODO later\n#[test]\n#[ignore]\nfn b() {}\n/// FIXME: wrong.\nfn c() \
-         {}\nconst TEXT: &str = \"// TODO is text here\";\n",
+         {}\nconst TEXT: &str = \"// TODO is text here\";\n\
+         #[ignore = \"root: it mounts a disk\"]\nfn d() {}\n#[ignore = \"later\"]\nfn e() {}\n",
     );
     check_tree(
         &[("crates/expr/src/value.rs", &text)],
         &[
             "crates/expr/src/value.rs:3: leftover: finish what `todo!` stands for",
             "crates/expr/src/value.rs:4: leftover: do what `TODO` says",
-            "crates/expr/src/value.rs:6: leftover: mend the ignored test",
+            "crates/expr/src/value.rs:6: leftover: fix the ignored test",
             "crates/expr/src/value.rs:8: leftover: do what `FIXME` says",
+            "crates/expr/src/value.rs:13: leftover: fix the ignored test",
         ],
     );
 }

@@ -38,7 +38,7 @@ use stdio_link::McpStdioLink;
 pub use call::{McpCallError, McpCallErrorKind};
 
 /// Separates the server's name from the tool's.
-pub const SEPARATOR: &str = "__";
+pub(crate) const SEPARATOR: &str = "__";
 /// The longest name providers take.
 const NAME_BYTES_MAX: usize = 64;
 /// The longest description a server may give.

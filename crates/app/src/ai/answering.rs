@@ -169,10 +169,9 @@ impl AskRound {
         if error.kind() != RecipeErrorKind::Answers || self.reasked == REASKED_MAX {
             return false;
         }
-        let text = error.to_string();
         let is_wrong = |key: &&str| {
             let asked = self.keys.iter().any(|asked| asked == *key);
-            asked && text.contains(&format!("`{key}`"))
+            asked && error.wrong_answers().any(|wrong| wrong == *key)
         };
         let Some(answers) = request.answers.as_mut() else {
             return false;
@@ -192,7 +191,7 @@ impl AskRound {
             left.set_request_id(id.clone());
         }
         *answers = left;
-        self.feedback = Some(text);
+        self.feedback = Some(error.to_string());
         self.reasked += 1;
         true
     }

@@ -14,14 +14,14 @@ use std::time::Duration;
 
 use agent::AgentClock as _;
 use flow::engine::{
-    AttemptOutcome, AttemptReport, EventKind, RunRow, RunStatus, SpentAmount, StatusMove, TaskRow,
-    TaskStatus,
+    AttemptOutcome, AttemptReport, BudgetScope, EventKind, RunRow, RunStatus, SpentAmount,
+    StatusMove, TaskRow, TaskStatus,
 };
 use flow::{RunId, StoreError, TaskId, TaskSelection, WorkflowStore};
 use llm::budget::SpendEntry;
 use llm::usage::{CallCost, dollars};
 
-use super::{ExecutorContext, FailureClass, StepAttempt, failed, over_budget};
+use super::{ExecutorContext, FailureClass, StepAttempt, failed};
 use crate::ai::AiOverrides;
 use crate::tasks::clock::SystemClock;
 
@@ -36,7 +36,8 @@ const TASKS_MAX: usize = 20_000;
 /// Number of events that are read at a time.
 const EVENTS_MAX: usize = 5_000;
 const DAY_MS: u64 = 86_400_000;
-/// Beginning of the sentence about a step's own budget, by which it is found among the events.
+/// Beginning of the sentence about a step's own budget. Events of earlier versions name the budget
+/// only there.
 const OF_STEP: &str = "The step's `budget.";
 
 /// The spending this process knows: the unreported payments of its attempts, and the day's spending
@@ -97,9 +98,9 @@ pub(super) async fn within_budget<W: Future<Output = AttemptReport>>(
         Err(error) => return failed(FailureClass::Unavailable, error.message),
     };
     if asks == ModelUse::Surely
-        && let Some(reason) = purse.refusal(CallCost::NOTHING)
+        && let Some(refusal) = purse.refusal(CallCost::NOTHING)
     {
-        return over_budget(reason);
+        return AttemptReport::of(refusal.into());
     }
     let mut wish = job.hands.wish.clone();
     wish.purse = Some(Arc::<AttemptBudget>::clone(&purse));
@@ -124,11 +125,10 @@ pub(super) async fn within_budget<W: Future<Output = AttemptReport>>(
             .max(whole.micros.saturating_sub(job.task.spent.micros)),
     };
     let refused = purse.books().refused.take();
-    // The sentence is our own, so that a later reader can tell whose budget it was.
-    if let (AttemptOutcome::Failed(_) | AttemptOutcome::OverBudget { .. }, Some(reason)) =
+    if let (AttemptOutcome::Failed(_) | AttemptOutcome::OverBudget { .. }, Some(refusal)) =
         (&report.outcome, refused)
     {
-        report.outcome = AttemptOutcome::OverBudget { reason };
+        report.outcome = refusal.into();
     }
     report
 }
@@ -146,24 +146,33 @@ struct AttemptBudget {
 #[derive(Clone, Debug, Default)]
 struct AttemptTotals {
     run: SpentAmount,
-    /// Reason why the last call was refused.
-    refused: Option<String>,
+    /// The refusal of the last call.
+    refused: Option<BudgetRefusal>,
 }
 
 /// One limit.
 #[derive(Clone, Debug)]
 struct BudgetLimit {
-    whose: LimitScope,
+    whose: BudgetScope,
     most: LimitAmount,
     /// Begins the sentence that says that it is used up.
     setting: String,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum LimitScope {
-    Task,
-    Run,
-    Day,
+/// The refusal of a call: the budget that is used up, and a sentence about it.
+#[derive(Clone, Debug)]
+struct BudgetRefusal {
+    scope: BudgetScope,
+    reason: String,
+}
+
+impl From<BudgetRefusal> for AttemptOutcome {
+    fn from(refusal: BudgetRefusal) -> AttemptOutcome {
+        AttemptOutcome::OverBudget {
+            reason: refusal.reason,
+            budget: Some(refusal.scope),
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -190,7 +199,7 @@ impl AttemptBudget {
 
     /// Refreshes the spending of other processes, as far as a limit needs it.
     async fn look(&self) -> Result<(), StoreError> {
-        if self.has(LimitScope::Run) {
+        if self.has(BudgetScope::Run) {
             let run = self.hands.store.run(&self.task.run).await?;
             self.books().run = run.map(|run| run.spent).unwrap_or_default();
         }
@@ -203,7 +212,7 @@ impl AttemptBudget {
         let now_ms = SystemClock.now_ms();
         let known = self.hands.till.lock().day.looked_ms;
         let is_fresh = now_ms.abs_diff(known) < LOOK_EVERY_MS && now_ms / DAY_MS == known / DAY_MS;
-        if self.has(LimitScope::Day) && !is_fresh {
+        if self.has(BudgetScope::Day) && !is_fresh {
             let spent = of_day(&*self.hands.store, now_ms).await?;
             let looked_ms = now_ms;
             self.hands.till.lock().day = DailySpend { looked_ms, spent };
@@ -211,13 +220,13 @@ impl AttemptBudget {
         Ok(())
     }
 
-    fn has(&self, whose: LimitScope) -> bool {
+    fn has(&self, whose: BudgetScope) -> bool {
         self.caps.iter().any(|cap| cap.whose == whose)
     }
 
     /// Returns the reason why a call that may cost this much is refused, or `None` if it may be
     /// made.
-    fn refusal(&self, expected: CallCost) -> Option<String> {
+    fn refusal(&self, expected: CallCost) -> Option<BudgetRefusal> {
         let (mut task, mut run) = (self.before, self.books().run);
         let drawer = self.hands.till.lock();
         let mut day = drawer.day.spent;
@@ -233,11 +242,13 @@ impl AttemptBudget {
         drop(drawer);
         self.caps.iter().find_map(|cap| {
             let spent = match cap.whose {
-                LimitScope::Task => task,
-                LimitScope::Run => run,
-                LimitScope::Day => day,
+                BudgetScope::Task => task,
+                BudgetScope::Run => run,
+                BudgetScope::Day => day,
             };
-            cap.refusal(spent, expected)
+            let reason = cap.refusal(spent, expected)?;
+            let scope = cap.whose;
+            Some(BudgetRefusal { scope, reason })
         })
     }
 
@@ -248,13 +259,13 @@ impl AttemptBudget {
 
 impl llm::budget::SpendGuard for AttemptBudget {
     fn allow(&self, expected: CallCost) -> Result<(), llm::Error> {
-        let Some(reason) = self.refusal(expected) else {
+        let Some(refusal) = self.refusal(expected) else {
             return Ok(());
         };
-        self.books().refused = Some(reason.clone());
+        self.books().refused = Some(refusal.clone());
         Err(llm::Error::new(
             llm::AiErrorCode::BudgetExceeded,
-            reason,
+            refusal.reason,
             "The work so far is kept.",
         ))
     }
@@ -296,9 +307,9 @@ impl BudgetLimit {
             _ => return None,
         };
         let then = match self.whose {
-            LimitScope::Task => "`drawloom tasks retry` allows as much again",
-            LimitScope::Run => "raise it and resume the run",
-            LimitScope::Day => "raise it and resume the run, or resume it tomorrow (UTC)",
+            BudgetScope::Task => "`drawloom tasks retry` allows as much again",
+            BudgetScope::Run => "raise it and resume the run",
+            BudgetScope::Day => "raise it and resume the run, or resume it tomorrow (UTC)",
         };
         Some(format!(
             "{setting} of {max} is used up, {so_far} is spent: {then}."
@@ -313,7 +324,7 @@ async fn caps(job: &StepAttempt) -> Result<Vec<BudgetLimit>, StoreError> {
     let mut caps = Vec::new();
     let mut cap = |whose, setting: String, tokens: Option<u64>, money: Option<f64>| {
         let of = |unit: &str| setting.replace('*', unit);
-        let money_name = if whose == LimitScope::Task {
+        let money_name = if whose == BudgetScope::Task {
             "money"
         } else {
             "usd"
@@ -328,30 +339,30 @@ async fn caps(job: &StepAttempt) -> Result<Vec<BudgetLimit>, StoreError> {
         }));
     };
     cap(
-        LimitScope::Task,
+        BudgetScope::Task,
         format!("{OF_STEP}*`"),
         budget.tokens,
         budget.money,
     );
     let named = |whose: &str| format!("The budget `workflows.{whose}_*_max`");
     cap(
-        LimitScope::Run,
+        BudgetScope::Run,
         named("run"),
         settings.run_tokens_max,
         settings.run_usd_max,
     );
     cap(
-        LimitScope::Day,
+        BudgetScope::Day,
         named("day"),
         settings.day_tokens_max,
         settings.day_usd_max,
     );
     let is_spent = |cap: &BudgetLimit| {
-        cap.whose == LimitScope::Task && cap.refusal(job.task.spent, CallCost::NOTHING).is_some()
+        cap.whose == BudgetScope::Task && cap.refusal(job.task.spent, CallCost::NOTHING).is_some()
     };
     if caps.iter().any(is_spent) {
         let times = allowed(&*job.hands.store, &job.task.id).await?;
-        for cap in caps.iter_mut().filter(|cap| cap.whose == LimitScope::Task) {
+        for cap in caps.iter_mut().filter(|cap| cap.whose == BudgetScope::Task) {
             cap.most = match cap.most {
                 LimitAmount::Tokens(max) => LimitAmount::Tokens(max.saturating_mul(times)),
                 LimitAmount::Micros(max) => LimitAmount::Micros(max.saturating_mul(times)),
@@ -376,12 +387,21 @@ async fn allowed(store: &dyn WorkflowStore, task: &TaskId) -> Result<u64, StoreE
             EventKind::TaskMoved {
                 task: moved,
                 by: StatusMove::Hold,
-                why: Some(why),
+                why,
+                budget,
                 ..
-            } => moved == task && why.starts_with(OF_STEP),
+            } => moved == task && is_of_task(*budget, why.as_deref()),
             _ => false,
         });
         times += held.count() as u64;
+    }
+}
+
+/// Tells whether a task was put on hold because of its step's budget.
+fn is_of_task(budget: Option<BudgetScope>, why: Option<&str>) -> bool {
+    match budget {
+        Some(scope) => scope == BudgetScope::Task,
+        None => why.is_some_and(|why| why.starts_with(OF_STEP)),
     }
 }
 

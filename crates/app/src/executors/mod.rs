@@ -178,6 +178,7 @@ pub(crate) fn failed(class: FailureClass, message: impl Into<String>) -> Attempt
 pub(crate) fn over_budget(reason: impl Into<String>) -> AttemptReport {
     AttemptReport::of(AttemptOutcome::OverBudget {
         reason: reason.into(),
+        budget: None,
     })
 }
 

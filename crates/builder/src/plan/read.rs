@@ -16,7 +16,7 @@ pub fn read_reply(reply: &str) -> Result<BuildPlan, PlanProblems> {
     let text = prompt::reply::object_in(reply);
     let mut value = parse(text).map_err(|why| {
         PlanProblems(vec![format!(
-            "the reply holds no plan that can be read ({why}); answer with the JSON object alone"
+            "the reply contains no readable plan ({why}); answer with the JSON object alone"
         )])
     })?;
     settle(&mut value);

@@ -36,7 +36,7 @@ pub(crate) async fn begin(
     site: &mut ActiveJob<'_>,
     ground: &JobRepository,
 ) -> Result<(), StageHalt> {
-    let begun = "The project is being looked at.";
+    let begun = "Reading the project.";
     if site.job.base.is_some() {
         return site.keep(JobStatus::Planning, begun, |_| {}).await;
     }
@@ -74,7 +74,7 @@ pub(crate) async fn ask(
     } else if !talking.has_begun(&phase) {
         talking.say(prompts::follow_up(&site.job, &index));
     }
-    site.say("The model is asked for a plan.", None).await?;
+    site.say("Asking the model for a plan.", None).await?;
     let corrections_max = site.bench.settings.plan_corrections_max;
     let mut corrections = 0;
     loop {
@@ -93,7 +93,7 @@ pub(crate) async fn ask(
                 let count = problems.0.len();
                 let text = problems.to_string();
                 site.say(
-                    &format!("The plan has {count} problem(s); the model is told."),
+                    &format!("The plan has {count} problem(s); asking the model to correct it."),
                     Some(&text),
                 )
                 .await?;
@@ -101,7 +101,7 @@ pub(crate) async fn ask(
             }
             Err(problems) => {
                 let message = format!(
-                    "no usable plan came, also after the model was told why \
+                    "the model gave no usable plan, even after corrections \
                      (builder.plan_corrections_max = {corrections_max}):\n{problems}"
                 );
                 return Err(StageHalt::Failed(FailureCode::PlanInvalid, message));
@@ -132,7 +132,7 @@ async fn answer(
     match conversation::ask_within(site, talking, (&reading, &limits), phase).await {
         Err(StageHalt::Failed(FailureCode::Limit, _)) => {
             site.say(
-                "The planner has read enough and is asked for the plan.",
+                "The planner has used its turns for reading; asking it for the plan.",
                 None,
             )
             .await?;
@@ -190,7 +190,7 @@ pub(crate) async fn recheck(
         Err(StageHalt::Failed(_, message)) => Err(Error::new(BuildErrorKind::Setup, message)),
         Err(StageHalt::Cancelled | StageHalt::Interrupted) => Err(Error::new(
             BuildErrorKind::Interrupted,
-            "the plan could not be looked at to the end; try again",
+            "the plan could not be checked to the end; try again",
         )),
     }
 }

@@ -33,7 +33,7 @@ pub(crate) async fn commit(
     site.check().await?;
     let saved = saving::commit(site, ground, &yard.tree, purpose(site))?;
     let Some(saved) = saved else {
-        let message = "there is nothing to publish: the files are as they were";
+        let message = "there is nothing to publish: no file has changed";
         return Err(StageHalt::Failed(
             FailureCode::NothingGenerated,
             message.to_owned(),
@@ -73,9 +73,8 @@ pub(crate) async fn send(
     let branch = BranchName::parse(&branch).map_err(|error| push_failed(&error))?;
     push(site, ground, &branch).await?;
     if outlet.forge.is_none() {
-        let note = format!(
-            "The branch `{branch}` was pushed; no forge is known to open a pull request at."
-        );
+        let note =
+            format!("The branch `{branch}` was pushed; no forge is configured for a pull request.");
         return site.store(|job| job.result.note(note)).await;
     }
     open_pull(site, branch).await

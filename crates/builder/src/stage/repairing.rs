@@ -28,8 +28,8 @@ pub(crate) async fn repair(site: &mut ActiveJob<'_>, yard: &WorkArea) -> Result<
         });
     }
     let message = match asked {
-        Some(_) => "The model is changing what the review asks for.".to_owned(),
-        None => format!("The model is mending what the checks found, attempt {attempt}."),
+        Some(_) => "The model is making the changes that the review asks for.".to_owned(),
+        None => format!("The model is fixing the failed checks, attempt {attempt}."),
     };
     site.say(&message, None).await?;
     let last_words = conversation::ask(site, &mut talking, &yard.toolset, &phase).await?;

@@ -103,7 +103,7 @@ async fn run_untouched(
     if checks.is_empty() {
         return Ok(Vec::new());
     }
-    site.say("The checks are run on the untouched project.", None)
+    site.say("Running the checks on the untouched project.", None)
         .await?;
     if let Some(origin) = ground.origin(site.bench, &site.job)? {
         return run_all(site, checks, &origin).await;
@@ -188,8 +188,8 @@ fn nothing_done(site: &ActiveJob<'_>) -> Result<JudgedRound, StageHalt> {
             next: NextStage::Repair,
         }),
         NextStage::Finish | NextStage::Draft | NextStage::NotJudged => {
-            let message = "the model changed none of the files of the plan, also after it was told; \
-                           say more precisely what is to be built, and plan it again";
+            let message = "the model changed none of the plan's files, even after a reminder; \
+                           describe the change more precisely, and plan it again";
             Err(StageHalt::Failed(
                 FailureCode::NothingGenerated,
                 message.to_owned(),
@@ -273,7 +273,7 @@ async fn note_links(site: &mut ActiveJob<'_>, links: Vec<RelPath>) -> Result<(),
     }
     let names: Vec<String> = links.iter().map(|path| format!("`{path}`")).collect();
     let message = format!(
-        "Commands put links in the place of files of the plan; they were put back: {}.",
+        "Commands replaced files of the plan by links; they were restored: {}.",
         names.join(", ")
     );
     site.say(&message, None).await?;
@@ -286,7 +286,7 @@ async fn note_strays(site: &mut ActiveJob<'_>, strays: Vec<RelPath>) -> Result<(
     }
     let names: Vec<String> = strays.iter().map(|path| format!("`{path}`")).collect();
     let message = format!(
-        "Commands changed files that the plan does not name; they were put back: {}.",
+        "Commands changed files that the plan does not name; they were restored: {}.",
         names.join(", ")
     );
     site.say(&message, None).await?;
@@ -371,7 +371,7 @@ async fn proof(
         let because = "the tests do not pass yet".to_owned();
         return Ok(Some(FixProof::NotChecked { because }));
     }
-    site.say("The job's tests are run without its change.", None)
+    site.say("Running the job's tests without its change.", None)
         .await?;
     let checks: Vec<ProjectCheck> = tests
         .iter()
@@ -393,7 +393,7 @@ async fn proof(
     }
     shown.dedup();
     Ok(Some(if shown.is_empty() {
-        let because = "the tests of this job pass without its change as well: write one that fails \
+        let because = "the tests of this job also pass without its change: write one that fails \
                        because of the bug";
         FixProof::NotProven {
             because: because.to_owned(),

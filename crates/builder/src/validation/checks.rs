@@ -228,7 +228,7 @@ pub(crate) fn cause(ran: &CheckOutcome) -> String {
     match found {
         Some(line) => line.chars().take(CAUSE_CHARS_MAX).collect(),
         None => match ran.exit_code {
-            Some(code) => format!("it ends with code {code} and says nothing"),
+            Some(code) => format!("it ends with code {code} and prints nothing"),
             None => "it did not end by itself".to_owned(),
         },
     }

@@ -154,7 +154,7 @@ impl ValidationReport {
 
     /// Returns true if there were checks and none of them could judge the work. A project without
     /// checks is another case: its plan says so before a person approves it.
-    pub fn judged_nothing(&self) -> bool {
+    pub(crate) fn judged_nothing(&self) -> bool {
         !self.checks.is_empty() && self.judgement() == BuildJudgement::NotJudged
     }
 
@@ -169,7 +169,7 @@ impl ValidationReport {
 
     /// Returns true if fewer failures remain than before: fewer checks fail, or the same fail in
     /// fewer ways, or the cause that kept tests from running is repaired.
-    pub fn is_better_than(&self, before: &ValidationReport) -> bool {
+    pub(crate) fn is_better_than(&self, before: &ValidationReport) -> bool {
         let failing = |report: &ValidationReport| {
             let failed = |check: &&CheckReport| check.verdict == CheckVerdict::Failed;
             report.checks.iter().filter(failed).count()

@@ -36,12 +36,12 @@ pub(crate) fn missing(plan: &BuildPlan, tree: &Workspace) -> Vec<String> {
         let path = &file.path;
         match &file.action {
             FileAction::Create if !is_there(path) => {
-                missing.push(format!("{path}: the plan creates it, and it is not there"));
+                missing.push(format!(
+                    "{path}: the plan creates it, but it does not exist"
+                ));
             }
             FileAction::Delete if is_there(path) => {
-                missing.push(format!(
-                    "{path}: the plan deletes it, and it is still there"
-                ));
+                missing.push(format!("{path}: the plan deletes it, but it still exists"));
             }
             FileAction::Rename { from } if !is_there(path) || is_there(from) => {
                 missing.push(format!(
@@ -80,7 +80,7 @@ pub(crate) fn words_only(changed: &[&RelPath], before: &Workspace, now: &Workspa
             Some(true) => {}
             Some(false) => wrong.push(format!("{path}: more than comments changed in it")),
             None => wrong.push(format!(
-                "{path}: it is not known how comments are written in it, so it stays as it is"
+                "{path}: the comment syntax of this file type is unknown, so it must stay unchanged"
             )),
         }
     }

@@ -254,7 +254,7 @@ async fn planned_files_that_are_missing_go_back_to_the_model() {
     assert_eq!(job.status(), JobStatus::Completed, "{:?}", job.error);
     assert!(
         shop.told(3)
-            .contains("b.txt: the plan creates it, and it is not there"),
+            .contains("b.txt: the plan creates it, but it does not exist"),
         "{}",
         shop.told(3)
     );

@@ -76,12 +76,7 @@ async fn a_queued_job_is_cancelled() {
 async fn a_job_is_cancelled_while_it_is_planned() {
     let mut shop = shop();
     let id = shop.new_job(PROMPT, Options::default()).await;
-    cancel_at(
-        &mut shop,
-        &id,
-        (JobStatus::Planning, "The project is being looked at"),
-    )
-    .await;
+    cancel_at(&mut shop, &id, (JobStatus::Planning, "Reading the project")).await;
 }
 
 #[tokio::test]
@@ -136,7 +131,7 @@ async fn a_job_is_cancelled_while_it_is_repaired() {
     cancel_at(
         &mut shop,
         &id,
-        (JobStatus::Repairing, "The model is mending"),
+        (JobStatus::Repairing, "The model is fixing"),
     )
     .await;
 }

@@ -54,7 +54,7 @@ async fn without_a_forge_the_branch_is_pushed_with_a_note() {
         job.result
             .notes
             .iter()
-            .any(|note| note.contains("no forge is known"))
+            .any(|note| note.contains("no forge is configured"))
     );
 }
 

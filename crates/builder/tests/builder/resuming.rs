@@ -64,7 +64,7 @@ async fn a_job_that_was_queued_is_planned() {
 
 #[tokio::test]
 async fn planning_is_gone_on_with() {
-    check(&[(JobStatus::Planning, "The project is being looked at")]).await;
+    check(&[(JobStatus::Planning, "Reading the project")]).await;
 }
 
 #[tokio::test]
@@ -98,14 +98,14 @@ async fn validating_is_gone_on_with() {
     let ready = (JobStatus::PlanReady, "The plan is ready");
     check(&[ready, (JobStatus::Validating, "The files are written")]).await;
     check(&[ready, (JobStatus::Validating, "Running the check")]).await;
-    check(&[ready, (JobStatus::Validating, "The checks are run again")]).await;
+    check(&[ready, (JobStatus::Validating, "Running the checks again")]).await;
 }
 
 #[tokio::test]
 async fn repairing_is_gone_on_with() {
     let ready = (JobStatus::PlanReady, "The plan is ready");
     check(&[ready, (JobStatus::Repairing, "The checks ended")]).await;
-    check(&[ready, (JobStatus::Repairing, "The model is mending")]).await;
+    check(&[ready, (JobStatus::Repairing, "The model is fixing")]).await;
     check(&[ready, (JobStatus::Repairing, "Modifying")]).await;
 }
 

@@ -137,7 +137,7 @@ fn a_build_goes_on_from_another_clone_wherever_its_machine_died() {
     for (number, (status, words)) in [
         ("generating", "is writing"),
         ("validating", "Running the check `test`"),
-        ("repairing", "is mending"),
+        ("repairing", "is fixing"),
         ("publishing", "on the branch"),
     ]
     .into_iter()

@@ -39,7 +39,7 @@ fn killed_in_any_status_it_goes_on_and_pays_nothing_twice() {
         ("generating", "Modifying"),
         ("validating", "are run."),
         ("validating", "Running the check `test`"),
-        ("repairing", "is mending"),
+        ("repairing", "is fixing"),
         ("repairing", "Modifying"),
         ("validating", "run again"),
         ("publishing", "checks ended"),
@@ -115,7 +115,7 @@ fn killed_in_any_status_it_can_be_cancelled_and_its_work_is_kept() {
         ("planning", "is asked"),
         ("generating", "is writing"),
         ("validating", "are run."),
-        ("repairing", "is mending"),
+        ("repairing", "is fixing"),
         ("publishing", "checks ended"),
         ("publishing", "on the branch"),
     ] {

@@ -88,7 +88,7 @@ fn the_history_of_a_build_is_kept() {
     let mut rest = shown.as_str();
     for piece in [
         "planning ",
-        "The model is asked for a plan.",
+        "Asking the model for a plan.",
         "plan_ready ",
         "The plan was approved.",
         "generating ",

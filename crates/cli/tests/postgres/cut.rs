@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::server::ClusterServer;
-use crate::storm::SECONDS;
 use crate::test_cluster::{TestCluster, wait_for};
 
 /// A step that says when it begins, and takes a while.
@@ -80,10 +79,8 @@ fn a_line_that_is_cut_for_longer_than_a_lease_ends_nothing() {
 
 /// Takes minutes, because a server may be slow before it is taken to be gone: only in a soak.
 #[test]
+#[ignore = "soak: it takes minutes until a silent server counts as gone"]
 fn a_server_that_says_nothing_for_minutes_is_said_and_nothing_is_lost() {
-    if std::env::var_os(SECONDS).is_none() {
-        return;
-    }
     let server = ClusterServer::start();
     let yard = TestCluster::new(Some(server.database("silent")));
     with_slow(&yard);

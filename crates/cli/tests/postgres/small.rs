@@ -10,15 +10,6 @@ const BYTES_LEFT: u64 = 64 * 1024;
 pub(crate) struct SmallDisk(PathBuf);
 
 impl SmallDisk {
-    /// Whether one can be mounted here; said if not.
-    pub(crate) fn is_possible() -> bool {
-        let is_root = rustix::process::geteuid().is_root();
-        if !is_root {
-            println!("SKIPPED: only root can mount a small disk");
-        }
-        is_root
-    }
-
     pub(crate) fn mount(at: &Path, megabytes: u32) -> SmallDisk {
         std::fs::create_dir(at).unwrap();
         let size = format!("size={megabytes}m");

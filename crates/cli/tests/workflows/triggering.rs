@@ -132,7 +132,7 @@ fn triggers_that_cannot_be_are_refused_with_their_place() {
         (json!({ "files": ["[a"] }), "is not a glob"),
         (
             json!({ "files": ["a"], "jitter": "1m" }),
-            "with `schedule` only",
+            "only with `schedule`",
         ),
         (json!({ "webhook": "x" }), "unknown field `webhook`"),
     ] {

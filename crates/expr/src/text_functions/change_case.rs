@@ -58,7 +58,7 @@ pub fn constant(text: &str) -> String {
 
 /// `foo.bar`
 #[must_use]
-pub fn dot(text: &str) -> String {
+pub(crate) fn dot(text: &str) -> String {
     words(text, '.')
 }
 
@@ -94,19 +94,19 @@ pub fn upper(text: &str) -> String {
 
 /// Makes every letter small and changes nothing else.
 #[must_use]
-pub fn lower_case(text: &str) -> String {
+pub(crate) fn lower_case(text: &str) -> String {
     text.to_lowercase()
 }
 
 /// Makes the first letter a capital and leaves the rest.
 #[must_use]
-pub fn first_upper(text: &str) -> String {
+pub(crate) fn first_upper(text: &str) -> String {
     upper_first(text)
 }
 
 /// Makes the first letter small and leaves the rest.
 #[must_use]
-pub fn first_lower(text: &str) -> String {
+pub(crate) fn first_lower(text: &str) -> String {
     lower_first(text)
 }
 

@@ -42,19 +42,19 @@ pub fn dash(text: &str) -> String {
 
 /// `Foo-Bar`, which is `dashCase(text, { capitalize: true })`
 #[must_use]
-pub fn train(text: &str) -> String {
+pub(crate) fn train(text: &str) -> String {
     capitalised(&plain_words(text, "-"))
 }
 
 /// `foo.Bar`: letters keep their case.
 #[must_use]
-pub fn dot(text: &str) -> String {
+pub(crate) fn dot(text: &str) -> String {
     plain_words(text, ".").concat()
 }
 
 /// `Foo Bar`; signs between words stay where they are.
 #[must_use]
-pub fn capital(text: &str) -> String {
+pub(crate) fn capital(text: &str) -> String {
     let text = normal(text);
     let spaced = text.contains(' ');
     let mut out = String::with_capacity(text.len());

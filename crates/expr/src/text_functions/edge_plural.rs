@@ -8,7 +8,7 @@ use super::js_text::{capital, lowered};
 
 /// `box` to `boxes`, `BOX` to `BOXES`
 #[must_use]
-pub fn plural(word: &str) -> String {
+pub(crate) fn plural(word: &str) -> String {
     let token = lowered(word);
     if pair(IRREGULAR_PLURALS, &token).is_some() {
         return restore_case(word, &token);
@@ -24,7 +24,7 @@ pub fn plural(word: &str) -> String {
 
 /// `boxes` to `box`
 #[must_use]
-pub fn singular(word: &str) -> String {
+pub(crate) fn singular(word: &str) -> String {
     let token = lowered(word);
     if pair(IRREGULAR_SINGULARS, &token).is_some() {
         return restore_case(word, &token);
@@ -40,7 +40,7 @@ pub fn singular(word: &str) -> String {
 
 /// Returns the singular for one, the plural for any other count.
 #[must_use]
-pub fn pluralize(word: &str, count: f64) -> String {
+pub(crate) fn pluralize(word: &str, count: f64) -> String {
     if count == 1.0 {
         singular(word)
     } else {

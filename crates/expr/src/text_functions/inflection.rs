@@ -6,19 +6,19 @@ use super::js_text::{capital, lower, lower_first, lowered, parse_int, upper_firs
 
 /// `box` to `boxes`; a plural stays one.
 #[must_use]
-pub fn pluralize(word: &str) -> String {
+pub(crate) fn pluralize(word: &str) -> String {
     apply(word, PLURAL)
 }
 
 /// `boxes` to `box`; a singular stays one.
 #[must_use]
-pub fn singularize(word: &str) -> String {
+pub(crate) fn singularize(word: &str) -> String {
     apply(word, SINGULAR)
 }
 
 /// Returns the singular for one, the plural for any other count; NaN changes nothing.
 #[must_use]
-pub fn inflect(word: &str, count: f64) -> String {
+pub(crate) fn inflect(word: &str, count: f64) -> String {
     if count.is_nan() {
         word.to_owned()
     } else if count == 1.0 {
@@ -30,7 +30,7 @@ pub fn inflect(word: &str, count: f64) -> String {
 
 /// `message_bus/item` to `MessageBus::Item`
 #[must_use]
-pub fn camelize(text: &str) -> String {
+pub(crate) fn camelize(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for (place, part) in text.split('/').enumerate() {
         if place > 0 {
@@ -51,7 +51,7 @@ pub fn camelize(text: &str) -> String {
 
 /// `message_bus` to `messageBus`
 #[must_use]
-pub fn camelize_small_first(text: &str) -> String {
+pub(crate) fn camelize_small_first(text: &str) -> String {
     let first_word_end = text.find(['/', '_']).unwrap_or(text.len());
     let (first, rest) = text.split_at(first_word_end);
     let mut out = lower_first(first);
@@ -62,7 +62,7 @@ pub fn camelize_small_first(text: &str) -> String {
 
 /// `MessageBus::Item` to `message_bus/item`
 #[must_use]
-pub fn underscore(text: &str) -> String {
+pub(crate) fn underscore(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + text.len() / 2);
     for (place, part) in text.split("::").enumerate() {
         if place > 0 {
@@ -84,14 +84,14 @@ pub fn underscore(text: &str) -> String {
 
 /// `message_id` to `Message`, `user_name` to `User name`
 #[must_use]
-pub fn humanize(text: &str) -> String {
+pub(crate) fn humanize(text: &str) -> String {
     // Lowered twice upstream as well: the first time with the suffix still on.
     capitalize(&humanize_small_first(text))
 }
 
 /// `user_name` to `user name`
 #[must_use]
-pub fn humanize_small_first(text: &str) -> String {
+pub(crate) fn humanize_small_first(text: &str) -> String {
     let text = lowered(text);
     let stem = text
         .strip_suffix("_ids")
@@ -102,18 +102,18 @@ pub fn humanize_small_first(text: &str) -> String {
 
 /// Makes the first letter a capital and every other small.
 #[must_use]
-pub fn capitalize(text: &str) -> String {
+pub(crate) fn capitalize(text: &str) -> String {
     upper_first(&lowered(text))
 }
 
 /// `user_name` to `user-name`
 #[must_use]
-pub fn dasherize(text: &str) -> String {
+pub(crate) fn dasherize(text: &str) -> String {
     text.replace([' ', '_'], "-")
 }
 
 /// `user-name` to `UserName`. An empty word, as in `foo__bar`, has no first letter: an error.
-pub fn undasherize(text: &str) -> Result<String, String> {
+pub(crate) fn undasherize(text: &str) -> Result<String, String> {
     let mut out = String::with_capacity(text.len());
     for word in text.split(['-', '_']) {
         if word.is_empty() {
@@ -128,7 +128,7 @@ pub fn undasherize(text: &str) -> Result<String, String> {
 
 /// `message_properties to keep` to `Message UnicodeProperties to Keep`
 #[must_use]
-pub fn titleize(text: &str) -> String {
+pub(crate) fn titleize(text: &str) -> String {
     let text = lowered(text).replace('_', " ");
     let mut out = String::with_capacity(text.len());
     for piece in text.split_inclusive([' ', '-']) {
@@ -145,14 +145,14 @@ pub fn titleize(text: &str) -> String {
 
 /// `Message::Bus` to `Bus`
 #[must_use]
-pub fn demodulize(text: &str) -> String {
+pub(crate) fn demodulize(text: &str) -> String {
     // From the left, as upstream splits: `a:::b` ends in `:b`.
     text.split("::").last().unwrap_or_default().to_owned()
 }
 
 /// `OrderItem` to `order_items`
 #[must_use]
-pub fn tableize(text: &str) -> String {
+pub(crate) fn tableize(text: &str) -> String {
     pluralize(&underscore(text))
 }
 
@@ -164,19 +164,19 @@ pub fn classify(text: &str) -> String {
 
 /// `Message::BusProperty` to `bus_property_id`
 #[must_use]
-pub fn foreign_key(text: &str) -> String {
+pub(crate) fn foreign_key(text: &str) -> String {
     underscore(&demodulize(text)) + "_id"
 }
 
 /// `Message::BusProperty` to `bus_propertyid`
 #[must_use]
-pub fn foreign_key_joined(text: &str) -> String {
+pub(crate) fn foreign_key_joined(text: &str) -> String {
     underscore(&demodulize(text)) + "id"
 }
 
 /// `the 1 pitch` to `the 1st pitch`; a word counts as a number when it starts as one.
 #[must_use]
-pub fn ordinalize(text: &str) -> String {
+pub(crate) fn ordinalize(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 4);
     for (place, word) in text.split(' ').enumerate() {
         if place > 0 {
@@ -192,7 +192,7 @@ pub fn ordinalize(text: &str) -> String {
 
 /// Runs the named functions of this file one after the other; unknown names are passed over.
 #[must_use]
-pub fn transform<S: AsRef<str>>(text: &str, names: &[S]) -> String {
+pub(crate) fn transform<S: AsRef<str>>(text: &str, names: &[S]) -> String {
     names
         .iter()
         .filter_map(|name| by_name(name.as_ref()))

@@ -19,7 +19,7 @@ pub enum UnitName {
 
 /// Milliseconds in the largest unit that fits, rounded to a whole number.
 #[must_use]
-pub fn pretty_ms(ms: f64, name: UnitName) -> String {
+pub(crate) fn pretty_ms(ms: f64, name: UnitName) -> String {
     let size = ms.abs();
     let (unit_ms, unit) = match size {
         _ if size < SECOND_MS && name == UnitName::Letter => return print(ms) + "ms",
@@ -129,7 +129,7 @@ impl Default for ByteStyle {
 }
 
 /// The most decimal places a number may be written with.
-pub const DECIMAL_PLACES_MAX: usize = 100;
+pub(crate) const DECIMAL_PLACES_MAX: usize = 100;
 
 /// Sizes of the units, largest first.
 const BYTE_UNITS: [(&str, f64); 6] = [
@@ -142,7 +142,7 @@ const BYTE_UNITS: [(&str, f64); 6] = [
 ];
 
 /// Prints `1536` as `1.5KB`; `None` if the number is not finite.
-pub fn pretty_bytes(bytes: f64, style: &ByteStyle) -> Result<Option<String>, String> {
+pub(crate) fn pretty_bytes(bytes: f64, style: &ByteStyle) -> Result<Option<String>, String> {
     if style.decimal_places > DECIMAL_PLACES_MAX {
         return Err(format!(
             "`decimalPlaces` may be at most {DECIMAL_PLACES_MAX}; it is {}.",
@@ -205,7 +205,7 @@ pub fn ordinal(text: &str) -> Result<String, String> {
 }
 
 /// `1st`, `22nd` for a number.
-pub fn ordinal_number(number: f64) -> Result<String, String> {
+pub(crate) fn ordinal_number(number: f64) -> Result<String, String> {
     with_ordinal_ending(number, &print(number))
 }
 

@@ -6,8 +6,8 @@ use serde_json::{Map, Value};
 use crate::config::ExecutionMode;
 use crate::engine::call::CallRow;
 use crate::engine::rows::{
-    AttemptFailure, FailureClass, ItemRow, JoinArrival, Lease, PauseCause, RunRow, RunSignal,
-    SlotRequest, SpentAmount, TaskHold, TaskRow, TimerRow, WorkflowTaskKind,
+    AttemptFailure, BudgetScope, FailureClass, ItemRow, JoinArrival, Lease, PauseCause, RunRow,
+    RunSignal, SlotRequest, SpentAmount, TaskHold, TaskRow, TimerRow, WorkflowTaskKind,
 };
 use crate::engine::status::{InitialStatus, ItemStatus, RunStatus, StatusMove};
 use crate::id::{RunId, StepId, TaskId, TextHash};
@@ -301,6 +301,9 @@ pub enum EventKind {
         /// The spending of the attempt that ended, if there was any.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         spent: Option<SpentAmount>,
+        /// The budget that stopped the attempt, if one did.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        budget: Option<BudgetScope>,
     },
     Assigned {
         task: TaskId,

@@ -16,7 +16,7 @@ use crate::id::TaskId;
 use crate::limits::RateLimit;
 
 /// Limits the additional turns that one attempt may ask for.
-pub const TURNS_MAX: u32 = 5;
+pub(crate) const TURNS_MAX: u32 = 5;
 
 impl<R: RowSource> DecisionContext<'_, R> {
     pub(crate) fn claim(
@@ -187,7 +187,8 @@ impl<R: RowSource> DecisionContext<'_, R> {
                 self.keep_output(task, output.clone())?;
                 self.go_on_turning(&row, note)
             }
-            AttemptOutcome::OverBudget { reason } => {
+            AttemptOutcome::OverBudget { reason, budget } => {
+                self.ending.budget = *budget;
                 self.hold(task, StatusMove::Hold, hold(HoldKind::Budget, reason))
             }
             AttemptOutcome::GivenBack => self.give_back(&row),

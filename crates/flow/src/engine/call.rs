@@ -7,7 +7,7 @@ use crate::id::TaskId;
 use crate::layers::PromptLayer;
 
 /// Limits the stored bytes of one reply.
-pub const KEPT_REPLY_BYTES_MAX: usize = 1 << 20;
+pub(crate) const KEPT_REPLY_BYTES_MAX: usize = 1 << 20;
 
 /// The prompt and replies of one attempt at a task.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::engine::call::ModelCall;
-use crate::engine::rows::{AttemptFailure, ChildEnd, SpentAmount};
+use crate::engine::rows::{AttemptFailure, BudgetScope, ChildEnd, SpentAmount};
 use crate::id::{RunId, TaskId, TextHash};
 use crate::limits::RateLimit;
 
@@ -233,6 +233,9 @@ pub enum AttemptOutcome {
     /// The next call would exceed a budget.
     OverBudget {
         reason: String,
+        /// The budget, if it is one of the engine's.
+        #[serde(default)]
+        budget: Option<BudgetScope>,
     },
     /// The worker had to stop early. The attempt does not count.
     GivenBack,

@@ -14,8 +14,8 @@ use crate::engine::action::{
 use crate::engine::call::{CallRow, ModelCall};
 use crate::engine::command::{CommandRefusal, RefusalKind};
 use crate::engine::rows::{
-    FailureClass, GroupRow, ItemRow, PauseCause, RowSource, RunRow, SlotKey, SlotRow, SpentAmount,
-    StepAddress, TaskHold, TaskRow, TimerRow,
+    BudgetScope, FailureClass, GroupRow, ItemRow, PauseCause, RowSource, RunRow, SlotKey, SlotRow,
+    SpentAmount, StepAddress, TaskHold, TaskRow, TimerRow,
 };
 use crate::engine::status::{ItemStatus, RunStatus, StatusMove};
 use crate::engine::table::RowTable;
@@ -75,6 +75,7 @@ pub(crate) struct DecisionContext<'a, R: RowSource> {
 pub(crate) struct AttemptEnding {
     pub(crate) class: Option<FailureClass>,
     pub(crate) spent: SpentAmount,
+    pub(crate) budget: Option<BudgetScope>,
 }
 
 /// The result of a part of a decision.
@@ -451,7 +452,11 @@ impl<'a, R: RowSource> DecisionContext<'a, R> {
         if by.to().is_terminal() {
             self.unsettle(&task.path);
         }
-        let AttemptEnding { class, spent } = std::mem::take(&mut self.ending);
+        let AttemptEnding {
+            class,
+            spent,
+            budget,
+        } = std::mem::take(&mut self.ending);
         self.tell(EventKind::TaskMoved {
             task: task.clone(),
             by,
@@ -459,6 +464,7 @@ impl<'a, R: RowSource> DecisionContext<'a, R> {
             why,
             class,
             spent: (spent != SpentAmount::default()).then_some(spent),
+            budget,
         })
     }
 

@@ -52,21 +52,18 @@ mod wait;
 pub use action::{
     EngineAction, EvaluatedCondition, EventKind, NewTask, Notice, NoticeKind, RunEvent, TaskChange,
 };
-pub use attempt::TURNS_MAX;
 pub use batch::{LookupResult, RowCache, RowLookup, endings, likely};
-pub use call::{CallRow, CallUsage, KEPT_REPLY_BYTES_MAX, ModelCall};
+pub use call::{CallRow, CallUsage, ModelCall};
 pub use command::{
     AttemptOutcome, AttemptReport, CommandRefusal, EngineCommand, RefusalKind, RunStart, TaskAnswer,
 };
 pub use failure::backoff_ms;
-pub use route::HOPS_MAX;
 pub use rows::{
-    AttemptFailure, ChildEnd, ChildRun, FailureClass, GroupRow, HoldKind, ItemRow, JoinArrival,
-    Lease, PauseCause, RowSource, RunRow, RunSignal, SlotKey, SlotRequest, SlotRow, SpentAmount,
-    StepAddress, TaskHold, TaskRow, TimerPurpose, TimerRow, WorkflowTaskKind,
+    AttemptFailure, BudgetScope, ChildEnd, ChildRun, FailureClass, GroupRow, HoldKind, ItemRow,
+    JoinArrival, Lease, PauseCause, RowSource, RunRow, RunSignal, SlotKey, SlotRequest, SlotRow,
+    SpentAmount, StepAddress, TaskHold, TaskRow, TimerPurpose, TimerRow, WorkflowTaskKind,
 };
 pub use status::{InitialStatus, ItemStatus, RunStatus, StatusMove, TaskStatus};
-pub use wait::{SIGNAL_BYTES_MAX, SIGNALS_MAX};
 
 use decision_context::DecisionContext;
 

@@ -16,7 +16,7 @@ use crate::id::{ItemPath, StepId, TaskId};
 use crate::workflow::{EdgeCondition, WorkflowEdge};
 
 /// Limits the decisions that follow each other without a task between.
-pub const HOPS_MAX: usize = 100;
+pub(crate) const HOPS_MAX: usize = 100;
 /// Limits the characters of a value stored in the event of a decision.
 const VALUE_CHARS_MAX: usize = 200;
 

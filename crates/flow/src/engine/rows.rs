@@ -215,6 +215,18 @@ pub struct AttemptFailure {
     pub message: String,
 }
 
+/// The spending that a budget limits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BudgetScope {
+    /// All attempts of one task. Another try allows as much again.
+    Task,
+    /// All tasks of one run.
+    Run,
+    /// All runs of one day.
+    Day,
+}
+
 /// The class of a failure, which decides whether another attempt can help.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -245,7 +257,7 @@ pub enum FailureClass {
 impl FailureClass {
     /// Tells whether another attempt may succeed.
     #[must_use]
-    pub fn is_retryable(self) -> bool {
+    pub(crate) fn is_retryable(self) -> bool {
         matches!(
             self,
             FailureClass::Timeout
@@ -309,14 +321,14 @@ pub enum HoldKind {
 impl HoldKind {
     /// Tells whether resuming the run is enough to retry the task.
     #[must_use]
-    pub fn ends_with_pause(self) -> bool {
+    pub(crate) fn ends_with_pause(self) -> bool {
         self.pauses() || self == HoldKind::Timeout
     }
 
     /// Tells whether the whole run pauses while a task is on hold for this reason. A task that only
     /// took too long lets the rest continue, and pauses the run when nothing else is left.
     #[must_use]
-    pub fn pauses(self) -> bool {
+    pub(crate) fn pauses(self) -> bool {
         matches!(
             self,
             HoldKind::Failed

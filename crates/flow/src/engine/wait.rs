@@ -19,8 +19,8 @@ use crate::id::{ItemPath, TaskId};
 use crate::workflow::WorkflowStep;
 
 /// Limits the signals of a run that no step waits for yet, and the length of each.
-pub const SIGNALS_MAX: usize = 100;
-pub const SIGNAL_BYTES_MAX: usize = 64 << 10;
+pub(crate) const SIGNALS_MAX: usize = 100;
+pub(crate) const SIGNAL_BYTES_MAX: usize = 64 << 10;
 
 impl<R: RowSource> DecisionContext<'_, R> {
     /// Begins a wait: arms its timer, or ends it at once if its signal has already arrived.

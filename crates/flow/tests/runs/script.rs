@@ -455,6 +455,7 @@ fn outcome(verb: &str, more: &str) -> Option<AttemptOutcome> {
         "back" => AttemptOutcome::GivenBack,
         "budget" => AttemptOutcome::OverBudget {
             reason: "Too dear.".to_owned(),
+            budget: None,
         },
         _ => return None,
     })

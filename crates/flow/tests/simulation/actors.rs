@@ -288,7 +288,10 @@ impl World {
                 note: reason,
                 output: None,
             },
-            9 => AttemptOutcome::OverBudget { reason },
+            9 => AttemptOutcome::OverBudget {
+                reason,
+                budget: None,
+            },
             11 => AttemptOutcome::GivenBack,
             10 => AttemptOutcome::Completed {
                 output: Value::Null,

@@ -4,8 +4,6 @@
 //!
 //! Our readers stay because they take a fraction of the time and find the same names.
 
-// tidy: allow leftover, because the result depends on the crates of the machine and ./test lists it as SKIPPED
-
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -108,7 +106,7 @@ impl Tally {
 }
 
 #[test]
-#[ignore = "compares with whatever crates the machine has; ./test says how to run it"]
+#[ignore = "machine: it reads the crates of the machine with syn as well"]
 fn rust_is_read_as_syn_reads_it() {
     let mut tally = Tally::default();
     let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
@@ -182,7 +180,7 @@ fn public_foreign_name(item: &syn::ForeignItem) -> Option<String> {
 }
 
 #[test]
-#[ignore = "compares with whatever Python the machine has; ./test says how to run it"]
+#[ignore = "machine: it reads the Python of the machine with Ruff as well"]
 fn python_is_read_as_ruff_reads_it() {
     let mut tally = Tally::default();
     let asked = Command::new("python3")

@@ -13,7 +13,7 @@ mod layers;
 mod lines;
 
 /// Number of nodes that are drawn; a larger diagram is listed.
-pub const TEXT_NODES_MAX: usize = 60;
+pub(crate) const TEXT_NODES_MAX: usize = 60;
 /// Columns of a label on one line.
 const LABEL_COLUMNS_MAX: usize = 24;
 /// Lines of a label that are shown.

@@ -19,7 +19,7 @@ pub const RECIPES_DIR: &str = ".drawloom/recipes";
 /// File that pins the kits.
 pub const LOCK_FILE: &str = ".drawloom/kits.lock";
 pub const KIT_FILE: &str = "kit.yml";
-pub const COOKBOOK_FILE: &str = "cookbook.yml";
+pub(crate) const COOKBOOK_FILE: &str = "cookbook.yml";
 
 /// Returns the kit a path of the project belongs to, and the kit's directory.
 pub(crate) fn kit_of(path: &RelPath) -> Option<(String, RelPath)> {

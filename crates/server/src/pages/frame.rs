@@ -119,7 +119,7 @@ fn sentence(said: &str) -> Option<&'static str> {
         "imported" => "The workflow is imported.",
         "copied" => "The copy is saved under its own name.",
         "reviewed" => "Your review is sent; the build goes on.",
-        "retried-build" => "The build goes on.",
+        "retried-build" => "The build continues.",
         "published" => "The build is being published.",
         "followed" => "The wish is kept; a plan for it is being made.",
         "revoked" => "The token is revoked.",

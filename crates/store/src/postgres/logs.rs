@@ -20,7 +20,7 @@ impl PostgresRows {
     pub(super) async fn add_log(&mut self, lines: &[LogLine]) -> Result<()> {
         // PostgreSQL's text type has no zero byte.
         let texts = lines.iter().map(|line| {
-            let text = self.scribe.text(&line.text);
+            let text = self.encoder.text(&line.text);
             text.replace('\0', "\u{fffd}")
         });
         let texts: Vec<String> = texts.collect();

@@ -9,15 +9,12 @@ mod migrate;
 mod outbox;
 mod queries;
 mod retention;
-mod schedules;
 mod stream;
 mod tables;
-mod tokens;
 mod triggers;
-mod users;
-mod views;
 mod workflows;
 mod writing;
+mod written_columns;
 
 use std::fmt;
 use std::str::FromStr as _;
@@ -112,17 +109,17 @@ impl PostgresDatabase {
         let clock: Arc<dyn AgentClock> = Arc::<ServerClock>::clone(&self.inner.clock);
         let (writing, reading) = (self.rows(), self.rows());
         let workflows = WorkflowDatabase::open(writing, reading, clock);
-        Ok(Arc::new(workflows.with_bell(self.bell())))
+        Ok(Arc::new(workflows.with_listener(self.listener())))
     }
 
     /// Creates the listener that wakes workers at every hint.
-    fn bell(&self) -> ReadyListener {
+    fn listener(&self) -> ReadyListener {
         let database = self.clone();
-        ReadyListener::hang(|rung, _| async move {
+        ReadyListener::spawn(|ready, _| async move {
             loop {
                 if let Ok(mut hints) = database.hints().await {
                     while hints.next().await.is_ok() {
-                        rung.notify_one();
+                        ready.notify_one();
                     }
                 }
                 tokio::time::sleep(DEAF).await;
@@ -284,24 +281,6 @@ impl PostgresDatabase {
         }
     }
 
-    /// Runs several changing statements, all of them or none. Returns the number of the first one
-    /// that changed nothing, if there is one: then nothing is changed at all.
-    async fn change_all(
-        &self,
-        statements: Vec<(&'static str, BoundValues)>,
-    ) -> Result<Option<usize>> {
-        let mut line = self.line().await;
-        let mut tries = 1;
-        loop {
-            match change_all_once(&mut line, &statements).await {
-                Err(error) if error.kind() == DatabaseErrorKind::Lost && tries < TRIES_MAX => {
-                    tries += 1
-                }
-                done => return done,
-            }
-        }
-    }
-
     /// Returns the connection, and rolls back a transaction that a cancelled caller may have left
     /// open.
     async fn line(&self) -> MutexGuard<'_, PostgresConnection> {
@@ -380,28 +359,6 @@ async fn change_once(
             Err(error)
         }
     }
-}
-
-async fn change_all_once(
-    line: &mut PostgresConnection,
-    statements: &[(&'static str, BoundValues)],
-) -> Result<Option<usize>> {
-    line.begin().await?;
-    for (at, (sql, values)) in statements.iter().enumerate() {
-        match line.fetch(sql, values.clone()).await {
-            Ok(rows) if rows.is_empty() => {
-                line.roll_back().await;
-                return Ok(Some(at));
-            }
-            Ok(_) => {}
-            Err(error) => {
-                line.roll_back().await;
-                return Err(error);
-            }
-        }
-    }
-    line.commit(LostCommitPolicy::Unnamed).await?;
-    Ok(None)
 }
 
 fn settings(address: &str) -> Result<PgConnectOptions> {

@@ -19,7 +19,8 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use super::connection::{BoundValues, LostCommitPolicy, PostgresConnection};
-use super::writing::{HINT, PUT_IF, PUT_IF_AND_HINT, WorkerHint, numbers, strings};
+use super::writing::{WorkerHint, numbers, strings};
+use super::written_columns::{HINT, PUT_IF, PUT_IF_AND_HINT};
 use super::{count, integer};
 use crate::error::{Error, Result};
 use crate::sqlite::SecretScrub;
@@ -36,7 +37,7 @@ const HINT_MS: u64 = 20;
 /// A connection, with the state of the transaction on it.
 pub(super) struct PostgresRows {
     pub(super) line: PostgresConnection,
-    pub(super) scribe: RowEncoder,
+    pub(super) encoder: RowEncoder,
     /// The policy for a commit that gets no reply.
     pub(super) doubt: LostCommitPolicy,
     /// The transaction has locked a run already: waiting for another one could cause a deadlock.
@@ -50,7 +51,7 @@ impl PostgresRows {
     pub(super) fn new(line: PostgresConnection, scrub: Option<SecretScrub>) -> PostgresRows {
         PostgresRows {
             line,
-            scribe: RowEncoder::new(scrub),
+            encoder: RowEncoder::new(scrub),
             doubt: LostCommitPolicy::Harmless,
             has_run: false,
             has_news: false,
@@ -176,7 +177,7 @@ impl WorkflowBackend for PostgresRows {
         self.doubt = LostCommitPolicy::Harmless;
         self.line.begin().await?;
         Ok(TransactionStart {
-            memory: CacheValidity::IsInDoubt,
+            validity: CacheValidity::IsInDoubt,
             ready: None,
         })
     }
@@ -193,7 +194,7 @@ impl WorkflowBackend for PostgresRows {
         }
         let doubt = std::mem::take(&mut self.doubt);
         self.line.commit(doubt).await?;
-        Ok(self.scribe.kept())
+        Ok(self.encoder.kept())
     }
 
     const IS_FAR: bool = true;
@@ -205,16 +206,16 @@ impl WorkflowBackend for PostgresRows {
     ) -> Result<Option<WriteOutcome>> {
         self.has_news |= makes_ready(changes);
         let sql = match self.is_to_hint() {
-            true => PUT_IF_AND_HINT,
-            false => PUT_IF,
+            true => &PUT_IF_AND_HINT,
+            false => &PUT_IF,
         };
         let is_done = self.write_all_if(changes, known, sql).await?;
-        let kept = self.scribe.kept();
+        let kept = self.encoder.kept();
         Ok(is_done.then_some(kept))
     }
 
     /// Lets the server plan the large statements before they are needed.
-    async fn rehearse(&mut self) -> Result<()> {
+    async fn warm_up(&mut self) -> Result<()> {
         self.find_all(&BulkQuery::default()).await?;
         self.write_nothing().await
     }
@@ -474,7 +475,7 @@ impl WorkflowBackend for PostgresRows {
         self.ended_runs(before_ms, after, max).await
     }
 
-    async fn throw_away(&mut self, runs: &[RunId]) -> Result<()> {
+    async fn delete_runs(&mut self, runs: &[RunId]) -> Result<()> {
         self.drop_runs(runs).await
     }
 
@@ -490,7 +491,7 @@ impl WorkflowBackend for PostgresRows {
 
     async fn keep_name(&mut self, hash: &TextHash, name: &str) -> Result<()> {
         let sql = "INSERT INTO workflow_names (hash, name) VALUES ($1, $2) ON CONFLICT DO NOTHING";
-        let values = BoundValues::of(hash.as_str()).and(self.scribe.text(name));
+        let values = BoundValues::of(hash.as_str()).and(self.encoder.text(name));
         self.line.fetch(sql, values).await?;
         Ok(())
     }

@@ -13,7 +13,7 @@ impl SqliteRows {
         let rows: Vec<_> = lines
             .iter()
             .map(|line| {
-                let text = self.clerk.scribe.text(&line.text);
+                let text = self.statements.encoder.text(&line.text);
                 let (run, task) = (line.task.run.as_str(), line.task.to_string());
                 let stream = line.stream.name();
                 json!([

@@ -9,13 +9,9 @@ mod outbox;
 mod queries;
 mod retention;
 mod rows;
-mod schedules;
 mod stream;
 mod tables;
-mod tokens;
 mod triggers;
-mod users;
-mod views;
 mod watch;
 mod workflows;
 mod writing;
@@ -31,7 +27,9 @@ use rustix::fs::{FileType, Mode, OFlags, chmod, lstat, mkdir, open};
 use rustix::io::Errno;
 use sqlx::ConnectOptions as _;
 use sqlx::Connection as _;
-use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqliteSynchronous};
+use sqlx::sqlite::{
+    SqliteArguments, SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqliteSynchronous,
+};
 use tokio::sync::Mutex;
 
 use crate::error::{DatabaseErrorKind, Error, Result};
@@ -86,7 +84,18 @@ struct SqliteInner {
     connection: Mutex<SqliteConnection>,
 }
 
+/// A statement of SQLite with its values.
+type SqliteQuery<'q> = sqlx::query::Query<'q, sqlx::Sqlite, SqliteArguments>;
+
 impl SqliteDatabase {
+    /// Runs a statement that changes rows, and returns how many it has changed.
+    async fn touched(&self, statement: SqliteQuery<'_>) -> Result<u64> {
+        let mut connection = self.inner.connection.lock().await;
+        let done = statement.execute(&mut *connection).await;
+        let done = done.map_err(|cause| self.fault().of(&cause))?;
+        Ok(done.rows_affected())
+    }
+
     /// Opens the database at this path, creates it if it does not exist, and brings its tables up
     /// to date.
     pub async fn open(place: &Path, options: Options) -> Result<SqliteDatabase> {
@@ -120,9 +129,9 @@ impl SqliteDatabase {
             watch,
             ..
         } = &*self.inner;
-        let bell = watch::bell(Arc::clone(watch), settings(place, options));
+        let listener = watch::listener(Arc::clone(watch), settings(place, options));
         let workflows = WorkflowDatabase::open(writing, reading, clock);
-        Ok(Arc::new(workflows.with_bell(bell)))
+        Ok(Arc::new(workflows.with_listener(listener)))
     }
 
     async fn rows(&self) -> Result<SqliteRows> {
@@ -132,7 +141,7 @@ impl SqliteDatabase {
             connection: connected.map_err(|cause| self.fault().of(&cause))?,
             place: place.clone(),
             bytes_max: options.bytes_max,
-            clerk: writing::StatementWriter::new(options.scrub.clone()),
+            statements: writing::StatementWriter::new(options.scrub.clone()),
             watch: Arc::clone(&self.inner.watch),
             version: None,
         })

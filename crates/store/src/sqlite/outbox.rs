@@ -4,8 +4,7 @@ use serde_json::json;
 use sqlx::Row as _;
 use sqlx::sqlite::SqliteRow;
 
-use super::schedules::ScheduleQuery;
-use super::{SqliteDatabase, count, integer};
+use super::{SqliteDatabase, SqliteQuery, count, integer};
 use crate::error::Result;
 use crate::outbox::{Outbox, StoredNotice};
 use crate::record::DatabaseFuture;
@@ -69,7 +68,7 @@ impl Outbox for SqliteDatabase {
 }
 
 impl SqliteDatabase {
-    async fn read_notices(&self, statement: ScheduleQuery<'_>) -> Result<Vec<StoredNotice>> {
+    async fn read_notices(&self, statement: SqliteQuery<'_>) -> Result<Vec<StoredNotice>> {
         let mut connection = self.inner.connection.lock().await;
         let rows = statement.fetch_all(&mut *connection).await;
         let rows = rows.map_err(|cause| self.fault().of(&cause))?;

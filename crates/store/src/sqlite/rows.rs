@@ -22,7 +22,7 @@ pub(super) struct SqliteRows {
     pub(super) connection: SqliteConnection,
     pub(super) place: PathBuf,
     pub(super) bytes_max: Option<u64>,
-    pub(super) clerk: StatementWriter,
+    pub(super) statements: StatementWriter,
     pub(super) watch: Arc<FileWatch>,
     /// SQLite's `data_version`, as this connection last saw it. Another value means that another
     /// connection has written.

@@ -65,14 +65,14 @@ impl FileWatch {
 
 /// Creates the listener that fires when another connection has written, in this process or another.
 /// It starts checking when a worker waits for it: most commands never do.
-pub(super) fn bell(watch: Arc<FileWatch>, settings: SqliteConnectOptions) -> ReadyListener {
-    ReadyListener::hang(|rung, wanted| async move {
+pub(super) fn listener(watch: Arc<FileWatch>, settings: SqliteConnectOptions) -> ReadyListener {
+    ReadyListener::spawn(|ready, wanted| async move {
         wanted.notified().await;
-        listen(&watch, &settings, &rung).await;
+        listen(&watch, &settings, &ready).await;
     })
 }
 
-async fn listen(watch: &FileWatch, settings: &SqliteConnectOptions, rung: &Notify) {
+async fn listen(watch: &FileWatch, settings: &SqliteConnectOptions, ready: &Notify) {
     let mut connection = None;
     let mut seen = None;
     loop {
@@ -88,7 +88,7 @@ async fn listen(watch: &FileWatch, settings: &SqliteConnectOptions, rung: &Notif
         let version: Option<i64> = asked.fetch_one(&mut *connection).await.ok();
         if std::mem::replace(&mut seen, version) != version {
             watch.look_at_version(connection).await;
-            rung.notify_one();
+            ready.notify_one();
         }
     }
 }

@@ -73,7 +73,7 @@ impl WorkflowBackend for SqliteRows {
         let is_same = version.is_some() && self.version == version;
         self.version = version;
         Ok(TransactionStart {
-            memory: match is_same {
+            validity: match is_same {
                 true => CacheValidity::Holds,
                 false => CacheValidity::Fails,
             },
@@ -86,7 +86,7 @@ impl WorkflowBackend for SqliteRows {
 
     async fn finish(&mut self, changes: &RowChanges) -> Result<WriteOutcome> {
         self.write_and_commit(changes).await?;
-        Ok(self.clerk.scribe.kept())
+        Ok(self.statements.encoder.kept())
     }
 
     async fn roll_back(&mut self) {
@@ -336,7 +336,7 @@ impl WorkflowBackend for SqliteRows {
         self.ended_runs(before_ms, after, max).await
     }
 
-    async fn throw_away(&mut self, runs: &[RunId]) -> Result<()> {
+    async fn delete_runs(&mut self, runs: &[RunId]) -> Result<()> {
         self.drop_runs(runs).await
     }
 
@@ -359,7 +359,7 @@ impl WorkflowBackend for SqliteRows {
             "INSERT INTO workflow_names (hash, name) VALUES ($1, $2) ON CONFLICT DO NOTHING",
         )
         .bind(hash.as_str())
-        .bind(self.clerk.scribe.text(name))
+        .bind(self.statements.encoder.text(name))
         .execute(&mut self.connection)
         .await;
         kept.map_err(|cause| self.fault().of(&cause))?;

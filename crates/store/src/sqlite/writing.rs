@@ -34,17 +34,17 @@ const ROWS_JOINED_MAX: usize = 16;
 impl SqliteRows {
     pub(super) async fn write_all(&mut self, changes: &RowChanges) -> Result<()> {
         let pages = self.pages(changes)?;
-        let derived = DerivedRows::of(changes, &mut self.clerk.scribe);
+        let derived = DerivedRows::of(changes, &mut self.statements.encoder);
         self.send(RowBatch::of(changes, &pages, &derived)).await
     }
 
     fn pages(&mut self, changes: &RowChanges) -> Result<Vec<EventPage>> {
-        pages(&changes.events, |event| self.clerk.scribe.body(event))
+        pages(&changes.events, |event| self.statements.encoder.body(event))
     }
 
     pub(super) async fn write_and_commit(&mut self, changes: &RowChanges) -> Result<()> {
         let pages = self.pages(changes)?;
-        let derived = DerivedRows::of(changes, &mut self.clerk.scribe);
+        let derived = DerivedRows::of(changes, &mut self.statements.encoder);
         let mut load = RowBatch::of(changes, &pages, &derived);
         load.last = "COMMIT";
         self.send(load).await
@@ -60,14 +60,14 @@ impl SqliteRows {
     }
 
     async fn send(&mut self, mut load: RowBatch<'_>) -> Result<()> {
-        let mut next = self.clerk.fill(&mut load)?;
+        let mut next = self.statements.fill(&mut load)?;
         while let Some(tray) = next {
             let (done, filled) = {
                 let mut sending = pin!(tray.query().execute(&mut self.connection));
                 // SQLite's thread works as soon as the statement is sent; meanwhile this thread
                 // prepares the next rows.
                 let early = poll_fn(|context| Poll::Ready(sending.as_mut().poll(context))).await;
-                let filled = self.clerk.fill(&mut load);
+                let filled = self.statements.fill(&mut load);
                 let done = match early {
                     Poll::Ready(done) => done,
                     Poll::Pending => sending.await,
@@ -184,14 +184,14 @@ impl StatementBuffer {
 /// Turns rows into statements and their values.
 pub(super) struct StatementWriter {
     statements: StatementCache,
-    pub(super) scribe: RowEncoder,
+    pub(super) encoder: RowEncoder,
 }
 
 impl StatementWriter {
     pub(super) fn new(scrub: Option<SecretScrub>) -> StatementWriter {
         StatementWriter {
             statements: StatementCache::default(),
-            scribe: RowEncoder::new(scrub),
+            encoder: RowEncoder::new(scrub),
         }
     }
 
@@ -232,7 +232,7 @@ impl StatementWriter {
             ]),
             RowWrite::Input(run, input) => values.extend([self.body(input)?, text(run)]),
             RowWrite::Task(row) => {
-                let body = self.scribe.body(row)?;
+                let body = self.encoder.body(row)?;
                 let body = shorthand::TASKS.shorten_whole(row.id.run.as_str(), &body);
                 values.extend(task_columns(row, ColumnValue::Text(body)));
             }
@@ -266,7 +266,7 @@ impl StatementWriter {
                 ]);
             }
             RowWrite::Tag(row, tag) => {
-                let tag = self.scribe.text(tag);
+                let tag = self.encoder.text(tag);
                 values.extend([
                     ColumnValue::Text(tag),
                     ColumnValue::of(row.created_ms),
@@ -288,7 +288,7 @@ impl StatementWriter {
     }
 
     fn body<T: Serialize>(&mut self, row: &T) -> Result<ColumnValue> {
-        self.scribe.body(row).map(ColumnValue::Text)
+        self.encoder.body(row).map(ColumnValue::Text)
     }
 }
 

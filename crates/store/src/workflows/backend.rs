@@ -13,7 +13,7 @@ use crate::error::Result;
 
 /// The result of beginning a transaction.
 pub(crate) struct TransactionStart {
-    pub(crate) memory: CacheValidity,
+    pub(crate) validity: CacheValidity,
     /// The tasks that workers may claim, where the engine read them in the same round trip.
     pub(crate) ready: Option<Vec<TaskId>>,
 }
@@ -28,7 +28,7 @@ pub(crate) struct TransactionStart {
 /// - PostgreSQL has no such counter, so every transaction begins with `IsInDoubt`. The first
 ///   decision that touches `r` reads its row, one row. If it still ends with event 41, all cached
 ///   tasks, items and groups of `r` are valid again. If it ends with 45, they are dropped, except
-///   for those that [`flow::engine::Batch`] can prove unchanged.
+///   for those that [`flow::engine::RowCache`] can prove unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CacheValidity {
     /// No other process has written since.
@@ -109,7 +109,7 @@ pub(crate) trait WorkflowBackend: Send + 'static {
     }
 
     /// Prepares statements while there is no work, so that the first request does not wait for it.
-    fn rehearse(&mut self) -> impl Future<Output = Result<()>> + Send {
+    fn warm_up(&mut self) -> impl Future<Output = Result<()>> + Send {
         async { Ok(()) }
     }
 
@@ -198,7 +198,7 @@ pub(crate) trait WorkflowBackend: Send + 'static {
     ) -> impl Future<Output = Result<Vec<RunRow>>> + Send;
 
     /// Deletes every row of these runs.
-    fn throw_away(&mut self, runs: &[RunId]) -> impl Future<Output = Result<()>> + Send;
+    fn delete_runs(&mut self, runs: &[RunId]) -> impl Future<Output = Result<()>> + Send;
 
     fn keep_text(
         &mut self,

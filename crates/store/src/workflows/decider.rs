@@ -32,11 +32,11 @@ impl CommandDecider {
     /// Decides a command with the workflow version that its run is pinned to.
     pub(super) fn execute_pinned(
         &self,
-        batch: &mut RowCache,
+        cache: &mut RowCache,
         command: &EngineCommand,
     ) -> Result<ExecuteResult, CacheMiss> {
-        match self.pinned(batch, command.run())? {
-            Some(workflow) => self.execute(batch, &workflow, command),
+        match self.pinned(cache, command.run())? {
+            Some(workflow) => self.execute(cache, &workflow, command),
             None => Ok(Err(CommandRefusal {
                 kind: RefusalKind::NoSuchRun,
                 message: format!("There is no run {}.", command.run()),
@@ -47,10 +47,10 @@ impl CommandDecider {
     /// Returns the workflow that a run is pinned to; `None` if there is no such run.
     pub(super) fn pinned(
         &self,
-        batch: &mut RowCache,
+        cache: &mut RowCache,
         run: &RunId,
     ) -> Result<Option<Arc<Workflow>>, CacheMiss> {
-        let Some(row) = batch.run(run).map_err(CacheMiss::Row)? else {
+        let Some(row) = cache.run(run).map_err(CacheMiss::Row)? else {
             return Ok(None);
         };
         match self.texts.known(&row.workflow) {
@@ -62,13 +62,13 @@ impl CommandDecider {
     /// Decides a command with a workflow, and adds the changes to the cache.
     pub(super) fn execute(
         &self,
-        batch: &mut RowCache,
+        cache: &mut RowCache,
         workflow: &Workflow,
         command: &EngineCommand,
     ) -> Result<ExecuteResult, CacheMiss> {
-        match decide(workflow, batch, command, self.now_ms()) {
+        match decide(workflow, cache, command, self.now_ms()) {
             Ok(EngineDecision { actions, changes }) => {
-                batch.commit(changes);
+                cache.commit(changes);
                 Ok(Ok(actions))
             }
             Err(DecisionStop::Refused(refusal)) => Ok(Err(refusal)),
@@ -79,26 +79,26 @@ impl CommandDecider {
     /// Gathers what a worker needs to execute the task it has claimed.
     pub(super) fn claimed(
         &self,
-        batch: &mut RowCache,
+        cache: &mut RowCache,
         task: &TaskId,
     ) -> Result<Option<ClaimedTask>, CacheMiss> {
-        let Some(workflow) = self.pinned(batch, &task.run)? else {
+        let Some(workflow) = self.pinned(cache, &task.run)? else {
             return Ok(None);
         };
-        let Some(row) = batch.task(task).map_err(CacheMiss::Row)? else {
+        let Some(row) = cache.task(task).map_err(CacheMiss::Row)? else {
             return Ok(None);
         };
         if row.status != TaskStatus::InProgress {
             // A concurrency limit stopped the claim: the task waits for room, or was skipped.
             return Ok(None);
         }
-        let run_spent = match batch.run(&task.run).map_err(CacheMiss::Row)? {
+        let run_spent = match cache.run(&task.run).map_err(CacheMiss::Row)? {
             Some(run) => run.spent,
             None => SpentAmount::default(),
         };
         let step = workflow.step_of(&row);
         let reads = step.as_ref().map_or(&[][..], |step| &step.reads);
-        let state = match view(&workflow, batch, task, reads) {
+        let state = match view(&workflow, cache, task, reads) {
             Ok(state) => Ok(state),
             Err(DecisionStop::Refused(refusal)) => Err(refusal),
             Err(DecisionStop::Rows(lookup)) => return Err(CacheMiss::Row(lookup)),

@@ -38,7 +38,7 @@ pub(crate) struct CostRow {
 
 impl DerivedRows {
     /// Derives the rows of a transaction; known keys are taken out of their texts.
-    pub(crate) fn of(changes: &RowChanges, scribe: &mut RowEncoder) -> DerivedRows {
+    pub(crate) fn of(changes: &RowChanges, encoder: &mut RowEncoder) -> DerivedRows {
         let mut derived = DerivedRows {
             costs: costs(changes),
             documents: changes
@@ -48,11 +48,11 @@ impl DerivedRows {
                 .collect(),
         };
         for cost in &mut derived.costs {
-            cost.name = scribe.text(&cost.name);
+            cost.name = encoder.text(&cost.name);
         }
         for document in &mut derived.documents {
-            document.title = scribe.text(&document.title);
-            document.body = scribe.text(&document.body);
+            document.title = encoder.text(&document.title);
+            document.body = encoder.text(&document.body);
         }
         derived
     }

@@ -79,16 +79,16 @@ mod tests {
 
     #[test]
     fn only_what_follows_without_a_gap_is_given() {
-        let recent = EventBuffer::default();
-        recent.keep(vec![event("a", 1)]);
+        let event_buffer = EventBuffer::default();
+        event_buffer.keep(vec![event("a", 1)]);
         let numbers = |run: &str, after, max| -> Vec<u64> {
-            let found = recent.after(&RunId::from(run), after, max);
+            let found = event_buffer.after(&RunId::from(run), after, max);
             found.iter().map(|event| event.seq).collect()
         };
         // No reader has asked yet, so that nothing was buffered.
         assert!(numbers("a", 0, 9).is_empty());
-        recent.keep(vec![event("a", 2), event("b", 7), event("a", 3)]);
-        recent.keep(vec![event("a", 5), event("b", 8)]);
+        event_buffer.keep(vec![event("a", 2), event("b", 7), event("a", 3)]);
+        event_buffer.keep(vec![event("a", 5), event("b", 8)]);
         for (run, after, max, expected) in [
             ("a", 0, 9, vec![]),
             ("a", 1, 9, vec![2, 3]),
@@ -101,10 +101,10 @@ mod tests {
         ] {
             assert_eq!(numbers(run, after, max), expected, "{run} {after} {max}");
         }
-        recent.forget(&[RunId::from("a")]);
+        event_buffer.forget(&[RunId::from("a")]);
         assert!(numbers("a", 1, 9).is_empty());
         assert_eq!(numbers("b", 6, 9), [7, 8]);
-        recent.keep((9..20_000).map(|seq| event("b", seq)).collect());
+        event_buffer.keep((9..20_000).map(|seq| event("b", seq)).collect());
         assert!(numbers("b", 8, 9).is_empty());
         assert_eq!(numbers("b", 19_998, 9), [19_999]);
     }

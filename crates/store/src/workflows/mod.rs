@@ -40,7 +40,6 @@ use tokio::task::AbortHandle;
 use commit_loop::{CommitLoop, ReplySender, WriteReply, WriteRequest};
 use decider::CommandDecider;
 use event_buffer::EventBuffer;
-use optimistic::OptimisticCommit;
 use workflow_cache::WorkflowCache;
 
 pub(crate) use backend::{
@@ -53,43 +52,43 @@ const QUEUE_MAX: usize = 4_096;
 
 /// The workflow database: the queue to the commit loop, and a connection for reads.
 pub(crate) struct WorkflowDatabase<S> {
-    orders: mpsc::Sender<(WriteRequest, ReplySender)>,
+    requests: mpsc::Sender<(WriteRequest, ReplySender)>,
     reading: Arc<Mutex<S>>,
     texts: WorkflowCache,
-    recent: EventBuffer,
+    event_buffer: EventBuffer,
     clock: Arc<dyn AgentClock>,
-    bell: Option<ReadyListener>,
+    listener: Option<ReadyListener>,
 }
 
 /// Wakes waiting workers when a task may have become ready, in this process or another.
 pub(crate) struct ReadyListener {
-    rung: Arc<Notify>,
+    ready: Arc<Notify>,
     /// Notified when a worker begins to wait, so that the listener connects only if it is needed.
     wanted: Arc<Notify>,
-    ringer: AbortHandle,
+    task: AbortHandle,
 }
 
 impl ReadyListener {
-    /// Spawns the listener: `ring` gets the notification to fire and the one that says a worker
+    /// Spawns the listener: `listen` gets the notification to fire and the one that says a worker
     /// waits. Must be called inside a runtime.
-    pub(crate) fn hang<R>(ring: impl FnOnce(Arc<Notify>, Arc<Notify>) -> R) -> ReadyListener
+    pub(crate) fn spawn<R>(listen: impl FnOnce(Arc<Notify>, Arc<Notify>) -> R) -> ReadyListener
     where
         R: Future<Output = ()> + Send + 'static,
     {
-        let (rung, wanted) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
-        let ringing = ring(Arc::clone(&rung), Arc::clone(&wanted));
-        let ringer = tokio::spawn(ringing).abort_handle();
+        let (ready, wanted) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+        let listening = listen(Arc::clone(&ready), Arc::clone(&wanted));
+        let task = tokio::spawn(listening).abort_handle();
         ReadyListener {
-            rung,
+            ready,
             wanted,
-            ringer,
+            task,
         }
     }
 }
 
 impl Drop for ReadyListener {
     fn drop(&mut self) {
-        self.ringer.abort();
+        self.task.abort();
     }
 }
 
@@ -98,48 +97,47 @@ impl<S: WorkflowBackend> WorkflowDatabase<S> {
     /// runtime.
     pub(crate) fn open(writing: S, reading: S, clock: Arc<dyn AgentClock>) -> WorkflowDatabase<S> {
         let texts = WorkflowCache::default();
-        let recent = EventBuffer::default();
-        let (orders, queue) = mpsc::channel(QUEUE_MAX);
-        let desk = CommitLoop {
-            shelf: writing,
-            mind: CommandDecider {
+        let event_buffer = EventBuffer::default();
+        let (requests, queue) = mpsc::channel(QUEUE_MAX);
+        let commit_loop = CommitLoop {
+            backend: writing,
+            decider: CommandDecider {
                 texts: texts.clone(),
                 clock: Arc::clone(&clock),
             },
-            known: RowCache::new(),
-            recent: recent.clone(),
-            looked: None,
-            guess: OptimisticCommit::default(),
+            cache: RowCache::new(),
+            event_buffer: event_buffer.clone(),
+            last_poll: None,
             overtaken: None,
-            is_rehearsed: false,
-            named: HashSet::new(),
+            is_warm: false,
+            stored_names: HashSet::new(),
         };
-        tokio::spawn(desk.serve(queue));
+        tokio::spawn(commit_loop.serve(queue));
         WorkflowDatabase {
-            orders,
+            requests,
             reading: Arc::new(Mutex::new(reading)),
             texts,
-            recent,
+            event_buffer,
             clock,
-            bell: None,
+            listener: None,
         }
     }
 
     /// Attaches the listener that wakes waiting workers.
-    pub(crate) fn with_bell(mut self, bell: ReadyListener) -> WorkflowDatabase<S> {
-        self.bell = Some(bell);
+    pub(crate) fn with_listener(mut self, listener: ReadyListener) -> WorkflowDatabase<S> {
+        self.listener = Some(listener);
         self
     }
 
-    async fn order(&self, order: WriteRequest) -> Result<WriteReply, StoreError> {
-        let (answer, answered) = oneshot::channel();
-        let sent = self.orders.send((order, answer)).await;
+    async fn request(&self, request: WriteRequest) -> Result<WriteReply, StoreError> {
+        let (sender, reply) = oneshot::channel();
+        let sent = self.requests.send((request, sender)).await;
         sent.map_err(|_| closed())?;
-        answered.await.map_err(|_| closed())?
+        reply.await.map_err(|_| closed())?
     }
 
-    async fn executed(&self, order: WriteRequest) -> Result<ExecuteResult, StoreError> {
-        match self.order(order).await? {
+    async fn executed(&self, request: WriteRequest) -> Result<ExecuteResult, StoreError> {
+        match self.request(request).await? {
             WriteReply::Executed(executed) => Ok(executed),
             WriteReply::NoSuchWorkflow(hash) => Err(StoreError {
                 kind: StoreErrorKind::NoSuchWorkflow,
@@ -152,8 +150,8 @@ impl<S: WorkflowBackend> WorkflowDatabase<S> {
     }
 
     async fn found(&self, lookup: RowLookup) -> Result<LookupResult, StoreError> {
-        let mut shelf = self.reading.lock().await;
-        Ok(shelf.find(&lookup).await?)
+        let mut backend = self.reading.lock().await;
+        Ok(backend.find(&lookup).await?)
     }
 }
 
@@ -168,15 +166,15 @@ fn closed() -> StoreError {
 impl<S: WorkflowBackend> WorkflowStore for WorkflowDatabase<S> {
     fn keep_workflow<'a>(&'a self, source: &'a str) -> StoreFuture<'a, TextHash> {
         Box::pin(async move {
-            self.order(WriteRequest::KeepText(source.into())).await?;
+            self.request(WriteRequest::KeepText(source.into())).await?;
             Ok(TextHash::of(source))
         })
     }
 
     fn workflow<'a>(&'a self, hash: &'a TextHash) -> StoreFuture<'a, Option<Arc<Workflow>>> {
         Box::pin(async move {
-            let mut shelf = self.reading.lock().await;
-            Ok(self.texts.get(&mut *shelf, hash).await?)
+            let mut backend = self.reading.lock().await;
+            Ok(self.texts.get(&mut *backend, hash).await?)
         })
     }
 
@@ -204,7 +202,7 @@ impl<S: WorkflowBackend> WorkflowStore for WorkflowDatabase<S> {
         });
         let turn = WriteRequest::Turn(reports.collect(), claim);
         Box::pin(async move {
-            match self.order(turn).await? {
+            match self.request(turn).await? {
                 WriteReply::Claimed(claimed) => Ok(claimed),
                 _ => Err(closed()),
             }
@@ -213,10 +211,10 @@ impl<S: WorkflowBackend> WorkflowStore for WorkflowDatabase<S> {
 
     fn hint(&self) -> StoreFuture<'_, ()> {
         Box::pin(async move {
-            match &self.bell {
-                Some(bell) => {
-                    bell.wanted.notify_one();
-                    bell.rung.notified().await;
+            match &self.listener {
+                Some(listener) => {
+                    listener.wanted.notify_one();
+                    listener.ready.notified().await;
                 }
                 None => std::future::pending().await,
             }
@@ -231,7 +229,7 @@ impl<S: WorkflowBackend> WorkflowStore for WorkflowDatabase<S> {
     ) -> StoreFuture<'a, Vec<(TaskId, CommandRefusal)>> {
         Box::pin(async move {
             match self
-                .order(WriteRequest::Heartbeat(tasks.to_vec(), lease_ms))
+                .request(WriteRequest::Heartbeat(tasks.to_vec(), lease_ms))
                 .await?
             {
                 WriteReply::Lost(lost) => Ok(lost),
@@ -250,9 +248,9 @@ impl<S: WorkflowBackend> WorkflowStore for WorkflowDatabase<S> {
                 kind: StoreErrorKind::Corrupt,
                 message: refusal.message,
             };
-            let mut shelf = self.reading.lock().await;
-            let mut batch = RowCache::new();
-            let found = shelf.find(&RowLookup::Run(task.run.clone())).await?;
+            let mut backend = self.reading.lock().await;
+            let mut cache = RowCache::new();
+            let found = backend.find(&RowLookup::Run(task.run.clone())).await?;
             let LookupResult::Run(Some(run)) = &found else {
                 let message = format!("There is no run {}.", task.run);
                 return Err(refused(CommandRefusal {
@@ -261,20 +259,20 @@ impl<S: WorkflowBackend> WorkflowStore for WorkflowDatabase<S> {
                 }));
             };
             let hash = run.workflow.clone();
-            let Some(workflow) = self.texts.get(&mut *shelf, &hash).await? else {
+            let Some(workflow) = self.texts.get(&mut *backend, &hash).await? else {
                 return Err(StoreError {
                     kind: StoreErrorKind::NoSuchWorkflow,
                     message: format!("The workflow {hash} of {task} is not in the database."),
                 });
             };
-            batch.learn(RowLookup::Run(task.run.clone()), found);
+            cache.learn(RowLookup::Run(task.run.clone()), found);
             loop {
-                match view(&workflow, &mut batch, task, reads) {
+                match view(&workflow, &mut cache, task, reads) {
                     Ok(state) => return Ok(state),
                     Err(DecisionStop::Refused(refusal)) => return Err(refused(refusal)),
                     Err(DecisionStop::Rows(lookup)) => {
-                        let found = shelf.find(&lookup).await?;
-                        batch.learn(lookup, found);
+                        let found = backend.find(&lookup).await?;
+                        cache.learn(lookup, found);
                     }
                 }
             }
@@ -283,15 +281,15 @@ impl<S: WorkflowBackend> WorkflowStore for WorkflowDatabase<S> {
 
     fn due(&self, max: usize) -> StoreFuture<'_, Vec<TimerRow>> {
         Box::pin(async move {
-            let mut shelf = self.reading.lock().await;
-            Ok(shelf.due(self.clock.now_ms(), max).await?)
+            let mut backend = self.reading.lock().await;
+            Ok(backend.due(self.clock.now_ms(), max).await?)
         })
     }
 
     fn expired(&self, max: usize) -> StoreFuture<'_, Vec<(TaskId, u64)>> {
         Box::pin(async move {
-            let mut shelf = self.reading.lock().await;
-            Ok(shelf.expired(self.clock.now_ms(), max).await?)
+            let mut backend = self.reading.lock().await;
+            Ok(backend.expired(self.clock.now_ms(), max).await?)
         })
     }
 
@@ -324,8 +322,8 @@ impl<S: WorkflowBackend> WorkflowStore for WorkflowDatabase<S> {
 
     fn runs(&self, status: Option<RunStatus>, max: usize) -> StoreFuture<'_, Vec<RunRow>> {
         Box::pin(async move {
-            let mut shelf = self.reading.lock().await;
-            let rows = shelf.runs(status, max).await?;
+            let mut backend = self.reading.lock().await;
+            let rows = backend.runs(status, max).await?;
             Ok(rows.into_iter().map(for_readers).collect())
         })
     }
@@ -337,8 +335,8 @@ impl<S: WorkflowBackend> WorkflowStore for WorkflowDatabase<S> {
         max: usize,
     ) -> StoreFuture<'a, Vec<TaskRow>> {
         Box::pin(async move {
-            let mut shelf = self.reading.lock().await;
-            Ok(shelf.tasks(run, which, max).await?)
+            let mut backend = self.reading.lock().await;
+            Ok(backend.tasks(run, which, max).await?)
         })
     }
 
@@ -349,25 +347,25 @@ impl<S: WorkflowBackend> WorkflowStore for WorkflowDatabase<S> {
         max: usize,
     ) -> StoreFuture<'a, Vec<RunEvent>> {
         Box::pin(async move {
-            let recent = self.recent.after(run, after, max);
-            if !recent.is_empty() {
-                return Ok(recent);
+            let buffered = self.event_buffer.after(run, after, max);
+            if !buffered.is_empty() {
+                return Ok(buffered);
             }
-            let mut shelf = self.reading.lock().await;
-            Ok(shelf.events(run, after, max).await?)
+            let mut backend = self.reading.lock().await;
+            Ok(backend.events(run, after, max).await?)
         })
     }
 
     fn calls<'a>(&'a self, task: &'a TaskId) -> StoreFuture<'a, Vec<CallRow>> {
         Box::pin(async move {
-            let mut shelf = self.reading.lock().await;
-            Ok(shelf.calls(task).await?)
+            let mut backend = self.reading.lock().await;
+            Ok(backend.calls(task).await?)
         })
     }
 
     fn keep_log<'a>(&'a self, lines: &'a [LogLine]) -> StoreFuture<'a, ()> {
         Box::pin(async move {
-            self.order(WriteRequest::KeepLog(lines.to_vec())).await?;
+            self.request(WriteRequest::KeepLog(lines.to_vec())).await?;
             Ok(())
         })
     }
@@ -379,21 +377,21 @@ impl<S: WorkflowBackend> WorkflowStore for WorkflowDatabase<S> {
         max: usize,
     ) -> StoreFuture<'a, Vec<LogLine>> {
         Box::pin(async move {
-            let mut shelf = self.reading.lock().await;
-            Ok(shelf.log(task, after, max).await?)
+            let mut backend = self.reading.lock().await;
+            Ok(backend.log(task, after, max).await?)
         })
     }
 
     fn notices(&self, max: usize) -> StoreFuture<'_, Vec<(u64, Notice)>> {
         Box::pin(async move {
-            let mut shelf = self.reading.lock().await;
-            Ok(shelf.notices(max).await?)
+            let mut backend = self.reading.lock().await;
+            Ok(backend.notices(max).await?)
         })
     }
 
     fn acknowledge<'a>(&'a self, notices: &'a [u64]) -> StoreFuture<'a, ()> {
         Box::pin(async move {
-            self.order(WriteRequest::Acknowledge(notices.to_vec()))
+            self.request(WriteRequest::Acknowledge(notices.to_vec()))
                 .await?;
             Ok(())
         })
@@ -401,7 +399,7 @@ impl<S: WorkflowBackend> WorkflowStore for WorkflowDatabase<S> {
 
     fn delete_runs<'a>(&'a self, runs: &'a [RunId]) -> StoreFuture<'a, Vec<RunDeletion>> {
         Box::pin(async move {
-            match self.order(WriteRequest::Delete(runs.to_vec())).await? {
+            match self.request(WriteRequest::Delete(runs.to_vec())).await? {
                 WriteReply::Deleted(deletions) => Ok(deletions),
                 _ => Err(closed()),
             }
@@ -410,8 +408,8 @@ impl<S: WorkflowBackend> WorkflowStore for WorkflowDatabase<S> {
 
     fn throw_away(&self, age_ms: u64, from: PruneProgress) -> StoreFuture<'_, PruneProgress> {
         Box::pin(async move {
-            match self.order(WriteRequest::ThrowAway(age_ms, from)).await? {
-                WriteReply::Thrown(thrown) => Ok(thrown),
+            match self.request(WriteRequest::Prune(age_ms, from)).await? {
+                WriteReply::Pruned(pruned) => Ok(pruned),
                 _ => Ok(PruneProgress::default()),
             }
         })
@@ -425,3 +423,6 @@ fn for_readers(row: RunRow) -> RunRow {
         ..row
     }
 }
+
+#[cfg(test)]
+mod tests;

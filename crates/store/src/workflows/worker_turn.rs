@@ -9,9 +9,8 @@ use flow::{ClaimRequest, ClaimedTask, TaskId};
 use super::backend::WorkflowBackend;
 use super::commit_loop::{CommitLoop, ReadyLookup};
 use super::decider::{CacheMiss, CommandDecider};
-use super::optimistic::LastPoll;
-use super::prefetch::learn_found;
-use crate::error::Result;
+use super::optimistic::{Decided, LastPoll, PendingCommit};
+use super::prefetch::cache_runs;
 
 /// `Ok`, or the row or text that the cache lacks.
 type CacheResult = std::result::Result<(), CacheMiss>;
@@ -46,20 +45,20 @@ impl<'o> WorkerTurn<'o> {
 
     /// Applies the worker's reports. After a missing row was read, it continues with the report
     /// that needed it.
-    fn tell(&mut self, mind: &CommandDecider, batch: &mut RowCache) -> CacheResult {
+    fn apply_reports(&mut self, decider: &CommandDecider, cache: &mut RowCache) -> CacheResult {
         while let Some(report) = self.reports.front() {
             // A refusal means that the lease ran out and the task belongs to another worker now;
             // its report counts.
-            let _ = mind.execute_pinned(batch, report)?;
+            let _ = decider.execute_pinned(cache, report)?;
             self.reports.pop_front();
         }
         Ok(())
     }
 
     /// Plans to claim the tasks that this turn's reports have made ready.
-    fn want_fresh(&mut self, mind: &CommandDecider, batch: &RowCache) {
+    fn queue_new_tasks(&mut self, decider: &CommandDecider, cache: &RowCache) {
         if self.room() > 0 {
-            let fresh = batch.ready(mind.now_ms()).into_iter();
+            let fresh = cache.ready(decider.now_ms()).into_iter();
             let fresh = fresh.filter(|row| is_wanted(self.claim, row));
             self.wanted = fresh.map(|row| row.id.clone()).collect();
         }
@@ -67,26 +66,26 @@ impl<'o> WorkerTurn<'o> {
 
     /// Claims the planned tasks. After a missing row was read, it continues with the task that
     /// needed it.
-    fn take(&mut self, mind: &CommandDecider, batch: &mut RowCache) -> CacheResult {
+    fn decide_claims(&mut self, decider: &CommandDecider, cache: &mut RowCache) -> CacheResult {
         while self.room() > 0
             && let Some(task) = self.wanted.front()
         {
-            let claim = self.claiming(task.clone());
-            let executed = mind.execute_pinned(batch, &claim)?;
+            let claim = self.claim_command(task.clone());
+            let executed = decider.execute_pinned(cache, &claim)?;
             // A refusal means that another worker was faster.
             self.taken
                 .extend(self.wanted.pop_front().filter(|_| executed.is_ok()));
         }
         self.wanted.clear();
         while let Some(task) = self.taken.front() {
-            let claimed = mind.claimed(batch, task)?;
+            let claimed = decider.claimed(cache, task)?;
             self.claimed.extend(claimed);
             self.taken.pop_front();
         }
         Ok(())
     }
 
-    fn claiming(&self, task: TaskId) -> EngineCommand {
+    fn claim_command(&self, task: TaskId) -> EngineCommand {
         EngineCommand::Claim {
             task,
             worker: self.claim.worker.clone(),
@@ -94,68 +93,78 @@ impl<'o> WorkerTurn<'o> {
             rates: self.claim.rates.clone(),
         }
     }
-}
 
-impl<S: WorkflowBackend> CommitLoop<S> {
-    /// Runs a turn: reports, then the tasks that have been ready for longest, then those that the
+    /// Runs the turn: reports, then the tasks that have been ready for longest, then those that the
     /// reports made ready. A turn that skipped the ready list reads it after all if its worker has
     /// room left.
-    pub(super) async fn take_turn(
-        &mut self,
-        batch: &mut RowCache,
-        mut turn: WorkerTurn<'_>,
+    pub(super) async fn run<S: WorkflowBackend>(
+        mut self,
+        commit_loop: &mut CommitLoop<S>,
+        pending: &mut PendingCommit,
         ready: ReadyLookup,
-    ) -> Result<Vec<ClaimedTask>> {
-        self.decide(batch, |mind, batch| turn.tell(mind, batch))
+    ) -> Decided<Vec<ClaimedTask>> {
+        commit_loop
+            .decide(pending, |decider, cache| self.apply_reports(decider, cache))
             .await?;
         let has_skipped = matches!(ready, ReadyLookup::Skipped);
         match ready {
-            _ if turn.room() == 0 => {}
-            ReadyLookup::Found(oldest) => self.claim_all(batch, &mut turn, oldest).await?,
-            ReadyLookup::Unknown => self.look(batch, &mut turn).await?,
+            _ if self.room() == 0 => {}
+            ReadyLookup::Found(oldest) => self.claim(commit_loop, pending, oldest).await?,
+            ReadyLookup::Unknown => self.poll_ready(commit_loop, pending).await?,
             ReadyLookup::Skipped => {}
         }
         // Fresh tasks come last: all others have waited longer.
-        turn.want_fresh(&self.mind, batch);
-        self.take_all(batch, &mut turn).await?;
-        if has_skipped && turn.room() > 0 && self.looked.is_none_or(LastPoll::had_some) {
-            self.stop_guessing(batch).await?;
-            self.look(batch, &mut turn).await?;
+        self.queue_new_tasks(&commit_loop.decider, &pending.cache);
+        self.claim_queued(commit_loop, pending).await?;
+        if has_skipped && self.room() > 0 && commit_loop.last_poll.is_none_or(LastPoll::had_some) {
+            commit_loop.fall_back_to_transaction(pending).await?;
+            self.poll_ready(commit_loop, pending).await?;
         }
-        Ok(turn.claimed)
+        Ok(self.claimed)
     }
 
     /// Reads the tasks that have been ready for longest, and claims them.
-    async fn look(&mut self, batch: &mut RowCache, turn: &mut WorkerTurn<'_>) -> Result<()> {
+    async fn poll_ready<S: WorkflowBackend>(
+        &mut self,
+        commit_loop: &mut CommitLoop<S>,
+        pending: &mut PendingCommit,
+    ) -> Decided<()> {
         let room = ClaimRequest {
-            max: turn.room(),
-            ..turn.claim.clone()
+            max: self.room(),
+            ..self.claim.clone()
         };
-        let waiting = self.shelf.ready(&room, self.mind.now_ms()).await?;
-        self.looked = Some(LastPoll::now(waiting.tasks.is_empty()));
-        learn_found(batch, waiting.runs);
-        self.claim_all(batch, turn, waiting.tasks).await
+        let now_ms = commit_loop.decider.now_ms();
+        let waiting = commit_loop.backend.ready(&room, now_ms).await?;
+        commit_loop.last_poll = Some(LastPoll::now(waiting.tasks.is_empty()));
+        cache_runs(&mut pending.cache, waiting.runs);
+        self.claim(commit_loop, pending, waiting.tasks).await
     }
 
     /// Claims tasks that the database found, after prefetching their rows.
-    async fn claim_all(
+    async fn claim<S: WorkflowBackend>(
         &mut self,
-        batch: &mut RowCache,
-        turn: &mut WorkerTurn<'_>,
+        commit_loop: &mut CommitLoop<S>,
+        pending: &mut PendingCommit,
         oldest: Vec<TaskId>,
-    ) -> Result<()> {
+    ) -> Decided<()> {
         let runs = oldest.iter().map(|task| task.run.clone()).collect();
-        self.learn_runs(batch, runs).await?;
-        let claims = oldest.iter().map(|task| turn.claiming(task.clone()));
+        commit_loop.read_runs(pending, runs).await?;
+        let claims = oldest.iter().map(|task| self.claim_command(task.clone()));
         let claims: Vec<EngineCommand> = claims.collect();
-        self.foresee(batch, &claims.iter().collect::<Vec<_>>())
+        commit_loop
+            .prefetch(pending, &claims.iter().collect::<Vec<_>>())
             .await?;
-        turn.wanted = oldest.into();
-        self.take_all(batch, turn).await
+        self.wanted = oldest.into();
+        self.claim_queued(commit_loop, pending).await
     }
 
-    async fn take_all(&mut self, batch: &mut RowCache, turn: &mut WorkerTurn<'_>) -> Result<()> {
-        self.decide(batch, |mind, batch| turn.take(mind, batch))
+    async fn claim_queued<S: WorkflowBackend>(
+        &mut self,
+        commit_loop: &mut CommitLoop<S>,
+        pending: &mut PendingCommit,
+    ) -> Decided<()> {
+        commit_loop
+            .decide(pending, |decider, cache| self.decide_claims(decider, cache))
             .await
     }
 }

@@ -19,14 +19,14 @@ pub(super) struct WorkflowCache(Arc<Mutex<HashMap<TextHash, Arc<Workflow>>>>);
 impl WorkflowCache {
     pub(super) async fn get<S: WorkflowBackend>(
         &self,
-        shelf: &mut S,
+        backend: &mut S,
         hash: &TextHash,
     ) -> Result<Option<Arc<Workflow>>> {
         let known = self.known(hash);
         if known.is_some() {
             return Ok(known);
         }
-        let Some(source) = shelf.text(hash).await? else {
+        let Some(source) = backend.text(hash).await? else {
             return Ok(None);
         };
         let workflow = flow::parse(&source).map_err(|error| {

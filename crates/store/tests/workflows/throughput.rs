@@ -1,5 +1,5 @@
 //! Prints the steps and items per second. Small in every test run, so that it keeps working; to
-//! measure: `DRAWLOOM_STORE_MEASURE=1 cargo nextest run -p store throughput --no-capture -j 1`.
+//! measure: `DRAWLOOM_STORE_MEASURE=1 cargo nextest run -p store throughput --run-ignored all --no-capture -j 1`.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -24,7 +24,7 @@ const LOOP: &str = "graph TD
 ";
 const ATONCE: usize = 8;
 
-/// All of it where it is measured, a twentieth otherwise.
+/// Returns the number of runs or items: all, or a twentieth for a quick look.
 fn size(full: u32) -> u32 {
     match std::env::var_os("DRAWLOOM_STORE_MEASURE") {
         Some(_) => full,
@@ -102,6 +102,7 @@ fn rate(what: &str, count: usize, began: Instant) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "measure: it prints rates and judges none"]
 async fn throughput_of_sqlite() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| {
@@ -116,6 +117,7 @@ async fn throughput_of_sqlite() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "measure: it prints rates and judges none"]
 async fn throughput_of_postgres() {
     let cluster = Cluster::start(Flush::Yes).await;
     chains(place::postgres(&cluster.database("chain").await).await).await;

@@ -40,7 +40,6 @@ use perform::PerformMode;
 use plan::ApplyPlan;
 use staging::StagingArea;
 
-pub use staging::LOCK_WAIT_MAX;
 pub(crate) use staging::make_dir;
 
 /// The failures that an apply must survive.

@@ -18,7 +18,7 @@ use crate::writer::is_writer_lock;
 use crate::{Error, RelPath, Root, WorkspaceErrorKind};
 
 /// Time that an apply waits for another process's apply to end.
-pub const LOCK_WAIT_MAX: Duration = Duration::from_secs(30);
+pub(crate) const LOCK_WAIT_MAX: Duration = Duration::from_secs(30);
 
 const LOCK: &str = "lock";
 const LOCK_POLL: Duration = Duration::from_millis(2);

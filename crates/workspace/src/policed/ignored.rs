@@ -14,7 +14,7 @@ use crate::descent::{Descent, kind_of};
 use crate::{PathKind, RelPath, Root};
 
 /// The most bytes read of one ignore file; the rest is ignored.
-pub const IGNORE_BYTES_MAX: u64 = 1024 * 1024;
+pub(crate) const IGNORE_BYTES_MAX: u64 = 1024 * 1024;
 
 /// The names of ignore files; the last one wins.
 const FILES: [&str; 2] = [".gitignore", ".ignore"];

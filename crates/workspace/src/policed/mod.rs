@@ -34,7 +34,6 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::{AccessPolicy, Error, Root, WriteScope};
 
-pub use ignored::IGNORE_BYTES_MAX;
 pub use limits::{Limits, WriteCounter};
 pub use list::{DirectoryListing, ListingEntry, TreeListing, WalkOptions};
 pub use parallel_walk::{ReadCandidate, ReadableFile};

@@ -86,7 +86,7 @@ impl DenialRule {
 
     /// Returns true if an exception of the project can lift it.
     #[must_use]
-    pub fn can_be_lifted(&self) -> bool {
+    pub(crate) fn can_be_lifted(&self) -> bool {
         matches!(
             self,
             Self::Environment

@@ -32,7 +32,6 @@ use patterns::{AllowPatterns, DenyPatterns};
 pub use content::SECRET_SCAN_BYTES_MAX;
 pub use denial::{Denial, DenialRule, PathAccess};
 pub use grant::{GrantedAction, WriteGrant};
-pub use patterns::POLICY_PATTERNS_MAX;
 
 /// A project's additions to the built-in rules. Patterns are globs; one without `/` matches at any
 /// depth, and everything below a match matches too.

@@ -6,7 +6,7 @@ use unicode_normalization::UnicodeNormalization;
 use crate::{Error, RelPath, WorkspaceErrorKind};
 
 /// The most patterns in one list.
-pub const POLICY_PATTERNS_MAX: usize = 1_000;
+pub(crate) const POLICY_PATTERNS_MAX: usize = 1_000;
 
 /// Patterns that refuse. They match in any case and any composition of accents, and refuse
 /// everything below a match with it.

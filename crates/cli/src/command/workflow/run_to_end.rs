@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use app::worker::{StopCondition, WorkerEnd, WorkerOptions};
 use app::workflows::RunActivity;
-use flow::engine::{HoldKind, RunEvent, RunRow, RunStatus, TaskRow, TaskStatus, WorkflowTaskKind};
+use flow::engine::{
+    AttemptFailure, FailureClass, HoldKind, RunEvent, RunRow, RunStatus, TaskRow, TaskStatus,
+    WorkflowTaskKind,
+};
 use flow::{RunId, TaskSelection};
 use serde_json::{Value, json};
 
@@ -166,7 +169,7 @@ fn paused(
     }
     let hint = match held.first() {
         // A run keeps the input it was begun with.
-        Some(_) if reason.contains("`input.") => {
+        Some(task) if misses_input(use_cases, task) => {
             format!("start it again with the value, and `drawloom runs cancel {root}`")
         }
         Some(task) => format!(
@@ -180,6 +183,25 @@ fn paused(
         None => format!("the run {run} is paused: {reason}"),
     };
     Ok(CliError::failed("E_RUN_PAUSED", what).hint(hint))
+}
+
+/// Tells whether a task cannot work because its step reads a value that the run's input lacks.
+fn misses_input(use_cases: &TerminalUseCases, task: &TaskRow) -> bool {
+    let is_invalid = |failure: &AttemptFailure| failure.class == FailureClass::Invalid;
+    let run = use_cases.wait(use_cases.run(&task.id.run)).ok().flatten();
+    let (Some(run), true) = (run, task.failure.as_ref().is_some_and(is_invalid)) else {
+        return false;
+    };
+    let workflow = use_cases.wait(use_cases.workflow(&run)).ok();
+    let input = use_cases.wait(use_cases.input(&run.id)).unwrap_or_default();
+    let step = workflow
+        .as_ref()
+        .and_then(|workflow| workflow.step_of(task));
+    step.is_some_and(|step| {
+        let reads = step.reads.iter().map(|read| read.path.as_slice());
+        let mut inputs = reads.filter(|path| path.first().is_some_and(|name| name == "input"));
+        inputs.any(|path| path.get(1).is_some_and(|key| input.get(key).is_none()))
+    })
 }
 
 /// Names the signal a task waits for, and the command that sends it.

@@ -367,6 +367,7 @@ mod tests {
             why: None,
             class: None,
             spent: None,
+            budget: None,
         }
     }
 
