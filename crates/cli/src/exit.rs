@@ -345,7 +345,11 @@ impl From<&recipe::Diagnostic> for CliProblem {
             excerpt: diagnostic.excerpt.clone(),
             notes: Vec::new(),
             hint: diagnostic.hint.clone(),
-            answer: diagnostic.answer.as_deref().cloned(),
+            answer: diagnostic
+                .answer
+                .as_deref()
+                .filter(|it| it.rule.is_some())
+                .cloned(),
         }
     }
 }

@@ -70,18 +70,17 @@ pub struct Diagnostic {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
     /// The answer it is about, for programs that correct answers.
-    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    #[serde(flatten, skip_serializing_if = "breaks_no_rule")]
     pub answer: Option<Box<WrongAnswer>>,
-    /// The key of the answer or variable whose value is wrong.
-    #[serde(skip)]
-    pub(crate) wrong_key: Option<String>,
 }
 
 /// The wrong answer, the rule it broke, and the value that was found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct WrongAnswer {
     pub key: String,
-    pub rule: prompt::AnswerRule,
+    /// `None` for the value of a variable, which the recipe itself refuses.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rule: Option<prompt::AnswerRule>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub found: Option<serde_json::Value>,
 }
@@ -99,6 +98,11 @@ pub struct Error {
     is_about_target: bool,
 }
 
+/// Recognises a diagnostic that programs cannot act on as on a wrong answer.
+fn breaks_no_rule(answer: &Option<Box<WrongAnswer>>) -> bool {
+    answer.as_ref().is_none_or(|answer| answer.rule.is_none())
+}
+
 impl Diagnostic {
     pub(crate) fn new(message: impl Into<String>) -> Self {
         Self {
@@ -108,7 +112,6 @@ impl Diagnostic {
             excerpt: None,
             hint: None,
             answer: None,
-            wrong_key: None,
         }
     }
 
@@ -117,16 +120,20 @@ impl Diagnostic {
     pub(crate) fn about(mut self, problem: &prompt::AnswerProblem) -> Self {
         self.answer = Some(Box::new(WrongAnswer {
             key: problem.key.clone(),
-            rule: problem.rule,
+            rule: Some(problem.rule),
             found: problem.found.as_deref().cloned(),
         }));
-        self.about_key(&problem.key)
+        self
     }
 
-    /// Says which answer or variable has a wrong value.
+    /// Says which variable has a wrong value.
     #[must_use]
-    pub(crate) fn about_key(mut self, key: &str) -> Self {
-        self.wrong_key = Some(key.to_owned());
+    pub(crate) fn about_variable(mut self, name: &str) -> Self {
+        self.answer = Some(Box::new(WrongAnswer {
+            key: name.to_owned(),
+            rule: None,
+            found: None,
+        }));
         self
     }
 
@@ -212,7 +219,8 @@ impl Error {
     /// Returns the keys of the wrong answers.
     pub fn wrong_answers(&self) -> impl Iterator<Item = &str> {
         let diagnostics = self.diagnostics.iter();
-        diagnostics.filter_map(|diagnostic| diagnostic.wrong_key.as_deref())
+        let answers = diagnostics.filter_map(|diagnostic| diagnostic.answer.as_ref());
+        answers.map(|answer| answer.key.as_str())
     }
 
     /// Returns the recipe's own sentence about a failure (`onError`).

@@ -308,7 +308,7 @@ fn take(
         }
         Some(wanted) => {
             let value = checked(&wanted.variable, &typed);
-            let value = value.map_err(|wrong| placed(wrong).about_key(&question.key))?;
+            let value = value.map_err(|wrong| placed(wrong).about_variable(&question.key))?;
             known.values.insert(question.key.clone(), value);
         }
     }
@@ -336,7 +336,7 @@ fn take_variables(
             }
             Err(wrong) => {
                 let problem = Diagnostic::new(format!("the answer `{name}` {wrong}"));
-                problems.push(problem.about_key(name));
+                problems.push(problem.about_variable(name));
             }
         }
     }

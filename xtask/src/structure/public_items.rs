@@ -32,10 +32,8 @@ impl PublicItems {
         let unit = unit_of(path);
         let seen = self.identifiers.entry(unit.clone()).or_default();
         seen.extend(source.identifiers.iter().cloned());
-        if let Some(name) = path
-            .strip_prefix("crates/")
-            .and_then(|_| unit.strip_suffix("/src"))
-        {
+        let is_production = path.starts_with("crates/") && !source.file.is_test();
+        if let Some(name) = unit.strip_suffix("/src").filter(|_| is_production) {
             let mut collector = Collector {
                 path,
                 crate_name: name,

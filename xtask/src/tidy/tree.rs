@@ -28,6 +28,9 @@ const DATA_FOLDERS: [&str; 7] = [
 /// Code of others, which keeps their habits.
 const VENDORED: &str = "vendor/oxc_parser/";
 
+/// The crate of shared fixtures: all of it is test code.
+const TESTKIT: &str = "crates/testkit/";
+
 pub(crate) struct Tree {
     pub(crate) files: Vec<TextFile>,
     /// Every path, binary files included, and every folder above one.
@@ -102,7 +105,9 @@ impl TextFile {
 
     /// Test files may be as long as their list of cases.
     pub(crate) fn is_test(&self) -> bool {
-        self.path.ends_with("/tests.rs") || self.folders().any(|folder| folder == "tests")
+        self.path.ends_with("/tests.rs")
+            || self.folders().any(|folder| folder == "tests")
+            || self.path.starts_with(TESTKIT)
     }
 
     fn folders(&self) -> impl Iterator<Item = &str> {

@@ -10,7 +10,6 @@
 )]
 
 mod agent_fixture;
-mod scripted;
 
 mod limits;
 mod mcp;
@@ -19,3 +18,5 @@ mod resume;
 mod smollm;
 mod tools;
 mod turns;
+
+use testkit::scripted_model as scripted;

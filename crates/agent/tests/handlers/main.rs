@@ -9,9 +9,6 @@
     reason = "tests build the projects and servers they work with"
 )]
 
-#[path = "../agent/scripted.rs"]
-#[allow(dead_code, reason = "these tests use a part of it")]
-mod scripted;
 mod task_project;
 
 mod answers;
@@ -22,3 +19,5 @@ mod plan_files;
 mod plan_runs;
 mod task_files;
 mod validation;
+
+use testkit::scripted_model as scripted;

@@ -9,14 +9,6 @@
     reason = "tests build the projects and servers they work with"
 )]
 
-#[path = "../../../agent/tests/agent/scripted.rs"]
-#[allow(dead_code, reason = "these tests use a part of it")]
-mod scripted;
-
-#[path = "../../../vcs/tests/vcs/peer.rs"]
-#[allow(dead_code, reason = "these tests use a part of it")]
-mod peer;
-
 mod mortal;
 mod test_builder;
 
@@ -35,3 +27,5 @@ mod repairing;
 mod resuming;
 mod reviewing;
 mod task_types;
+
+use testkit::{peer, scripted_model as scripted};

@@ -9,29 +9,17 @@
 )]
 
 #[allow(dead_code, reason = "these tests need a part of it")]
-#[path = "../../../store/tests/workflows/cluster.rs"]
-mod cluster;
-#[allow(dead_code, reason = "these tests need a part of it")]
 #[path = "../mcp/client.rs"]
 mod mcp_client;
 #[allow(dead_code, reason = "these tests need a part of it")]
 #[path = "../tasks/model.rs"]
 mod model;
 #[allow(dead_code, reason = "these tests need a part of it")]
-#[path = "../../../vcs/tests/vcs/peer.rs"]
-mod peer;
-#[allow(dead_code, reason = "these tests need a part of it")]
 #[path = "../cli/project.rs"]
 mod project;
 #[allow(dead_code, reason = "these tests need a part of it")]
-#[path = "../../../vcs/tests/vcs/scripted.rs"]
-mod scripted;
-#[allow(dead_code, reason = "these tests need a part of it")]
 #[path = "../postgres/server.rs"]
 mod server;
-#[allow(dead_code, reason = "these tests need a part of it")]
-#[path = "../../../vcs/tests/vcs/stateful.rs"]
-mod stateful;
 #[allow(dead_code, reason = "these tests need a part of it")]
 #[path = "../tasks/task_fixture.rs"]
 mod task_fixture;
@@ -52,3 +40,5 @@ mod serving;
 mod terminal;
 mod untouched;
 mod wrong;
+
+use testkit::{cluster, peer, stateful_forge as stateful};

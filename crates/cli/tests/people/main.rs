@@ -13,13 +13,6 @@
 #[path = "../cli/project.rs"]
 mod project;
 
-#[allow(dead_code, reason = "these tests need a part of it")]
-#[path = "../../../store/tests/workflows/cluster.rs"]
-mod cluster;
-
-#[path = "../../../server/tests/api/certificate.rs"]
-mod certificate;
-
 #[path = "../postgres/small.rs"]
 mod small;
 
@@ -36,6 +29,7 @@ mod users;
 
 use project::{CliProject, ExpectedRun, ExpectedText, ProgramOutput, check};
 use serde_json::Value;
+use testkit::{certificate, cluster};
 
 /// A command line that must succeed, and the document it prints.
 #[track_caller]

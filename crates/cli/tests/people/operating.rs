@@ -74,10 +74,8 @@ fn count_runs(server: &ServeProcess, headers: &[&str]) -> u64 {
 }
 
 #[test]
-fn a_disk_that_is_full_is_said_and_nothing_is_half_written() {
-    if !SmallDisk::is_possible() {
-        return;
-    }
+#[ignore = "root: only root can mount a small disk"]
+fn a_disk_that_is_full_is_said_and_nothing_is_half_written_as_root() {
     let project = CliProject::empty();
     let disk = SmallDisk::mount(&project.path().join("on"), MEGABYTES);
     project.write("on/.drawloom/workflows/review.mmd", MANUAL);

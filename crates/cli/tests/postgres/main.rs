@@ -14,13 +14,6 @@
 #[path = "../cli/project.rs"]
 mod project;
 
-#[allow(dead_code, reason = "these tests need a part of it")]
-#[path = "../../../flow/tests/simulation/chance.rs"]
-mod chance;
-
-#[path = "../../../store/tests/workflows/cluster.rs"]
-mod cluster;
-
 mod server;
 mod small;
 mod storm;
@@ -31,3 +24,5 @@ mod disks;
 mod keys;
 mod leading;
 mod storms;
+
+use testkit::{chance, cluster};

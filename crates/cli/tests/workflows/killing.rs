@@ -1,9 +1,5 @@
 //! Workers that die, and work that is stopped: nothing is lost, nothing happens twice.
 
-#[allow(dead_code, reason = "these tests need a part of it")]
-#[path = "../../../flow/tests/simulation/chance.rs"]
-mod chance;
-
 #[path = "../postgres/small.rs"]
 mod small;
 
@@ -20,6 +16,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
+use testkit::chance;
 
 use serde_json::json;
 

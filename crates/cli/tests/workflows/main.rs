@@ -26,9 +26,6 @@ mod build_fixture;
 #[path = "../tasks/model.rs"]
 mod model;
 #[allow(dead_code, reason = "these tests need a part of it")]
-#[path = "../../../vcs/tests/vcs/peer.rs"]
-mod peer;
-#[allow(dead_code, reason = "these tests need a part of it")]
 #[path = "../tasks/task_fixture.rs"]
 mod task_fixture;
 
@@ -55,3 +52,5 @@ mod sharing;
 mod showing;
 mod triggering;
 mod wrong;
+
+use testkit::peer;

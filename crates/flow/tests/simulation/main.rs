@@ -17,13 +17,13 @@
 )]
 
 mod actors;
-mod chance;
 mod desks;
 mod drawing;
 mod law;
 mod world;
 
 use chance::Chance;
+use testkit::chance;
 use world::World;
 
 fn run(seeds: std::ops::Range<u64>) {

@@ -311,8 +311,8 @@ async fn clients_that_are_silent_around_the_handshake_lose_their_places() {
         ..ServeOptions::default()
     })
     .await;
-    let connector = files.connector(&[b"h2", b"http/1.1"]);
-    let old_connector = files.connector(&[b"http/1.1"]);
+    let connector = connector_to(&files, &[b"h2", b"http/1.1"]);
+    let old_connector = connector_to(&files, &[b"http/1.1"]);
     let mut silent = Vec::new();
     for _ in 0..2 {
         silent.push(listening.connect().await);
@@ -324,10 +324,7 @@ async fn clients_that_are_silent_around_the_handshake_lose_their_places() {
     for connector in [&connector, &old_connector] {
         for begun in ["", "GET / HTTP/1.1\r\nX-Slow: "] {
             let stream = listening.connect().await;
-            let mut stream = connector
-                .connect(TestCertificate::name(), stream)
-                .await
-                .unwrap();
+            let mut stream = connector.connect(server_name(), stream).await.unwrap();
             stream.write_all(begun.as_bytes()).await.unwrap();
             shaken.push(stream);
         }
@@ -335,7 +332,7 @@ async fn clients_that_are_silent_around_the_handshake_lose_their_places() {
     // Two places are left, and one of those that are silent is soon free for each of these.
     for _ in 0..10 {
         let stream = listening.connect().await;
-        let stream = old_connector.connect(TestCertificate::name(), stream).await;
+        let stream = old_connector.connect(server_name(), stream).await;
         let mut stream = stream.unwrap();
         stream
             .write_all(listening.plain("GET /healthz").as_bytes())
@@ -421,22 +418,20 @@ async fn a_change_comes_to_its_end_when_its_client_hangs_up() {
     listening.stop().await;
 }
 
-impl TestCertificate {
-    /// What shakes hands with a server that shows this certificate, in one of these protocols.
-    fn connector(&self, protocols: &[&[u8]]) -> tokio_rustls::TlsConnector {
-        use rustls::pki_types::pem::PemObject as _;
-        let certificate = rustls::pki_types::CertificateDer::from_pem_file(&self.certificate);
-        let mut roots = rustls::RootCertStore::empty();
-        roots.add(certificate.unwrap()).unwrap();
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let config = rustls::ClientConfig::builder_with_provider(provider);
-        let config = config.with_safe_default_protocol_versions().unwrap();
-        let mut config = config.with_root_certificates(roots).with_no_client_auth();
-        config.alpn_protocols = protocols.iter().map(|name| name.to_vec()).collect();
-        Arc::new(config).into()
-    }
+/// What shakes hands with a server that shows this certificate, in one of these protocols.
+fn connector_to(files: &TestCertificate, protocols: &[&[u8]]) -> tokio_rustls::TlsConnector {
+    use rustls::pki_types::pem::PemObject as _;
+    let certificate = rustls::pki_types::CertificateDer::from_pem_file(&files.certificate);
+    let mut roots = rustls::RootCertStore::empty();
+    roots.add(certificate.unwrap()).unwrap();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = rustls::ClientConfig::builder_with_provider(provider);
+    let config = config.with_safe_default_protocol_versions().unwrap();
+    let mut config = config.with_root_certificates(roots).with_no_client_auth();
+    config.alpn_protocols = protocols.iter().map(|name| name.to_vec()).collect();
+    Arc::new(config).into()
+}
 
-    fn name() -> rustls::pki_types::ServerName<'static> {
-        "localhost".try_into().unwrap()
-    }
+fn server_name() -> rustls::pki_types::ServerName<'static> {
+    "localhost".try_into().unwrap()
 }

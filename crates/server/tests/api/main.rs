@@ -8,15 +8,10 @@
     reason = "tests build their own fixtures and fail by panicking"
 )]
 
-#[allow(dead_code, reason = "these tests need a part of it")]
-#[path = "../../../store/tests/workflows/cluster.rs"]
-mod cluster;
-
 mod access;
 mod acts;
 mod attacks;
 mod builds;
-mod certificate;
 mod conventions;
 mod document;
 mod faults;
@@ -33,3 +28,5 @@ mod stream;
 mod test_server;
 mod webhooks;
 mod workflows;
+
+use testkit::{certificate, cluster};

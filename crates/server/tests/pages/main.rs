@@ -9,9 +9,6 @@
 )]
 
 #[allow(dead_code, reason = "these tests need a part of it")]
-#[path = "../../../store/tests/workflows/cluster.rs"]
-mod cluster;
-#[allow(dead_code, reason = "these tests need a part of it")]
 #[path = "../api/test_server.rs"]
 mod test_server;
 
@@ -26,6 +23,7 @@ use app::people::{UserFilter, UserRole};
 use axum::body::Body;
 use axum::http::Request;
 use http_body_util::BodyExt as _;
+use testkit::cluster;
 use tower::ServiceExt as _;
 
 use crate::test_server::TestServer;

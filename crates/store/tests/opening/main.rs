@@ -11,9 +11,6 @@
 )]
 
 #[allow(dead_code, reason = "these tests need a part of it")]
-#[path = "../workflows/cluster.rs"]
-mod cluster;
-#[allow(dead_code, reason = "these tests need a part of it")]
 #[path = "../store/support.rs"]
 mod support;
 
@@ -28,3 +25,5 @@ mod killed;
 mod old;
 mod strange;
 mod tls;
+
+use testkit::cluster;

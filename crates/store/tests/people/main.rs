@@ -9,9 +9,6 @@
     reason = "tests build their own fixtures and fail by panicking"
 )]
 
-#[allow(dead_code, reason = "these tests need a part of it")]
-#[path = "../workflows/cluster.rs"]
-mod cluster;
 mod place;
 
 mod attempts;
@@ -37,3 +34,5 @@ mod versions;
 mod views;
 mod watching;
 mod webhooks;
+
+use testkit::cluster;

@@ -9,9 +9,6 @@
     reason = "tests build their own fixtures, start themselves as victims, and fail by panicking"
 )]
 
-#[allow(dead_code, reason = "these tests need a part of it")]
-#[path = "../workflows/cluster.rs"]
-mod cluster;
 mod place;
 mod support;
 
@@ -22,3 +19,5 @@ mod full;
 mod holding;
 mod leases;
 mod opening;
+
+use testkit::cluster;

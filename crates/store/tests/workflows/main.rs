@@ -9,7 +9,6 @@
     reason = "tests build their own fixtures, start themselves as victims, and fail by panicking"
 )]
 
-mod cluster;
 mod cut;
 mod place;
 mod stage;
@@ -23,3 +22,5 @@ mod sharing;
 mod throughput;
 mod trips;
 mod whole_runs;
+
+use testkit::cluster;

@@ -10,10 +10,6 @@
 )]
 
 mod fixture;
-mod peer;
-mod scripted;
-#[allow(dead_code, reason = "tests of other crates use the rest")]
-mod stateful;
 
 mod alike;
 mod branches;
@@ -28,3 +24,5 @@ mod pushing;
 mod remembering;
 mod uncommitted;
 mod worktrees;
+
+use testkit::{peer, scripted_forge as scripted, stateful_forge as stateful};

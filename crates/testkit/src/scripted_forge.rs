@@ -10,7 +10,7 @@ use serde_json::Value;
 
 /// The reaction to one request.
 #[derive(Clone, Debug)]
-pub(crate) enum Act {
+pub enum Act {
     /// Status, headers, body.
     Reply(u16, Vec<(&'static str, String)>, String),
     /// Nothing, for a long time.
@@ -23,22 +23,22 @@ pub(crate) enum Act {
 
 /// A request as it arrived.
 #[derive(Clone, Debug)]
-pub(crate) struct Received {
+pub struct Received {
     /// Method and path.
-    pub(crate) line: String,
+    pub line: String,
     /// All headers, in small letters.
-    pub(crate) headers: String,
-    pub(crate) body: Value,
+    pub headers: String,
+    pub body: Value,
 }
 
-pub(crate) struct Scripted {
-    pub(crate) url: String,
+pub struct Scripted {
+    pub url: String,
     received: Arc<Mutex<Vec<Received>>>,
 }
 
 impl Scripted {
     /// Answers one request after the other; the last answer is given again and again.
-    pub(crate) fn start(acts: Vec<Act>) -> Scripted {
+    pub fn start(acts: Vec<Act>) -> Scripted {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let received = Arc::new(Mutex::new(Vec::new()));
@@ -60,19 +60,19 @@ impl Scripted {
         Scripted { url, received }
     }
 
-    pub(crate) fn received(&self) -> Vec<Received> {
+    pub fn received(&self) -> Vec<Received> {
         self.received.lock().unwrap().clone()
     }
 
     /// Method and path of every request, without the query.
-    pub(crate) fn lines(&self) -> Vec<String> {
+    pub fn lines(&self) -> Vec<String> {
         let received = self.received();
         let line = |request: &Received| request.line.split('?').next().unwrap().to_owned();
         received.iter().map(line).collect()
     }
 }
 
-pub(crate) fn receive(stream: &mut TcpStream) -> Option<Received> {
+pub fn receive(stream: &mut TcpStream) -> Option<Received> {
     stream.set_read_timeout(Some(Duration::from_secs(5))).ok()?;
     let mut bytes = Vec::new();
     let mut piece = [0; 4096];
@@ -132,11 +132,11 @@ fn perform(mut stream: TcpStream, act: Act) {
     }
 }
 
-pub(crate) fn reply(status: u16, body: &str) -> Act {
+pub fn reply(status: u16, body: &str) -> Act {
     Act::Reply(status, Vec::new(), body.to_owned())
 }
 
-pub(crate) fn reply_with(status: u16, headers: &[(&'static str, &str)], body: &str) -> Act {
+pub fn reply_with(status: u16, headers: &[(&'static str, &str)], body: &str) -> Act {
     let headers = headers
         .iter()
         .map(|(name, value)| (*name, (*value).to_owned()));

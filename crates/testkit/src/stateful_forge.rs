@@ -11,35 +11,35 @@ use std::thread;
 
 use serde_json::{Value, json};
 
-use crate::scripted::{Received, receive};
+use crate::scripted_forge::{Received, receive};
 
 /// A token that may write.
-pub(crate) const WRITER: &str = "a-token-that-may-write";
+pub const WRITER: &str = "a-token-that-may-write";
 /// A token that may only read.
-pub(crate) const READER: &str = "a-token-that-may-read";
+pub const READER: &str = "a-token-that-may-read";
 /// The pages of Gitea have so many entries at most.
 const PAGE_MAX: usize = 50;
 
 /// The forges that are emulated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Emulated {
+pub enum Emulated {
     GitLab,
     Gitea,
 }
 
 /// One request for a merge.
 #[derive(Clone, Debug)]
-pub(crate) struct KeptPull {
-    pub(crate) number: u64,
-    pub(crate) title: String,
-    pub(crate) body: String,
-    pub(crate) head: String,
-    pub(crate) is_open: bool,
-    pub(crate) labels: Vec<String>,
+pub struct KeptPull {
+    pub number: u64,
+    pub title: String,
+    pub body: String,
+    pub head: String,
+    pub is_open: bool,
+    pub labels: Vec<String>,
 }
 
 /// Where the branches of a forge's project are.
-pub(crate) enum ForgeBranches {
+pub enum ForgeBranches {
     /// As many as the test says.
     Named(Vec<String>),
     /// In a bare repository that a git server has.
@@ -59,8 +59,8 @@ struct ForgeMemory {
 }
 
 /// A forge that listens.
-pub(crate) struct StatefulForge {
-    pub(crate) url: String,
+pub struct StatefulForge {
+    pub url: String,
     memory: Arc<Mutex<ForgeMemory>>,
 }
 
@@ -68,7 +68,7 @@ type Answer = (u16, Value);
 
 impl StatefulForge {
     /// A forge whose project has the branches `main` and `builder/j1-x`.
-    pub(crate) fn start(kind: Emulated) -> StatefulForge {
+    pub fn start(kind: Emulated) -> StatefulForge {
         let project = match kind {
             Emulated::GitLab => "team/sub/app",
             Emulated::Gitea => "octo/hello",
@@ -78,7 +78,7 @@ impl StatefulForge {
     }
 
     /// A forge with this project.
-    pub(crate) fn with(kind: Emulated, project: &str, branches: ForgeBranches) -> StatefulForge {
+    pub fn with(kind: Emulated, project: &str, branches: ForgeBranches) -> StatefulForge {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let memory = ForgeMemory {
@@ -104,21 +104,21 @@ impl StatefulForge {
         forge
     }
 
-    pub(crate) fn pulls(&self) -> Vec<KeptPull> {
+    pub fn pulls(&self) -> Vec<KeptPull> {
         self.memory.lock().unwrap().pulls.clone()
     }
 
-    pub(crate) fn close(&self, number: u64) {
+    pub fn close(&self, number: u64) {
         let mut memory = self.memory.lock().unwrap();
         let pull = memory.pulls.iter_mut().find(|pull| pull.number == number);
         pull.unwrap().is_open = false;
     }
 
-    pub(crate) fn lose_next_answer(&self) {
+    pub fn lose_next_answer(&self) {
         self.memory.lock().unwrap().loses_answer = true;
     }
 
-    pub(crate) fn delete_branch(&self, name: &str) {
+    pub fn delete_branch(&self, name: &str) {
         let mut memory = self.memory.lock().unwrap();
         match &mut memory.branches {
             ForgeBranches::Named(branches) => branches.retain(|branch| branch != name),
@@ -127,7 +127,7 @@ impl StatefulForge {
     }
 
     /// Others have so many open requests.
-    pub(crate) fn add_others(&self, count: usize) {
+    pub fn add_others(&self, count: usize) {
         let mut memory = self.memory.lock().unwrap();
         for _ in 0..count {
             let number = memory.pulls.len() as u64 + 1;

@@ -11,19 +11,18 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 /// The token of `octo`, whose repositories the emulator has.
-pub(crate) const TOKEN: &str = "ghp_the-tests-own-token";
+pub const TOKEN: &str = "ghp_the-tests-own-token";
 
-/// A file beside the tests.
-pub(crate) fn beside(name: &str) -> PathBuf {
-    // Tests of other crates use these peers, too.
+/// Returns a file that belongs to the peers.
+pub fn beside(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../vcs/tests/peers")
         .join(name)
 }
 
 /// Installs the peer if it is missing; the output of that goes to the test's output.
-pub(crate) fn installed(peer: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("peers");
+pub fn installed(peer: &str) -> PathBuf {
+    let folder = target_folder().join("tmp/peers");
     let done = Command::new("bash")
         .arg(beside("install.sh"))
         .arg(&folder)
@@ -37,12 +36,18 @@ pub(crate) fn installed(peer: &str) -> PathBuf {
     folder.join(peer)
 }
 
+/// Returns cargo's target folder: a test is `debug/deps/NAME` below it.
+fn target_folder() -> PathBuf {
+    let test = std::env::current_exe().unwrap();
+    test.ancestors().nth(3).unwrap().to_owned()
+}
+
 /// A running program. Its stdin is a pipe from here: when the test goes, however it goes, the
 /// pipe closes and the shell around the program ends it.
-pub(crate) struct Running(Child);
+pub struct Running(Child);
 
 impl Running {
-    pub(crate) fn start(program: &Path, arguments: &[&str]) -> Running {
+    pub fn start(program: &Path, arguments: &[&str]) -> Running {
         let around = r#""$@" & child=$!; read -r _; kill "$child"; wait "$child""#;
         let child = Command::new("sh")
             .args(["-c", around, "sh"])
@@ -56,7 +61,7 @@ impl Running {
     }
 
     /// The first line of output with this in it. The rest is read too, or the peer would choke.
-    pub(crate) fn line_with(&mut self, sign: &'static str) -> String {
+    pub fn line_with(&mut self, sign: &'static str) -> String {
         let output = self.0.stdout.take().unwrap();
         let (found, finding) = mpsc::channel();
         thread::spawn(move || {
@@ -79,13 +84,13 @@ impl Drop for Running {
 }
 
 /// A real git server over HTTP for the bare repositories in a folder.
-pub(crate) struct GitServer {
-    pub(crate) port: u16,
+pub struct GitServer {
+    pub port: u16,
     _running: Running,
 }
 
 impl GitServer {
-    pub(crate) fn start(root: &Path, credentials: Option<&str>) -> GitServer {
+    pub fn start(root: &Path, credentials: Option<&str>) -> GitServer {
         let script = beside("git_http.py");
         let mut arguments = vec![script.to_str().unwrap(), root.to_str().unwrap()];
         arguments.extend(credentials);
@@ -100,13 +105,13 @@ impl GitServer {
 }
 
 /// A running emulator of GitHub, which keeps state.
-pub(crate) struct Emulator {
-    pub(crate) url: String,
+pub struct Emulator {
+    pub url: String,
     _running: Running,
 }
 
 impl Emulator {
-    pub(crate) fn start() -> Emulator {
+    pub fn start() -> Emulator {
         let folder = installed("emulate");
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
@@ -137,7 +142,7 @@ impl Emulator {
     }
 
     /// Asks the emulator for its state, with another program than ours.
-    pub(crate) fn ask(&self, path: &str) -> Value {
+    pub fn ask(&self, path: &str) -> Value {
         let url = format!("{}/repos/octo/hello/{path}", self.url);
         let script = "import sys, urllib.request as r\n\
                       q = r.Request(sys.argv[1], headers={'Authorization': 'Bearer ' + sys.argv[2]})\n\

@@ -9,7 +9,7 @@ use std::time::Duration;
 use llm::WireFormat;
 use serde_json::{Value, json};
 
-pub(crate) const FORMATS: [WireFormat; 3] = [
+pub const FORMATS: [WireFormat; 3] = [
     WireFormat::Anthropic,
     WireFormat::OpenAi,
     WireFormat::Gemini,
@@ -17,17 +17,17 @@ pub(crate) const FORMATS: [WireFormat; 3] = [
 
 /// One reply, whatever the format.
 #[derive(Clone, Debug)]
-pub(crate) struct ScriptedReply {
+pub struct ScriptedReply {
     text: String,
     /// Names and arguments, as the model writes them.
     calls: Vec<(String, String)>,
     stop: ScriptedStop,
-    pub(crate) input: u64,
-    pub(crate) output: u64,
+    pub input: u64,
+    pub output: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ScriptedStop {
+pub enum ScriptedStop {
     Done,
     Length,
     Refusal,
@@ -35,7 +35,7 @@ pub(crate) enum ScriptedStop {
 
 /// What the server does with one request.
 #[derive(Clone, Debug)]
-pub(crate) enum ServerAct {
+pub enum ServerAct {
     Reply(ScriptedReply),
     Status(u16),
     /// Accepts, reads, and hangs up.
@@ -46,7 +46,7 @@ pub(crate) enum ServerAct {
     Silence(u64),
 }
 
-pub(crate) fn says(text: &str) -> ServerAct {
+pub fn says(text: &str) -> ServerAct {
     ServerAct::Reply(ScriptedReply {
         text: text.to_owned(),
         calls: Vec::new(),
@@ -56,7 +56,7 @@ pub(crate) fn says(text: &str) -> ServerAct {
     })
 }
 
-pub(crate) fn calls(calls: &[(&str, Value)]) -> ServerAct {
+pub fn calls(calls: &[(&str, Value)]) -> ServerAct {
     let calls: Vec<_> = calls
         .iter()
         .map(|(name, arguments)| (*name, arguments.to_string()))
@@ -69,7 +69,7 @@ pub(crate) fn calls(calls: &[(&str, Value)]) -> ServerAct {
     )
 }
 
-pub(crate) fn raw_calls(calls: &[(&str, &str)]) -> ServerAct {
+pub fn raw_calls(calls: &[(&str, &str)]) -> ServerAct {
     let ServerAct::Reply(mut reply) = says("") else {
         unreachable!()
     };
@@ -81,14 +81,14 @@ pub(crate) fn raw_calls(calls: &[(&str, &str)]) -> ServerAct {
 }
 
 impl ServerAct {
-    pub(crate) fn stopping(self, stop: ScriptedStop) -> ServerAct {
+    pub fn stopping(self, stop: ScriptedStop) -> ServerAct {
         match self {
             ServerAct::Reply(reply) => ServerAct::Reply(ScriptedReply { stop, ..reply }),
             other => other,
         }
     }
 
-    pub(crate) fn saying(self, text: &str) -> ServerAct {
+    pub fn saying(self, text: &str) -> ServerAct {
         match self {
             ServerAct::Reply(reply) => ServerAct::Reply(ScriptedReply {
                 text: text.to_owned(),
@@ -99,15 +99,15 @@ impl ServerAct {
     }
 }
 
-pub(crate) struct ScriptedModel {
-    pub(crate) url: String,
-    pub(crate) format: WireFormat,
+pub struct ScriptedModel {
+    pub url: String,
+    pub format: WireFormat,
     received: Arc<Mutex<Vec<Value>>>,
 }
 
 impl ScriptedModel {
     /// Answers one request after the other; the last answer is given again and again.
-    pub(crate) fn start(format: WireFormat, script: Vec<ServerAct>) -> ScriptedModel {
+    pub fn start(format: WireFormat, script: Vec<ServerAct>) -> ScriptedModel {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let received = Arc::new(Mutex::new(Vec::new()));
@@ -134,16 +134,16 @@ impl ScriptedModel {
     }
 
     /// How often the model was asked.
-    pub(crate) fn asked(&self) -> usize {
+    pub fn asked(&self) -> usize {
         self.received.lock().unwrap().len()
     }
 
-    pub(crate) fn bodies(&self) -> Vec<Value> {
+    pub fn bodies(&self) -> Vec<Value> {
         self.received.lock().unwrap().clone()
     }
 
     /// What the model was sent in request `at`, one line per part, the same for all formats.
-    pub(crate) fn sent(&self, at: usize) -> Vec<String> {
+    pub fn sent(&self, at: usize) -> Vec<String> {
         let bodies = self.received.lock().unwrap();
         let body = bodies
             .get(at)

@@ -4,14 +4,14 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The two files of a certificate for this machine's names, which signs itself.
-pub(crate) struct TestCertificate {
-    pub(crate) certificate: PathBuf,
-    pub(crate) key: PathBuf,
+pub struct TestCertificate {
+    pub certificate: PathBuf,
+    pub key: PathBuf,
 }
 
 impl TestCertificate {
     /// Makes `NAME.pem` and `NAME.key` in a folder.
-    pub(crate) fn make(folder: &Path, name: &str) -> TestCertificate {
+    pub fn make(folder: &Path, name: &str) -> TestCertificate {
         let made = TestCertificate {
             certificate: folder.join(format!("{name}.pem")),
             key: folder.join(format!("{name}.key")),

@@ -14,17 +14,17 @@ const START_MS_MAX: u64 = 60_000;
 
 /// Says whether commits wait for the disk.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Flush {
+pub enum Flush {
     /// `kill -9` of processes loses nothing without it, and tests are quicker.
     No,
     Yes,
 }
 
-pub(crate) struct Cluster {
+pub struct Cluster {
     folder: tempfile::TempDir,
     flush: Flush,
     /// The command that starts the server; empty for the shell.
-    pub(crate) starter: &'static str,
+    pub starter: &'static str,
     /// More for its command line.
     settings: String,
     port: u16,
@@ -32,7 +32,7 @@ pub(crate) struct Cluster {
 }
 
 impl Cluster {
-    pub(crate) async fn start(flush: Flush) -> Cluster {
+    pub async fn start(flush: Flush) -> Cluster {
         let mut cluster = Cluster::make(flush, |_| {});
         cluster.run().await;
         cluster
@@ -40,7 +40,7 @@ impl Cluster {
 
     /// A cluster that does not run yet, in a folder that was prepared for it: its data goes into
     /// `data`, its log of writes into `wal`.
-    pub(crate) fn make(flush: Flush, prepare: impl FnOnce(&Path)) -> Cluster {
+    pub fn make(flush: Flush, prepare: impl FnOnce(&Path)) -> Cluster {
         // Short: the path of a socket has 107 characters at most.
         let folder = tempfile::Builder::new().prefix("dl-pg").tempdir_in("/tmp");
         let folder = folder.unwrap();
@@ -66,7 +66,7 @@ impl Cluster {
     }
 
     /// Starts the server, and waits until it answers.
-    pub(crate) async fn run(&mut self) {
+    pub async fn run(&mut self) {
         let flush = match self.flush {
             Flush::No => "fsync=off",
             Flush::Yes => "fsync=on",
@@ -98,7 +98,7 @@ impl Cluster {
 
     /// `kill -9` of the server, as the kernel does it when memory ends. Its children see to
     /// themselves.
-    pub(crate) async fn kill(&mut self) {
+    pub async fn kill(&mut self) {
         let mut file = std::fs::read_to_string(self.folder.path().join("data/postmaster.pid"));
         // A server that has given up by itself left no file.
         if let Ok(file) = &mut file {
@@ -113,13 +113,13 @@ impl Cluster {
 
     /// The folder of the cluster: `data`, `wal`, `log`, and the socket.
     #[allow(dead_code, reason = "not every program of tests looks into it")]
-    pub(crate) fn folder(&self) -> &Path {
+    pub fn folder(&self) -> &Path {
         self.folder.path()
     }
 
     /// From its next start on, the server is reached at this port of 127.0.0.1, too, and speaks TLS.
     #[allow(dead_code, reason = "not every program of tests speaks TLS")]
-    pub(crate) fn speak_tls(&mut self, port: u16, certificate: &Path, key: &Path) {
+    pub fn speak_tls(&mut self, port: u16, certificate: &Path, key: &Path) {
         let folder = self.folder.path();
         for (file, name) in [(certificate, "server.pem"), (key, "server.key")] {
             // The server accepts a key only if no other user can read it.
@@ -138,7 +138,7 @@ impl Cluster {
     }
 
     /// A new database.
-    pub(crate) async fn database(&self, name: &str) -> String {
+    pub async fn database(&self, name: &str) -> String {
         let mut connection = self.connect("postgres").await.unwrap();
         let sql = format!("CREATE DATABASE \"{name}\"");
         let made = sqlx::raw_sql(sqlx::AssertSqlSafe(sql));
@@ -147,7 +147,7 @@ impl Cluster {
         self.address(name)
     }
 
-    pub(crate) async fn connect(&self, name: &str) -> Result<sqlx::PgConnection, sqlx::Error> {
+    pub async fn connect(&self, name: &str) -> Result<sqlx::PgConnection, sqlx::Error> {
         let options: sqlx::postgres::PgConnectOptions = self.address(name).parse()?;
         options.connect().await
     }
@@ -193,7 +193,7 @@ fn as_server(script: &str) -> Command {
 }
 
 /// Debian keeps the programs of a server out of the path.
-pub(crate) fn program(name: &str) -> PathBuf {
+pub fn program(name: &str) -> PathBuf {
     let versions = std::fs::read_dir("/usr/lib/postgresql")
         .into_iter()
         .flatten();
