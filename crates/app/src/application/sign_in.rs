@@ -284,8 +284,8 @@ pub fn check_scope(scopes: &[String], resource: &str, is_reading: bool) -> Resul
     }
 }
 
-/// Makes the actor of a program that speaks MCP with a user's token. It is an agent, whoever the token belongs
-/// to: an agent with a person's token must not answer for that person.
+/// Makes the actor of a program that speaks MCP with a user's token. It is an agent, even if a person owns the
+/// token: an agent with a person's token must not answer for that person.
 pub fn agent_of(actor: &Actor) -> Actor {
     match actor {
         Actor::Agent { .. } => actor.clone(),

@@ -67,7 +67,7 @@ pub(super) fn field(name: &str, variable: &RecipeVariable) -> FormField {
     }
 }
 
-/// The value that the field begins with: nothing where it is made from other values.
+/// The value that the field begins with; empty if it is made from other values.
 fn suggestion(variable: &RecipeVariable) -> Option<Value> {
     let default = variable
         .default
