@@ -34,6 +34,8 @@ pub enum AppErrorCode {
     DatabaseAway,
     /// The disk has no room: nothing was changed.
     DiskFull,
+    /// The provider that people sign in with does not answer as it should.
+    Provider,
     /// A run cannot be set up.
     Agent,
     /// The request is not valid in this form.
@@ -67,6 +69,7 @@ impl AppErrorCode {
             Self::NoModel => "E_NO_MODEL",
             Self::RunLocked => "E_RUN_LOCKED",
             Self::Database | Self::DatabaseAway | Self::DiskFull => "E_DATABASE",
+            Self::Provider => "E_PROVIDER",
             Self::Agent => "E_AGENT",
             Self::Usage => "E_USAGE",
             Self::Forbidden => "E_FORBIDDEN",

@@ -27,6 +27,7 @@ pub mod kit_refresh;
 pub mod kits;
 mod mcp_servers;
 mod notices;
+pub mod oidc;
 mod outbound;
 pub mod people;
 pub mod project;

@@ -9,10 +9,44 @@ use crate::headers::cookie;
 use crate::problem::{ApiProblem, ProblemCode};
 use crate::state::ServerState;
 
-/// The cookie of a session on `https`: browsers keep it to this host and to https.
-const SECURE_COOKIE: &str = "__Host-drawloom_session";
-/// The same on plain `http` of this machine, where the other cannot be set.
-const LOCAL_COOKIE: &str = "drawloom_session";
+/// The beginning of a cookie's name on `https`: browsers keep it to this host and to https. On plain `http` of
+/// this machine it cannot be set.
+const SECURE_MARK: &str = "__Host-";
+
+/// The purposes of the server's cookies.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum CookiePurpose {
+    Session,
+    /// The first half of a sign-in with a provider.
+    Provider,
+}
+
+impl CookiePurpose {
+    /// Returns the name of the cookie for the browser that sent these headers.
+    pub(crate) fn name(self, state: &ServerState, headers: &HeaderMap) -> String {
+        let stem = match self {
+            CookiePurpose::Session => "drawloom_session",
+            CookiePurpose::Provider => "drawloom_oidc",
+        };
+        let is_secure = state.shared.address.is_secure_for(headers);
+        let mark = if is_secure { SECURE_MARK } else { "" };
+        format!("{mark}{stem}")
+    }
+
+    /// Returns the header that sets the cookie, for this many seconds.
+    pub(crate) fn header(
+        self,
+        state: &ServerState,
+        headers: &HeaderMap,
+        value: &str,
+        seconds: u64,
+    ) -> String {
+        let is_secure = state.shared.address.is_secure_for(headers);
+        let secure = if is_secure { "; Secure" } else { "" };
+        let name = self.name(state, headers);
+        format!("{name}={value}; Path=/; HttpOnly; SameSite=Lax; Max-Age={seconds}{secure}")
+    }
+}
 
 /// A user who was let in.
 #[derive(Clone, Debug)]
@@ -61,8 +95,8 @@ impl CallerIdentity {
                 },
             }));
         }
-        let is_secure = state.shared.address.is_secure_for(headers);
-        let Some(secret) = cookie(headers, cookie_name(is_secure)) else {
+        let name = CookiePurpose::Session.name(state, headers);
+        let Some(secret) = cookie(headers, &name) else {
             return Ok(None);
         };
         let found = state.access().find_session(secret).await?;
@@ -90,36 +124,18 @@ impl CallerIdentity {
     }
 }
 
-fn cookie_name(is_secure: bool) -> &'static str {
-    if is_secure {
-        SECURE_COOKIE
-    } else {
-        LOCAL_COOKIE
-    }
-}
-
 /// The header that gives a browser, which sent these headers, its session.
 pub(crate) fn session_cookie(
     state: &ServerState,
     headers: &HeaderMap,
     signed_in: &SignedIn,
 ) -> String {
-    let age = SESSION_LIFE.as_secs();
-    cookie_text(state, headers, (signed_in.secret.reveal().as_str(), age))
+    let secret = signed_in.secret.reveal();
+    let seconds = SESSION_LIFE.as_secs();
+    CookiePurpose::Session.header(state, headers, &secret, seconds)
 }
 
 /// The header that takes it back.
 pub(crate) fn no_cookie(state: &ServerState, headers: &HeaderMap) -> String {
-    cookie_text(state, headers, ("", 0))
-}
-
-fn cookie_text(
-    state: &ServerState,
-    headers: &HeaderMap,
-    (secret, age_seconds): (&str, u64),
-) -> String {
-    let is_secure = state.shared.address.is_secure_for(headers);
-    let name = cookie_name(is_secure);
-    let secure = if is_secure { "; Secure" } else { "" };
-    format!("{name}={secret}; Path=/; HttpOnly; SameSite=Lax; Max-Age={age_seconds}{secure}")
+    CookiePurpose::Session.header(state, headers, "", 0)
 }

@@ -27,6 +27,7 @@ mod serving;
 mod state;
 mod systemd;
 mod table;
+mod telemetry;
 mod throttle;
 mod tls;
 
@@ -38,6 +39,7 @@ pub use proxies::TrustedProxies;
 pub use serving::{BackgroundTasks, ServeError, ServeOptions, ServerHandle};
 pub use state::{ServerLimits, ServerState};
 pub use systemd::{NOTIFY_VARIABLE, SystemdSocket};
+pub use telemetry::TraceCollector;
 pub use tls::{CertificateProblem, TlsFiles};
 
 /// Returns the whole server as one service: the API, the pages and `/mcp`.

@@ -6,10 +6,12 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use flow::engine::{EventKind, InitialStatus, RunEvent, StatusMove};
+
+use crate::telemetry::SpanCounts;
 
 /// The upper ends of the buckets of times, in seconds.
 const BUCKETS: [f64; 12] = [
@@ -24,6 +26,8 @@ pub(crate) struct ServerMetrics {
     under_way: AtomicU64,
     requests: Mutex<RequestCounts>,
     work: Mutex<WorkCounts>,
+    /// Shared with the sender of traces.
+    pub(crate) spans: Arc<SpanCounts>,
 }
 
 #[derive(Default)]
@@ -88,6 +92,7 @@ impl ServerMetrics {
             under_way: AtomicU64::new(0),
             requests: Mutex::default(),
             work: Mutex::default(),
+            spans: Arc::default(),
         }
     }
 
@@ -129,7 +134,27 @@ impl ServerMetrics {
         text.value("drawloom_up_seconds", "", up);
         self.render_requests(&mut text);
         self.render_work(&mut text);
+        self.render_spans(&mut text);
         text.0
+    }
+
+    fn render_spans(&self, text: &mut MetricText) {
+        let [sent, failed, dropped] = self.spans.read();
+        let name = "drawloom_trace_spans_total";
+        text.head(
+            name,
+            "counter",
+            "Spans of traces, by what the collector did.",
+        );
+        text.value(name, "outcome=\"sent\"", number(sent));
+        text.value(name, "outcome=\"failed\"", number(failed));
+        let name = "drawloom_trace_events_dropped_total";
+        text.head(
+            name,
+            "counter",
+            "Events that became no span: too many waited.",
+        );
+        text.value(name, "", number(dropped));
     }
 
     fn render_requests(&self, text: &mut MetricText) {

@@ -8,7 +8,7 @@ use crate::proxies::came_by_https;
 
 /// The address that browsers use.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PublicAddress {
+pub(crate) struct PublicAddress {
     /// Scheme, host and port, without a slash at the end.
     pub(crate) origin: String,
     /// The values of `Host` that are answered.
@@ -17,7 +17,7 @@ pub struct PublicAddress {
 
 impl PublicAddress {
     /// The loopback address with this port.
-    pub fn local(port: u16) -> PublicAddress {
+    pub(crate) fn local(port: u16) -> PublicAddress {
         let hosts = ["127.0.0.1", "localhost", "[::1]"];
         let mut hosts: Vec<String> = hosts.map(|host| format!("{host}:{port}")).to_vec();
         if port == 80 {
@@ -30,7 +30,7 @@ impl PublicAddress {
     }
 
     /// The address in a URL such as `https://drawloom.example.org`; `None` if the text is no URL.
-    pub fn read(url: &str) -> Option<PublicAddress> {
+    pub(crate) fn read(url: &str) -> Option<PublicAddress> {
         let (scheme, rest) = url.split_once("://")?;
         let scheme = scheme.to_ascii_lowercase();
         let host = rest.strip_suffix('/').unwrap_or(rest).to_ascii_lowercase();
@@ -54,7 +54,7 @@ impl PublicAddress {
 
     /// Answers requests for a local address as well, such as those of a proxy's health check.
     #[must_use]
-    pub fn and_local(mut self, port: u16) -> PublicAddress {
+    pub(crate) fn and_local(mut self, port: u16) -> PublicAddress {
         self.hosts.extend(PublicAddress::local(port).hosts);
         self
     }

@@ -265,6 +265,7 @@ fn code_of(code: AppErrorCode) -> ProblemCode {
         | AppErrorCode::BuildPlan
         | AppErrorCode::Limit => ProblemCode::Invalid,
         AppErrorCode::NoModel
+        | AppErrorCode::Provider
         | AppErrorCode::Build
         | AppErrorCode::Git
         | AppErrorCode::Agent

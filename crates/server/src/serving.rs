@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use app::oidc::OidcProvider;
 use app::worker::{NoWatcher, StopCondition, WorkerOptions};
 use app::workflows::worker_name;
 use app::{App, CommandCancel};
@@ -17,8 +18,9 @@ use crate::api::webhooks::dispatch;
 use crate::connection::ConnectionPlan;
 use crate::origin::PublicAddress;
 use crate::proxies::TrustedProxies;
-use crate::state::{ServerLimits, ServerState};
+use crate::state::{EdgeSettings, ServerLimits, ServerState};
 use crate::systemd::SystemdSocket;
+use crate::telemetry::{TraceCollector, TraceQueue};
 use crate::tls::{CertificateProblem, ServedCertificate, TlsFiles};
 
 /// How often a process that is asked to stop is noticed.
@@ -43,7 +45,11 @@ pub struct ServeOptions {
     pub proxies: TrustedProxies,
     /// The certificate; without one the server speaks plain `http`.
     pub tls: Option<TlsFiles>,
-    /// Who is told when the server is ready.
+    /// The provider that people may sign in with.
+    pub provider: Option<OidcProvider>,
+    /// The collector that traces of runs are sent to.
+    pub collector: Option<TraceCollector>,
+    /// The socket that is told when the server is ready.
     pub systemd: Option<SystemdSocket>,
     pub limits: ServerLimits,
 }
@@ -58,6 +64,8 @@ impl Default for ServeOptions {
             has_worker: false,
             proxies: TrustedProxies::default(),
             tls: None,
+            provider: None,
+            collector: None,
             systemd: None,
             limits: ServerLimits::default(),
         }
@@ -90,6 +98,7 @@ pub struct ServerHandle {
     state: ServerState,
     certificate: Option<Arc<ServedCertificate>>,
     systemd: Option<SystemdSocket>,
+    collector: Option<TraceCollector>,
     has_worker: bool,
 }
 
@@ -113,15 +122,17 @@ impl ServerHandle {
             None => PublicAddress::local(port),
         };
         app.set_callback_origin(&public.origin);
+        let edge = EdgeSettings {
+            address: public,
+            proxies: options.proxies.clone(),
+            provider: options.provider.clone(),
+        };
         Ok(ServerHandle {
             listener,
-            state: ServerState::new(
-                app,
-                (public, options.proxies.clone()),
-                options.limits.clone(),
-            ),
+            state: ServerState::new(app, edge, options.limits.clone()),
             certificate,
             systemd: options.systemd.clone(),
+            collector: options.collector.clone(),
             has_worker: options.has_worker,
         })
     }
@@ -142,8 +153,10 @@ impl ServerHandle {
             state,
             certificate,
             systemd,
+            collector,
             has_worker,
         } = self;
+        let tracing = collector.and_then(|collector| state.start_traces(&collector));
         let acceptor = certificate.as_ref().map(ServedCertificate::acceptor);
         let plan = ConnectionPlan::new(&state, acceptor.transpose()?);
         let mut background = state.start_background();
@@ -168,6 +181,7 @@ impl ServerHandle {
             // Tasks that the worker held go to others, also where it did not end well.
             let _ = worker.await;
         }
+        state.end_traces(tracing).await;
         drop(background);
         Ok(())
     }
@@ -193,6 +207,25 @@ impl ServerState {
             tokio::spawn(sweep(self.clone())),
             tokio::spawn(dispatch(self.clone())),
         ])
+    }
+}
+
+impl ServerState {
+    /// Begins to send traces.
+    fn start_traces(&self, collector: &TraceCollector) -> Option<JoinHandle<()>> {
+        let counts = Arc::clone(&self.shared.metrics.spans);
+        let (queue, task) = TraceQueue::start(self.app().clone(), collector, counts)?;
+        self.shared.traces.get_or_init(|| queue);
+        Some(task)
+    }
+
+    /// Sends the last ones.
+    async fn end_traces(&self, sending: Option<JoinHandle<()>>) {
+        let (Some(queue), Some(sending)) = (self.shared.traces.get(), sending) else {
+            return;
+        };
+        queue.close();
+        let _ = sending.await;
     }
 }
 

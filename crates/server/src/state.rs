@@ -1,9 +1,10 @@
 //! Everything that requests share.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
+use app::oidc::OidcProvider;
 use app::webhooks::DeliveryPolicy;
 use app::{AccessControl, App, CommandCancel};
 use tokio::sync::{Notify, watch};
@@ -12,6 +13,7 @@ use crate::api::recipes::RecipeRun;
 use crate::metrics::ServerMetrics;
 use crate::origin::PublicAddress;
 use crate::proxies::TrustedProxies;
+use crate::telemetry::TraceQueue;
 use crate::throttle::LoginThrottles;
 
 /// The limits of the server, each of which an answer names when it is hit.
@@ -77,6 +79,14 @@ impl Default for ServerLimits {
     }
 }
 
+/// The ways in which clients reach the server and sign in.
+pub(crate) struct EdgeSettings {
+    pub(crate) address: PublicAddress,
+    pub(crate) proxies: TrustedProxies,
+    /// The provider that people may sign in with.
+    pub(crate) provider: Option<OidcProvider>,
+}
+
 /// The state behind every request. Clones share it.
 #[derive(Clone)]
 pub struct ServerState {
@@ -89,6 +99,7 @@ pub(crate) struct SharedState {
     pub(crate) limits: ServerLimits,
     pub(crate) address: PublicAddress,
     pub(crate) proxies: TrustedProxies,
+    pub(crate) provider: Option<OidcProvider>,
     pub(crate) throttles: LoginThrottles,
     pub(crate) metrics: ServerMetrics,
     /// Goes up whenever there may be news in the stream of events.
@@ -101,17 +112,15 @@ pub(crate) struct SharedState {
     pub(crate) streams: Mutex<HashMap<String, usize>>,
     /// Runs of recipes that wait for answers or for a decision, by id.
     pub(crate) recipe_runs: Mutex<BTreeMap<String, RecipeRun>>,
+    /// The way of events to the collector of traces, once the server runs.
+    pub(crate) traces: OnceLock<TraceQueue>,
     /// Stops builds that are worked on.
     pub(crate) cancel: CommandCancel,
 }
 
 impl ServerState {
-    /// Makes the state of a server that is reached at this address, by way of these proxies.
-    pub fn new(
-        app: App,
-        (address, proxies): (PublicAddress, TrustedProxies),
-        limits: ServerLimits,
-    ) -> ServerState {
+    /// Makes the state of a server that is reached in these ways.
+    pub(crate) fn new(app: App, edge: EdgeSettings, limits: ServerLimits) -> ServerState {
         ServerState {
             shared: Arc::new(SharedState {
                 access: app.access_control(),
@@ -119,13 +128,15 @@ impl ServerState {
                 metrics: ServerMetrics::new(),
                 app,
                 limits,
-                address,
-                proxies,
+                address: edge.address,
+                proxies: edge.proxies,
+                provider: edge.provider,
                 news: watch::Sender::new(0),
                 deliveries: Notify::new(),
                 closing: watch::Sender::new(false),
                 streams: Mutex::default(),
                 recipe_runs: Mutex::default(),
+                traces: OnceLock::new(),
                 cancel: CommandCancel::default(),
             }),
         }
@@ -145,18 +156,31 @@ impl ServerState {
 
     /// Makes the state of a server that only a test talks to.
     pub fn local(app: App, limits: ServerLimits) -> ServerState {
-        ServerState::at_port(app, 7331, limits)
+        ServerState::provided(app, None, limits)
+    }
+
+    /// The same, with a provider to sign in with.
+    pub fn provided(app: App, provider: Option<OidcProvider>, limits: ServerLimits) -> ServerState {
+        ServerState::new(app, local_edge(7331, provider), limits)
     }
 
     /// Makes the state of a server that this machine reaches at a port.
     pub fn at_port(app: App, port: u16, limits: ServerLimits) -> ServerState {
-        let place = (PublicAddress::local(port), TrustedProxies::default());
-        ServerState::new(app, place, limits)
+        ServerState::new(app, local_edge(port, None), limits)
     }
 
     /// Ends streams, and builds that are worked on.
     pub fn close(&self) {
         self.shared.closing.send_replace(true);
         self.shared.cancel.cancel();
+    }
+}
+
+/// A server that only this machine reaches.
+fn local_edge(port: u16, provider: Option<OidcProvider>) -> EdgeSettings {
+    EdgeSettings {
+        address: PublicAddress::local(port),
+        proxies: TrustedProxies::default(),
+        provider,
     }
 }

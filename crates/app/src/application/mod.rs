@@ -12,6 +12,7 @@ mod bulk;
 mod calendar;
 mod callbacks;
 mod costs;
+mod external;
 mod finding;
 mod health;
 mod inbox;
@@ -227,6 +228,8 @@ impl App {
         AccessControl {
             ports: self.ports(),
             tokens: self.tokens(),
+            users: self.shared.database.people(),
+            keys: self.shared.database.keys(),
         }
     }
 

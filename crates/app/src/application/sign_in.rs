@@ -11,7 +11,7 @@ use store::{
     AuditOutcome, ClaimProof, LinkPurpose, NewAuditEntry, NewLink, TokenBearer, TokenCheck,
 };
 use store::{NewSession, OneTimeLink, OpaqueSecret, SessionCheck, SessionId, TokenSecret};
-use store::{TokenStore, WebSession};
+use store::{ProjectKeys, TokenStore, UserStore, WebSession};
 
 use super::access::Actor;
 use super::passwords::PlainPassword;
@@ -34,6 +34,8 @@ pub const SESSION_IDLE_MAX: Duration = Duration::from_hours(24 * 7);
 pub struct AccessControl {
     pub(super) ports: Arc<dyn ServerPorts>,
     pub(super) tokens: Arc<dyn TokenStore>,
+    pub(super) users: Arc<dyn UserStore>,
+    pub(super) keys: Arc<dyn ProjectKeys>,
 }
 
 /// The browser and the address that a sign-in came from.
@@ -309,21 +311,10 @@ pub fn actor_of(user: &User, role: UserRole) -> Actor {
 /// Makes the owner of a fresh server, named by the address.
 fn new_owner(email: &str) -> Result<User, Error> {
     let local = email.split('@').next().unwrap_or_default();
-    let fits = |c: char| c.is_ascii_alphanumeric();
-    let words: Vec<String> = local
-        .split(|c| !fits(c))
-        .filter(|word| !word.is_empty())
-        .map(str::to_ascii_lowercase)
-        .collect();
-    let mut slug = words.join("-");
-    slug.truncate(store::SLUG_CHARS_MAX);
-    let slug = match slug.trim_matches('-') {
-        "" => "owner",
-        slug => slug,
-    };
+    let slug = slug_of(local, "owner");
     Ok(User {
         slug: slug.parse().map_err(explained)?,
-        display_name: slug.to_owned(),
+        display_name: slug,
         role: UserRole::Admin,
         is_active: true,
         nature: UserKind::Person {
@@ -335,11 +326,26 @@ fn new_owner(email: &str) -> Result<User, Error> {
     })
 }
 
+/// Makes a slug from a name; the other one where the name has no letter that fits.
+pub(super) fn slug_of(name: &str, other: &str) -> String {
+    let words: Vec<String> = name
+        .split(|c: char| !c.is_ascii_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .map(str::to_ascii_lowercase)
+        .collect();
+    let mut slug = words.join("-");
+    slug.truncate(store::SLUG_CHARS_MAX);
+    match slug.trim_matches('-') {
+        "" => other.to_owned(),
+        slug => slug.to_owned(),
+    }
+}
+
 fn new_secret() -> Result<OpaqueSecret, Error> {
     Ok(OpaqueSecret::new(random_bytes()?))
 }
 
-pub(super) fn random_bytes() -> Result<[u8; 32], Error> {
+pub(crate) fn random_bytes() -> Result<[u8; 32], Error> {
     let mut bytes = [0; 32];
     getrandom::fill(&mut bytes).map_err(|cause| {
         let message = format!("the system gives no random bytes: {cause}");

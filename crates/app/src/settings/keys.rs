@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use super::{ColorSetting, OnConflict, ProjectSettings};
-use super::{agent, ai, builder, mcp, rates, server, workflows};
+use super::{agent, ai, builder, mcp, oidc, rates, server, workflows};
 use crate::surroundings::PREFIX;
 
 pub(super) struct SettingKey {
@@ -49,20 +49,21 @@ pub const ADMIN_PASSWORD_FILE: &str = "DRAWLOOM_ADMIN_PASSWORD_FILE";
 pub(super) fn all() -> impl Iterator<Item = &'static SettingKey> + Clone {
     let later = agent::KEYS.iter().chain(builder::KEYS);
     let later = later.chain(workflows::KEYS).chain(server::KEYS);
-    let later = later.chain(mcp::KEYS);
+    let later = later.chain(mcp::KEYS).chain(oidc::KEYS);
     OWN.iter().chain(ai::KEYS).chain(later)
 }
 
 /// Keys that give permission: a project may not set them, only its user.
-const USERS_OWN: [&str; 7] = [
+const USERS_OWN: [&str; 5] = [
     "run.trust",
     "trust.projects",
     "workflows.http.allow",
     "server.proxies",
     "server.forwarded",
-    "tls.cert",
-    "tls.key",
 ];
+
+/// Sections of which a project may set nothing.
+const USERS_OWN_SECTIONS: [&str; 3] = ["oidc", "telemetry", "tls"];
 
 const OWN: &[SettingKey] = &[
     SettingKey {
@@ -198,6 +199,9 @@ const OWN: &[SettingKey] = &[
 impl SettingKey {
     /// Returns true if only the user's own settings may have it.
     pub(super) fn is_users_own(&self) -> bool {
+        if USERS_OWN_SECTIONS.contains(&self.section) {
+            return true;
+        }
         USERS_OWN
             .iter()
             .filter_map(|dotted| dotted.rsplit_once('.'))

@@ -8,6 +8,7 @@ mod file;
 mod keys;
 mod mcp;
 mod named;
+mod oidc;
 mod rates;
 mod server;
 mod workflows;
@@ -24,6 +25,7 @@ pub use keys::{ADMIN_EMAIL, ADMIN_PASSWORD_FILE};
 pub use keys::{DATABASE_VARIABLE, commented_file, variables};
 pub(crate) use mcp::references;
 pub use mcp::{McpServer, TOOL_SETS, TOOL_SETS_DEFAULT};
+pub use oidc::OidcSettings;
 pub use rates::{RateRule, RateSubject};
 pub use recipe::OnConflict;
 pub use server::{ForwardedKind, LogFormat, ServeSettings};
@@ -52,6 +54,8 @@ pub struct ProjectSettings {
     pub workflows: WorkflowSettings,
     /// How `drawloom serve` behaves.
     pub server: ServeSettings,
+    /// The provider that people sign in with.
+    pub oidc: OidcSettings,
     /// MCP servers by name.
     pub mcp: BTreeMap<String, McpServer>,
     /// The sets of tools that programs get through MCP.
@@ -111,6 +115,7 @@ impl Default for ProjectSettings {
             builder: BuilderSettings::default(),
             workflows: WorkflowSettings::default(),
             server: ServeSettings::default(),
+            oidc: OidcSettings::default(),
             mcp: BTreeMap::new(),
             mcp_tools: mcp::TOOL_SETS_DEFAULT.map(str::to_owned).to_vec(),
         }

@@ -14,6 +14,8 @@ pub struct ServeSettings {
     /// The certificate of the server, and its private key.
     pub tls_certificate: Option<PathBuf>,
     pub tls_key: Option<PathBuf>,
+    /// The address of a collector of traces, as it was written.
+    pub otlp: Option<String>,
 }
 
 /// The headers in which the proxies in front tell of a client.
@@ -115,5 +117,14 @@ pub(super) const KEYS: &[SettingKey] = &[
         kind: SettingValueKind::Text(|settings, text| settings.server.tls_key = file_of(text)),
         about: &["The certificate's private key, a PEM file that other users cannot read."],
         default: r#""/etc/drawloom/key.pem"  # for example"#,
+    },
+    SettingKey {
+        section: "telemetry",
+        name: "otlp",
+        kind: SettingValueKind::Text(|settings, text| {
+            settings.server.otlp = (!text.is_empty()).then_some(text);
+        }),
+        about: &["A collector that `drawloom serve` sends traces of runs to, by OTLP over HTTP."],
+        default: r#""http://127.0.0.1:4318"  # for example"#,
     },
 ];

@@ -4,10 +4,11 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use app::ai::AiOverrides;
+use app::oidc::OidcProvider;
 use app::settings::{ADMIN_EMAIL, ADMIN_PASSWORD_FILE, LogFormat, ServeSettings};
 use app::{AccessControl, App};
 use clap::Args;
-use server::{NOTIFY_VARIABLE, SystemdSocket, TlsFiles, TrustedProxies};
+use server::{NOTIFY_VARIABLE, SystemdSocket, TlsFiles, TraceCollector, TrustedProxies};
 use server::{ServeError, ServeOptions, ServerHandle, ServerLimits};
 use tokio::runtime::Runtime;
 use workspace::{ExistingFile, RelPath};
@@ -94,6 +95,11 @@ impl ServeArgs {
             has_worker: !self.no_worker,
             proxies: proxies(settings)?,
             tls: tls_files(session, settings)?,
+            collector: collector(settings)?,
+            provider: OidcProvider::of_settings(
+                &app.project().settings.oidc,
+                &session.surroundings,
+            )?,
             systemd: session
                 .surroundings
                 .variable(NOTIFY_VARIABLE)
@@ -135,6 +141,19 @@ fn proxies(settings: &ServeSettings) -> Result<TrustedProxies, CliError> {
         let message = format!("`{entry}` in `server.proxies` is no address");
         CliError::usage(message).hint("write `10.0.0.5`, `10.1.0.0/16` or `fd00::/8`")
     })
+}
+
+/// The collector of traces, if the settings name one.
+fn collector(settings: &ServeSettings) -> Result<Option<TraceCollector>, CliError> {
+    let Some(text) = &settings.otlp else {
+        return Ok(None);
+    };
+    let read = TraceCollector::read(text);
+    let collector = read.ok_or_else(|| {
+        let message = format!("`{text}` in `telemetry.otlp` is not the address of a collector");
+        CliError::usage(message).hint("write it as http://127.0.0.1:4318")
+    })?;
+    Ok(Some(collector))
 }
 
 /// The files of the certificate, if the settings name them.

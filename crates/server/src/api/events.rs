@@ -277,6 +277,9 @@ pub(crate) async fn count_work(state: ServerState) {
                 for event in &page.events {
                     if let StreamContent::Run(event) = &event.content {
                         state.shared.metrics.count_event(event);
+                        if let Some(traces) = state.shared.traces.get() {
+                            traces.add(event);
+                        }
                     }
                 }
                 position = Some(page.next);

@@ -16,6 +16,7 @@ mod frame;
 mod inbox;
 mod items;
 mod layout;
+mod oidc;
 mod overview;
 mod panel;
 mod parts;

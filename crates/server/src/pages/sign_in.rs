@@ -13,6 +13,7 @@ use serde::Deserialize;
 use store::LinkPurpose;
 
 use super::layout::page;
+use super::oidc;
 use crate::headers::harden;
 use crate::identity::{CallerIdentity, RequestCredential, no_cookie, session_cookie};
 use crate::problem::{ApiProblem, ProblemCode};
@@ -28,6 +29,7 @@ pub(crate) fn router() -> Router<ServerState> {
         .route("/logout", post(logout))
         .route("/claim/{secret}", get(show_link).post(claim))
         .route("/reset/{secret}", get(show_link).post(reset))
+        .merge(oidc::router())
         .layer(axum::extract::DefaultBodyLimit::max(FORM_BYTES_MAX))
 }
 
@@ -198,14 +200,14 @@ async fn reset(
     }
 }
 
-fn with_cookie(mut response: Response, cookie: &str) -> Response {
+pub(super) fn with_cookie(mut response: Response, cookie: &str) -> Response {
     if let Ok(cookie) = HeaderValue::from_str(cookie) {
         response.headers_mut().append(header::SET_COOKIE, cookie);
     }
     response
 }
 
-fn login_page(state: &ServerState, status: StatusCode, wrong: Option<&str>) -> Response {
+pub(super) fn login_page(state: &ServerState, status: StatusCode, wrong: Option<&str>) -> Response {
     let body = html! {
         h1 { "Sign in" }
         p { "to Drawloom" }
@@ -216,6 +218,9 @@ fn login_page(state: &ServerState, status: StatusCode, wrong: Option<&str>) -> R
             label for="password" { "Password" }
             input id="password" name="password" type="password" autocomplete="current-password" required;
             button { "Sign in" }
+        }
+        @if let Some(provider) = &state.shared.provider {
+            p { a class="btn" href=(oidc::DEPARTURE_PATH) { "Sign in with " (provider.label()) } }
         }
     };
     page(state, status, "Sign in", &body)

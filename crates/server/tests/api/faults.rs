@@ -13,8 +13,8 @@ use crate::certificate::TestCertificate;
 use crate::test_server::{TestServer, limits};
 
 /// A server that listens at a port of its own.
-struct ListeningServer {
-    server: TestServer,
+pub(crate) struct ListeningServer {
+    pub(crate) server: TestServer,
     host: String,
     cancel: CommandCancel,
     running: tokio::task::JoinHandle<Result<(), server::ServeError>>,
@@ -29,7 +29,7 @@ impl ListeningServer {
         .await
     }
 
-    async fn with(options: ServeOptions) -> ListeningServer {
+    pub(crate) async fn with(options: ServeOptions) -> ListeningServer {
         let server = TestServer::start().await;
         let handle = ServerHandle::open(server.app.clone(), &options).await;
         let handle = handle.unwrap();
@@ -65,9 +65,19 @@ impl ListeningServer {
         String::from_utf8_lossy(&answer[..count]).into_owned()
     }
 
-    async fn is_well(&self) {
+    pub(crate) async fn is_well(&self) {
         let answer = self.send(self.plain("GET /healthz").as_bytes()).await;
         assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    }
+
+    pub(crate) async fn metrics(&self) -> String {
+        let head = self.head("GET /metrics", UserRole::Viewer);
+        let mut stream = self.connect().await;
+        let request = format!("{head}Connection: close\r\n\r\n");
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.unwrap();
+        answer
     }
 
     fn plain(&self, line: &str) -> String {
@@ -77,7 +87,7 @@ impl ListeningServer {
         )
     }
 
-    async fn stop(self) {
+    pub(crate) async fn stop(self) {
         self.cancel.cancel();
         self.running.await.unwrap().unwrap();
     }

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, LazyLock};
 
+use app::oidc::OidcProvider;
 use app::people::{User, UserKind, UserRole};
 use app::worker::{NoWatcher, StopCondition, WorkerOptions};
 use app::{App, CommandCancel, ProcessEnvironment, Project, TokenRequest, UserFolders};
@@ -76,6 +77,18 @@ impl TestServer {
             viewer,
             ..server
         }
+    }
+
+    /// On SQLite, with a provider to sign in with, and an admin.
+    pub(crate) async fn provided(
+        provider: Option<OidcProvider>,
+        limits: ServerLimits,
+    ) -> TestServer {
+        let mut server = TestServer::empty(None, limits.clone()).await;
+        server.state = ServerState::provided(server.app.clone(), provider, limits);
+        server.router = server::router(&server.state);
+        server.admin = server.add_person("root", UserRole::Admin).await;
+        server
     }
 
     /// A fresh server without an owner.
