@@ -6,7 +6,7 @@ use crate::{BranchName, MANUAL_FIX_LABEL, NOT_JUDGED_LABEL};
 
 /// The most characters of a pull request's title, by the rules of GitLab and Gitea; GitHub allows one
 /// more.
-pub const PULL_TITLE_CHARS_MAX: usize = 255;
+pub(crate) const PULL_TITLE_CHARS_MAX: usize = 255;
 /// The most characters of a pull request's body, by GitHub's rules.
 pub(crate) const PULL_BODY_CHARS_MAX: usize = 65_536;
 
