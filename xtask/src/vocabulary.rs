@@ -61,6 +61,9 @@ pub(crate) fn run(root: &Path) -> Result<ExitCode> {
     ] {
         println!("{label:35} {part:6}  {:5.1} %", percent(part, whole));
     }
+    for found in survey.outside_glossary() {
+        println!("  {}: {}", found.crate_name, found.name);
+    }
     for (label, places) in [
         (
             "comments that open with What, Whether …",
@@ -179,14 +182,19 @@ impl Survey {
         shared
     }
 
+    /// Returns the types with a name of one word that the glossary does not have.
+    fn outside_glossary(&self) -> impl Iterator<Item = &TypeName> {
+        self.types.iter().filter(|found| {
+            found.is_one_word() && !self.glossary.contains(&found.name.to_lowercase())
+        })
+    }
+
     pub(crate) fn counts(&self) -> VocabularyCounts {
         let one_word = self.types.iter().filter(|found| found.is_one_word());
         VocabularyCounts {
             types: self.types.len(),
-            one_word_types: one_word.clone().count(),
-            one_word_types_outside_glossary: one_word
-                .filter(|found| !self.glossary.contains(&found.name.to_lowercase()))
-                .count(),
+            one_word_types: one_word.count(),
+            one_word_types_outside_glossary: self.outside_glossary().count(),
             types_sharing_a_name: self
                 .shared_names()
                 .iter()

@@ -323,6 +323,7 @@ fn rate_limits_name_a_handler_or_the_handlers_that_ask_a_model() {
         StepHandler::AiInteraction,
         StepHandler::CodeGeneration,
         StepHandler::Validation,
+        StepHandler::Task,
         StepHandler::Build,
     ];
     let large = RateScope::Model {

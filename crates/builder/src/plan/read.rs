@@ -157,9 +157,9 @@ mod tests {
                 assert!(problems.contains(word), "{word} is not in: {problems}");
             }
         };
-        check("I cannot do that.", &["no plan that can be read"]);
-        check("", &["no plan that can be read"]);
-        check(&PLAN[..60], &["no plan that can be read"]);
+        check("I cannot do that.", &["no readable plan"]);
+        check("", &["no readable plan"]);
+        check(&PLAN[..60], &["no readable plan"]);
         check(
             &PLAN.replace("\"summary\": \"Limits logins.\",", ""),
             &["summary"],

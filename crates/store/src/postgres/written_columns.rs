@@ -7,7 +7,7 @@
 use std::sync::LazyLock;
 
 /// A column as an array parameter, one element for each row.
-struct Column {
+struct WrittenColumn {
     name: &'static str,
     /// The type of an element.
     of: &'static str,
@@ -16,8 +16,8 @@ struct Column {
 }
 
 /// A column that never changes once its row is there.
-const fn fixed(name: &'static str, of: &'static str) -> Column {
-    Column {
+const fn fixed(name: &'static str, of: &'static str) -> WrittenColumn {
+    WrittenColumn {
         name,
         of,
         is_updated: false,
@@ -25,8 +25,8 @@ const fn fixed(name: &'static str, of: &'static str) -> Column {
 }
 
 /// A column that is written again with its row.
-const fn updated(name: &'static str, of: &'static str) -> Column {
-    Column {
+const fn updated(name: &'static str, of: &'static str) -> WrittenColumn {
+    WrittenColumn {
         name,
         of,
         is_updated: true,
@@ -36,7 +36,7 @@ const fn updated(name: &'static str, of: &'static str) -> Column {
 /// The columns of a list of rows.
 struct ColumnList {
     name: &'static str,
-    columns: &'static [Column],
+    columns: &'static [WrittenColumn],
 }
 
 const TEXT: &str = "text";
@@ -250,11 +250,11 @@ fn names_in(list: &ColumnList) -> impl Iterator<Item = String> {
 
 /// Lists of columns with the numbers of their parameters.
 #[derive(Clone, Copy)]
-struct Lists(&'static [ColumnList]);
+struct NumberedLists(&'static [ColumnList]);
 
-impl Lists {
+impl NumberedLists {
     /// Returns a list, and the number of its first parameter.
-    fn find(self, name: &str) -> (usize, &'static [Column]) {
+    fn find(self, name: &str) -> (usize, &'static [WrittenColumn]) {
         let mut first = 1;
         for list in self.0 {
             if list.name == name {
@@ -327,7 +327,7 @@ fn put(kind: PutKind, end: &str) -> String {
     format!("WITH {before}{} {end}", parts.join(", "))
 }
 
-const LISTS: Lists = Lists(CHANGES);
+const LISTS: NumberedLists = NumberedLists(CHANGES);
 
 fn updates(list: &str, key: &str) -> String {
     let updates = LISTS.updates(list);
@@ -408,7 +408,7 @@ impl PutKind {
 }
 
 /// Returns the queries that lock the expected runs and tell whether they are unchanged.
-fn condition(lists: Lists) -> String {
+fn condition(lists: NumberedLists) -> String {
     let (ids, _) = lists.find(EXPECTED);
     format!(
         "held AS (SELECT held.id FROM workflow_runs AS held \
@@ -421,7 +421,7 @@ fn condition(lists: Lists) -> String {
 }
 
 fn put_derived() -> String {
-    let lists = Lists(DERIVED);
+    let lists = NumberedLists(DERIVED);
     format!(
         "WITH texts AS (INSERT INTO search_documents ({}) SELECT * FROM {} \
          ON CONFLICT (kind, name) DO NOTHING) \
