@@ -117,6 +117,7 @@ impl App {
             wish,
             store: Arc::clone(&store),
             till: UnreportedSpend::default(),
+            people: database.people(),
             keys: database.keys(),
             callback_origin: OnceLock::new(),
             task_watch: OnceLock::new(),

@@ -10,6 +10,7 @@ use super::UseCases;
 use super::access::Permission;
 use crate::executors::name_agent;
 use crate::people::explained;
+use crate::settings::WorkflowAgent;
 use crate::{AppErrorCode, Error};
 
 /// Largest number of tasks of one run in a list.
@@ -87,14 +88,18 @@ impl UseCases {
             return Ok(LayeredPrompt::default());
         };
         let state = self.step_state(task, step).await?;
-        let agents = &self.project().settings.workflows.agents;
-        let agent = task.assignee.as_ref().and_then(|name| agents.get(name));
+        let agent = self.agent_of(task).await;
         let asked = PromptRequest {
-            agent: agent.map(|agent| agent.prompt.as_str()),
+            agent: agent.as_ref().map(|agent| agent.prompt.as_str()),
             ..PromptRequest::default()
         };
         let prompted = flow::layers::of_task(step, task, &state, asked);
         Ok(prompted.unwrap_or_default())
+    }
+
+    /// Returns the agent that a task is assigned to.
+    async fn agent_of(&self, task: &TaskRow) -> Option<WorkflowAgent> {
+        self.state().hands.agent(task.assignee.as_ref()?).await
     }
 
     /// Returns the values that the expressions of a step read.
@@ -104,7 +109,7 @@ impl UseCases {
         step: &WorkflowStep,
     ) -> Result<Map<String, Value>, Error> {
         let mut state = self.state().store.view(&task.id, &step.reads).await?;
-        name_agent(self.project(), &mut state);
+        name_agent(self.agent_of(task).await.as_ref(), &mut state);
         Ok(state)
     }
 

@@ -107,11 +107,8 @@ fn prompt(job: &StepAttempt, form: ReplyForm) -> Result<LayeredPrompt, String> {
     let instructions = job.setting("instructions").and_then(|value| value.as_str());
     let instructions = instructions.map(|text| super::interpolate::text(text, &job.state));
     let instructions = instructions.transpose()?;
-    let settings = &job.hands.project.settings.workflows;
-    let agent = job.task.assignee.as_ref();
-    let agent = agent.and_then(|name| settings.agents.get(name));
     let asked = PromptRequest {
-        agent: agent.map(|agent| agent.prompt.as_str()),
+        agent: job.agent.as_ref().map(|agent| agent.prompt.as_str()),
         instructions: instructions.as_deref(),
         form,
     };

@@ -24,9 +24,10 @@ use flow::engine::{
 };
 use flow::{StepHandler, WorkflowStep, WorkflowStore};
 use serde_json::{Map, Value};
-use store::ProjectKeys;
+use store::{ProjectKeys, Slug, UserKind, UserStore};
 
 use crate::ai::AiOverrides;
+use crate::settings::WorkflowAgent;
 use crate::tasks::TaskWatch;
 use crate::{Error, ProcessEnvironment, Project};
 
@@ -54,6 +55,8 @@ pub(crate) struct ExecutorContext {
     pub(crate) wish: AiOverrides,
     pub(crate) store: Arc<dyn WorkflowStore>,
     pub(crate) till: UnreportedSpend,
+    /// The people and agents of the database, who may change while the process runs.
+    pub(crate) people: Arc<dyn UserStore>,
     /// The secrets that the machines of the project share.
     pub(crate) keys: Arc<dyn ProjectKeys>,
     /// The address of the server that callbacks come to, once one listens.
@@ -62,12 +65,36 @@ pub(crate) struct ExecutorContext {
     pub(crate) task_watch: OnceLock<Arc<TaskWatch>>,
 }
 
+impl ExecutorContext {
+    /// Returns the agent with this name as it is now: an agent that was added or edited after the process
+    /// started counts, one that was deactivated does not. Without the database the settings as they
+    /// were read count.
+    pub(crate) async fn agent(&self, name: &str) -> Option<WorkflowAgent> {
+        let stored = match name.parse::<Slug>() {
+            Ok(slug) => self.people.user(&slug).await.ok().flatten(),
+            Err(_) => None,
+        };
+        let Some(user) = stored else {
+            return self.project.settings.workflows.agents.get(name).cloned();
+        };
+        match user.nature {
+            UserKind::Agent { prompt } if user.is_active => Some(WorkflowAgent {
+                display_name: user.display_name,
+                prompt,
+            }),
+            _ => None,
+        }
+    }
+}
+
 /// One attempt at one task.
 pub(crate) struct StepAttempt {
     pub(crate) hands: Arc<ExecutorContext>,
     /// The task's row after the claim.
     pub(crate) task: TaskRow,
     pub(crate) step: WorkflowStep,
+    /// The agent that the task is assigned to.
+    pub(crate) agent: Option<WorkflowAgent>,
     /// The values that the step reads.
     pub(crate) state: Map<String, Value>,
     /// The spending of the whole run so far.
@@ -92,12 +119,11 @@ pub(crate) fn of(handler: StepHandler) -> &'static dyn StepExecutor {
 }
 
 /// Says the agent's name beside its id, as prompts may.
-pub(crate) fn name_agent(project: &Project, state: &mut Map<String, Value>) {
+pub(crate) fn name_agent(known: Option<&WorkflowAgent>, state: &mut Map<String, Value>) {
     let Some(Value::Object(agent)) = state.get_mut("agent") else {
         return;
     };
     let id = agent.get("id").and_then(Value::as_str).unwrap_or_default();
-    let known = project.settings.workflows.agents.get(id);
     let name = known.map(|agent| agent.display_name.as_str());
     let name = name
         .filter(|name| !name.is_empty())
@@ -111,8 +137,7 @@ pub(crate) fn name_agent(project: &Project, state: &mut Map<String, Value>) {
 /// may follow.
 pub(crate) fn left_to_a_person(job: &StepAttempt) -> Option<AttemptReport> {
     let assignee = job.task.assignee.as_ref()?;
-    let agents = &job.hands.project.settings.workflows.agents;
-    if !job.task.fallen_back || agents.contains_key(assignee) {
+    if !job.task.fallen_back || job.agent.is_some() {
         return None;
     }
     let failure = job.task.failure.as_ref();

@@ -24,7 +24,7 @@ pub(super) async fn attend(
 ) {
     let task = claimed.task.id.clone();
     let fence = claimed.task.fence;
-    let report = match prepare(hands, claimed) {
+    let report = match prepare(hands, claimed).await {
         Ok(job) => carry_out(&job).await,
         Err(problem) => invalid(problem),
     };
@@ -37,18 +37,24 @@ pub(super) async fn attend(
 }
 
 /// Collects everything the attempt needs; the error is a sentence that says what is missing.
-fn prepare(hands: Arc<ExecutorContext>, claimed: ClaimedTask) -> Result<StepAttempt, String> {
+async fn prepare(hands: Arc<ExecutorContext>, claimed: ClaimedTask) -> Result<StepAttempt, String> {
     let task = claimed.task;
     let Some(step) = claimed.workflow.step_of(&task) else {
         let step = &task.id.step;
         return Err(format!("The workflow has no step `{step}` any more."));
     };
+    let step = step.into_owned();
     let mut state = claimed.state.map_err(|refusal| refusal.message)?;
-    executors::name_agent(&hands.project, &mut state);
+    let agent = match &task.assignee {
+        Some(name) => hands.agent(name).await,
+        None => None,
+    };
+    executors::name_agent(agent.as_ref(), &mut state);
     Ok(StepAttempt {
         hands,
+        agent,
         run_spent: claimed.run_spent,
-        step: step.into_owned(),
+        step,
         state,
         task,
     })

@@ -31,17 +31,17 @@ fn slow() -> ModelScript {
 #[test]
 fn killed_in_any_status_it_goes_on_and_pays_nothing_twice() {
     for (status, words) in [
-        ("planning", "looked at"),
-        ("planning", "is asked"),
+        ("planning", "Reading the project"),
+        ("planning", "Asking the model"),
         ("plan_ready", "ready"),
         ("generating", "untouched project"),
         ("generating", "is writing"),
         ("generating", "Modifying"),
-        ("validating", "are run."),
+        ("validating", "running the checks."),
         ("validating", "Running the check `test`"),
         ("repairing", "is fixing"),
         ("repairing", "Modifying"),
-        ("validating", "run again"),
+        ("validating", "checks again"),
         ("publishing", "checks ended"),
         ("publishing", "on the branch"),
     ] {
@@ -112,9 +112,9 @@ fn a_build_that_was_killed_is_shown_so_and_can_be_cancelled() {
 #[test]
 fn killed_in_any_status_it_can_be_cancelled_and_its_work_is_kept() {
     for (status, words) in [
-        ("planning", "is asked"),
+        ("planning", "Asking the model"),
         ("generating", "is writing"),
-        ("validating", "are run."),
+        ("validating", "running the checks."),
         ("repairing", "is fixing"),
         ("publishing", "checks ended"),
         ("publishing", "on the branch"),

@@ -112,7 +112,7 @@ const WORKFLOWS: &[WrongUse] = &[
     (
         "run ship",
         1,
-        &["The input is not what the workflow takes: \"version\" is a required property."],
+        &["The input does not match the workflow's schema: \"version\" is a required property."],
     ),
     (
         "runs show last",

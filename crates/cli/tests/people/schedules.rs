@@ -93,7 +93,7 @@ fn wrong_uses_say_what_to_do_and_add_nothing() {
         (
             "schedules add a nightly --cron 'now and then'",
             64,
-            &["no cron expression", "minute, hour"],
+            &["not a cron expression", "minute, hour"],
         ),
         (
             "schedules add a nightly --cron '0 0 30 2 *'",

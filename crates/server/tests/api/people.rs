@@ -158,3 +158,45 @@ async fn changes_and_refusals_are_in_the_audit_log() {
         [("POST /runs", "refused"), ("POST /runs", "done")]
     );
 }
+
+#[tokio::test]
+async fn a_step_meets_its_agent_as_the_agent_is_now() {
+    let server = TestServer::start().await;
+    // The server's settings were read before: they know neither the agent nor the new name.
+    let agent = json!({ "slug": "writer", "agentPrompt": "You write.", "displayName": "Writer" });
+    server
+        .done(UserRole::Admin, "POST /api/v1/agents", agent)
+        .await;
+    server.put_workflow(
+        "named",
+        "graph TD\n A[One] --> B(Two)\n%% === WORKFLOW_CONFIG ===\n\
+         %% @A: { \"handler\": \"command\", \"defaultAssigneeId\": \"writer\", \
+         \"config\": { \"run\": \"echo {{agent.displayName}}\" } }\n%% === END_CONFIG ===\n",
+    );
+    check_name(&server, "Writer").await;
+    let stored = server
+        .ask(UserRole::Admin, "GET /api/v1/agents/writer", Value::Null)
+        .await;
+    let version = stored.header("etag").to_owned();
+    let seen = [("if-match", version.as_str())];
+    let line = "PATCH /api/v1/agents/writer";
+    let name = json!({ "displayName": "Author" });
+    let edited = server.ask_with(UserRole::Admin, line, &seen, name).await;
+    assert_eq!(edited.status, 200);
+    check_name(&server, "Author").await;
+}
+
+/// Runs the step of the agent and expects it to print the agent's name.
+async fn check_name(server: &TestServer, name: &str) {
+    let body = json!({ "workflow": "named" });
+    let started = server
+        .done(UserRole::Operator, "POST /api/v1/runs", body)
+        .await;
+    server.work().await;
+    let task = format!(
+        "GET /api/v1/tasks/{}%2FA",
+        started["runs"][0].as_str().unwrap()
+    );
+    let task = server.done(UserRole::Viewer, &task, Value::Null).await;
+    assert_eq!(task["output"]["stdout"], format!("{name}\n"), "{task}");
+}
