@@ -186,7 +186,7 @@ pub fn correction(error: &UnreadableReply, form: ReplyForm) -> String {
         .map(|problem| format!("- {problem}"))
         .collect();
     format!(
-        "Your reply is invalid:\n\n{}\n\nWrite the whole reply again, {whole} and nothing \
+        "Your reply could not be used:\n\n{}\n\nWrite the whole reply again, {whole} and nothing \
          else.",
         listed.join("\n")
     )

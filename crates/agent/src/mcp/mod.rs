@@ -23,7 +23,7 @@ use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, PaginatedRequestParams,
     ProtocolVersion,
 };
-use rmcp::service::{RoleClient, RunningService, ServiceError};
+use rmcp::service::{ClientInitializeError, RoleClient, RunningService, ServiceError};
 use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
 use rmcp::{ClientLifecycleMode, ClientServiceExt as _, Peer, ServiceExt};
@@ -149,8 +149,9 @@ impl McpConnection {
         };
         let connecting = ().serve_with_lifecycle(transport, lifecycle);
         let running = within(name, address.limits, connecting).await?;
-        let running = running
-            .map_err(|error| no_server(name, &format!("did not connect: {}", chain(&error))))?;
+        let running = running.map_err(|error| {
+            no_server(name, &format!("did not connect: {}", start_failure(&error)))
+        })?;
         McpConnection::of(name, address.limits, running).await
     }
 
@@ -246,6 +247,14 @@ async fn within<T>(
             &format!("did not answer within start_seconds_max = {seconds}"),
         )
     })
+}
+
+/// Returns why a server could not be connected to. The transport's own sentence names types of Rust.
+fn start_failure(error: &ClientInitializeError) -> String {
+    match error {
+        ClientInitializeError::TransportError { error, .. } => chain(&*error.error),
+        other => chain(other),
+    }
 }
 
 /// Returns a failure with its reasons, down to the deepest one.

@@ -144,8 +144,8 @@ fn settings_that_are_wrong_are_shown_with_their_line() {
         ("[agent.sandbox]\nkind = \"docker\"\n", "\"bubblewrap\""),
         ("[agent.policy]\nread_deny = \"x\"\n", "a list of strings"),
         (
-            "[mcp.servers.a]\nurl = \"http://x\"\n",
-            "only servers that are started here",
+            "[mcp.servers.a]\nurl = \"ftp://x\"\n",
+            "must begin with https:// or http://",
         ),
         ("[mcp.servers.a]\nargs = []\n", "needs a `command`"),
         (
