@@ -70,7 +70,7 @@ fn the_commonest_mistakes_get_a_hint() {
         ("graph TD\nA --> class", 2, 7, "`class` is reserved"),
         ("graph TD\nA-->B %% note", 2, 7, "a line of its own"),
         ("graph TD\n# note\nA", 2, 3, "begins with `%%`"),
-        ("graph TD\nA [x]", 2, 3, "no space"),
+        ("graph TD\nA [x]", 2, 3, "remove the space"),
         ("graph TD\nA B", 2, 3, "no spaces"),
         ("graph TD\nA[f(x)]", 2, 4, "in quotes"),
         ("graph TD\nA[x \"y\"]", 2, 6, "quoted as a whole"),

@@ -67,7 +67,7 @@ async fn an_update_shows_conflicts_and_writes_what_a_person_has_settled() {
     let path = |name: &str| server.folder.path().join(name);
     let browser = TestBrowser::of(&server, UserRole::Operator).await;
     let nothing = browser.look("/recipes/hello/update").await;
-    assert_eq!(nothing.status, 422, "{}", nothing.body);
+    assert_eq!(nothing.status, 404, "{}", nothing.body);
     nothing.has("has generated nothing here");
     assert!(
         !browser
