@@ -64,7 +64,7 @@ async fn a_holder_that_was_taken_for_dead_writes_nothing_any_more() {
 
     let error = journal.commit(&turn(2)).await.unwrap_err();
     assert_eq!(error.kind(), AgentErrorKind::Journal);
-    assert!(error.to_string().contains("taken run 1 over"), "{error}");
+    assert!(error.to_string().contains("taken over run 1"), "{error}");
     let note = crate::support::replied(2);
     assert!(journal.note(&note).await.is_err());
     assert!(run.keep_fact("task/a", "1").await.is_err());
