@@ -373,7 +373,7 @@ pub(crate) fn checked_prompt(prompt: &str) -> Result<String, Error> {
     }
 }
 
-/// A change of a job that the table permits. Made by [`BuildJob::change`] and [`BuildJob::amend`] alone.
+/// A change of a job that the table permits. Made by [`BuildJob::change`] and `BuildJob::amend` alone.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JobChange {
     transition: StatusTransition,

@@ -31,7 +31,7 @@ pub struct GitHub {
 
 impl GitHub {
     /// A project by way of the API at `base`: `https://api.github.com`, or
-    /// `https://HOST/api/v3` of an enterprise. See [`ForgeProject::github_api`].
+    /// `https://HOST/api/v3` of an enterprise. See `ForgeProject::github_api`.
     pub fn new(
         base: &str,
         project: &ForgeProject,
