@@ -111,7 +111,7 @@ async fn the_tools_of_a_third_partys_server_are_called_at_its_address() {
     }
 }
 
-/// What a hostile server does with a request.
+/// One way in which a hostile server treats a request.
 enum HostileReply {
     /// It answers, as it should.
     Json(Value),

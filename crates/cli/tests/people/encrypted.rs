@@ -34,7 +34,7 @@ fn curl(files: &TestCertificate) -> Command {
     curl
 }
 
-/// What `curl` printed, and its exit code.
+/// Returns the output of `curl`, and its exit code.
 fn ask(files: &TestCertificate, arguments: &[&str]) -> (String, Option<i32>) {
     let ran = curl(files).args(arguments).output().unwrap();
     let printed = String::from_utf8_lossy(&ran.stdout).into_owned();

@@ -15,7 +15,7 @@ const INPUT_BYTES: usize = 90_000;
 const MANUAL: &str = "graph TD\n A(Approve) --> B[After]\n%% === WORKFLOW_CONFIG ===\n\
     %% @B: { \"handler\": \"no_op\" }\n%% === END_CONFIG ===\n";
 
-/// What came at a socket.
+/// Waits for a message at a socket and returns it.
 fn heard(socket: &UnixDatagram) -> String {
     let wait = Some(Duration::from_secs(60));
     socket.set_read_timeout(wait).unwrap();

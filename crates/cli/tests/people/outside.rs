@@ -11,7 +11,7 @@ use crate::project::CliProject;
 use crate::serving::ServeProcess;
 use crate::{document, done};
 
-/// What a proxy does with the requests and answers that go through it.
+/// How a proxy treats the requests and answers that go through it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ProxyFault {
     Nothing,
@@ -178,7 +178,7 @@ fn told(report: &Value) -> (Vec<&str>, String) {
     (names, said)
 }
 
-/// What a proxy with this fault makes the examination find, and what it says.
+/// Expects these findings and sentences of an examination through a proxy with this fault.
 #[track_caller]
 fn check_fault(fault: ProxyFault, expected: (&[&str], &[&str])) {
     let proxied = ProxiedServer::start(fault);
